@@ -1,0 +1,1 @@
+"""Chunkers: one strategy per file, found through `registry`."""

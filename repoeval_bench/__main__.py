@@ -1,0 +1,5 @@
+"""`python -m repoeval_bench` is the command line."""
+
+from repoeval_bench.cli import main
+
+main()

@@ -1,0 +1,88 @@
+"""The command line: the one place that names concrete parts, catches errors, and sets the exit code.
+
+0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted. Commands stand in one file each and
+are imported when they are called, so that `--help` and a warm run stay fast.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from repoeval_bench.errors import BenchError
+from repoeval_bench.spec import nearest
+
+COMMANDS = {
+    "eval": "repoeval_bench.cli.evaluate:evaluate_command",
+    "compare": "repoeval_bench.cli.evaluate:compare_command",
+    "export": "repoeval_bench.cli.export:export_command",
+    "data": "repoeval_bench.cli.data:data_group",
+    "list": "repoeval_bench.cli.listing:list_command",
+    "explain": "repoeval_bench.cli.listing:explain_command",
+    "score": "repoeval_bench.cli.score:score_command",
+    "chunk": "repoeval_bench.cli.chunk:chunk_command",
+    "chunk-stats": "repoeval_bench.cli.chunk:chunk_stats_command",
+    "check-chunker": "repoeval_bench.cli.chunk:check_chunker_command",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on request."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Names in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command's module and take the command out of it."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or offer the nearest one."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise click.UsageError(nearest("command", args[0], COMMANDS), ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(package_name="repoeval-bench", prog_name="repoeval-bench")
+def app() -> None:
+    """Compare code chunkers on RepoEval: chunk, embed, retrieve, score."""
+
+
+def main() -> NoReturn:
+    """Run the command line and exit; a user's mistake ends in one sentence, never in a traceback."""
+    try:
+        code = app.main(prog_name="repoeval-bench", standalone_mode=False)
+    except BenchError as error:
+        fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        way_out = f" (see {context.command_path} --help)" if context else ""
+        fail(error.format_message().rstrip(".") + way_out, error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        fail("interrupted; what was computed so far is kept, run the same command again to go on", 130)
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nothing is left to say, and Python must not say it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(sentence: str, code: int) -> NoReturn:
+    """Print one sentence on standard error and exit."""
+    click.echo(f"error: {sentence}", err=True)
+    sys.exit(code)

@@ -1,0 +1,1 @@
+"""Reading RepoEval: task files, repository trees, and where they come from."""

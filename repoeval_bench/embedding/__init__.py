@@ -1,0 +1,1 @@
+"""Texts to vectors, and the cache that keeps them."""

@@ -1,0 +1,44 @@
+"""Every error a user can cause, so that the command line can end in one sentence and an exit code.
+
+Raise one with the thing, the value and the way out. They are caught in `cli` only.
+"""
+
+
+class BenchError(Exception):
+    """Base of all errors of this project; `exit_code` is what the command line ends with."""
+
+    exit_code = 1
+
+
+class UsageError(BenchError):
+    """What was asked for does not exist or does not fit together (exit code 2)."""
+
+    exit_code = 2
+
+
+class SpecError(UsageError):
+    """A spec such as `ast:max_nws=1500` names an unknown part or option, or an impossible value."""
+
+
+class DatasetError(BenchError):
+    """Task files, archives or repository trees are missing, broken or not what their hashes say."""
+
+
+class ChunkError(BenchError):
+    """A chunker failed on a file or broke the contract of `Chunk`."""
+
+
+class EmbeddingError(BenchError):
+    """A model is absent, is not the one that was pinned, or gave vectors that cannot be used."""
+
+
+class CacheError(BenchError):
+    """The vector cache cannot be read or written, or holds what it must not hold."""
+
+
+class MetricError(BenchError):
+    """A ranking or qrels cannot be scored: duplicate ids, NaN scores, negative gains."""
+
+
+class ResultError(BenchError):
+    """A run folder cannot be written, or holds what cannot be read back."""

@@ -1,0 +1,39 @@
+"""Writing and hashing files, once: nothing half-written ever stands under its final name."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+
+
+def write_atomic(path: Path, data: str | bytes) -> None:
+    """Write a whole file or nothing (a temporary file beside it, then a rename); text as UTF-8, LF."""
+    raw = data.encode("utf-8") if isinstance(data, str) else data
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(raw)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def sha256_file(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def git_blob_id(stream: BinaryIO, size: int) -> str:
+    """Git's id of a blob: SHA-1 over `blob <size>`, a zero byte, the content. Verifies without git."""
+    digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    while block := stream.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()

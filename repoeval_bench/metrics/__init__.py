@@ -1,0 +1,1 @@
+"""Measures over a run and qrels; pure functions."""

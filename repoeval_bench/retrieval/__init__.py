@@ -1,0 +1,1 @@
+"""Queries to rankings; the one sort stands in `ranking`."""

@@ -1,0 +1,102 @@
+"""The one grammar to name a part: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
+
+A spec names chunkers, embedders and retrievers alike. What a name means is known to the registries; here
+are only parsing, printing back, and the error that offers the nearest name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+_NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A parsed spec: `name`, a positional `target` ("" where there is none) and `params` as written.
+
+    >>> Spec.parse("ast:max_nws=800").params
+    {'max_nws': '800'}
+    >>> Spec.parse("st:all-mpnet-base-v2,max_length=384").target
+    'all-mpnet-base-v2'
+    >>> Spec.parse("py:my.pkg:Cutter:size=3").target
+    'my.pkg:Cutter'
+    """
+
+    name: str
+    target: str
+    params: dict[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a spec; a SpecError says which piece is not understood."""
+        name, _, rest = text.strip().partition(":")
+        if not _NAME.match(name):
+            raise SpecError(f"spec {text!r} has no name; write it as name or name:key=value,…")
+        if name == "exec":
+            if not rest.strip():
+                raise SpecError(f"spec {text!r} names no command; write exec:COMMAND")
+            return cls(name, rest.strip(), {})
+        if name == "py":
+            module, _, tail = rest.partition(":")
+            attribute, _, options = tail.partition(":")
+            if not module or not attribute:
+                raise SpecError(f"spec {text!r} names no class; write py:module:Class")
+            return cls(name, f"{module}:{attribute}", _params(text, options.split(",") if options else []))
+        pieces = rest.split(",") if rest else []
+        target = pieces.pop(0) if pieces and "=" not in pieces[0] else ""
+        return cls(name, target, _params(text, pieces))
+
+    def __str__(self) -> str:
+        options = ",".join(f"{key}={value}" for key, value in self.params.items())
+        separator = ":" if self.name == "py" else ","
+        return (
+            self.name
+            + (":" if self.target or options else "")
+            + separator.join(piece for piece in (self.target, options) if piece)
+        )
+
+
+def _params(text: str, pieces: Iterable[str]) -> dict[str, str]:
+    params: dict[str, str] = {}
+    for piece in pieces:
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if not key or not equals or not value:
+            raise SpecError(f"spec {text!r}: {piece!r} is not key=value")
+        if key in params:
+            raise SpecError(f"spec {text!r} gives {key} twice")
+        params[key] = value
+    return params
+
+
+def format_spec(name: str, params: Mapping[str, object], target: str = "") -> str:
+    """The spec text of a part with all its parameters, as a run prints it back."""
+    return str(Spec(name, target, {key: str(value) for key, value in params.items()}))
+
+
+def nearest(kind: str, given: str, known: Iterable[str]) -> str:
+    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'? choose from …`."""
+    names = sorted(known)
+    close = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+    hint = f" did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
+    return f"unknown {kind} {given!r};{hint} choose from {', '.join(names)}"
+
+
+def slug(text: str, length: int = 48) -> str:
+    """A text as a file name: letters, digits, `.`, `=`, `-`; at most `length` characters."""
+    return re.sub(r"[^A-Za-z0-9.=]+", "-", text).strip("-.")[:length].strip("-.")
+
+
+def short_hash(text: str, digits: int = 8) -> str:
+    """The first hexadecimal digits of the text's SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
