@@ -1,0 +1,80 @@
+"""Repository trees: which files belong to a repository, and their text as every stage sees it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from repoeval_bench.errors import DatasetError
+from repoeval_bench.types import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A repository's files, sorted by path, and the paths of what was left out and why."""
+
+    files: tuple[SourceFile, ...]
+    undecodable: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+
+
+def read_tree(root: Path, repo: str) -> Tree:
+    """Every `.py` of a repository outside hidden folders and `__pycache__`, sorted by posix path.
+
+    A link is followed only to a file within `root`; one that leaves it is named in `outside`. A file that is
+    no UTF-8 is named in `undecodable`. A folder or file that cannot be read is a DatasetError.
+    """
+    if not root.is_dir():
+        raise DatasetError(
+            f"repository {repo} is not among the data at {root.parent}; fetch it with `repoeval-bench data fetch`"
+        )
+    files: list[SourceFile] = []
+    undecodable: list[str] = []
+    outside: list[str] = []
+    for path in sorted(_python_files(root)):
+        file = root / path
+        if file.is_symlink() and not _within(file, root):
+            outside.append(path)
+            continue
+        try:
+            files.append(SourceFile(repo, path, decode(file.read_bytes())))
+        except UnicodeDecodeError:
+            undecodable.append(path)
+        except OSError as error:
+            raise DatasetError(f"cannot read {file}: {error.strerror}") from error
+    return Tree(tuple(files), tuple(undecodable), tuple(outside))
+
+
+def decode(raw: bytes) -> str:
+    """A file's text: UTF-8 with or without BOM, CRLF and CR as LF; UnicodeDecodeError for anything else."""
+    return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_source_path(path: str) -> bool:
+    """Whether a posix path within a repository is one that `read_tree` takes."""
+    *folders, name = path.split("/")
+    return name.endswith(".py") and not any(_hidden(folder) for folder in folders)
+
+
+def _hidden(folder: str) -> bool:
+    return folder.startswith(".") or folder == "__pycache__"
+
+
+def _python_files(root: Path) -> list[str]:
+    def stop(error: OSError) -> None:
+        raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
+
+    found: list[str] = []
+    for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
+        subfolders[:] = [name for name in subfolders if not _hidden(name)]
+        prefix = Path(folder).relative_to(root)
+        found.extend((prefix / name).as_posix() for name in names if name.endswith(".py"))
+    return found
+
+
+def _within(file: Path, root: Path) -> bool:
+    try:
+        return file.resolve(strict=True).is_relative_to(root.resolve())
+    except OSError:  # a link to nothing or in a circle leads nowhere within the tree
+        return False
