@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +27,7 @@ class _Span:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.end:
-            raise ValueError(
-                f"{type(self).__name__}({self.start}, {self.end}) is no range: 0 <= start <= end"
-            )
+            raise ValueError(f"{type(self).__name__}({self.start}, {self.end}) is no range: 0 <= start <= end")
 
     def __len__(self) -> int:
         return self.end - self.start
@@ -103,9 +101,7 @@ class SourceFile:
         if chars.start == chars.end:
             line = min(bisect_right(self._starts, chars.start) - 1, self.n_lines)
             return LineSpan(line, line)
-        return LineSpan(
-            bisect_right(self._starts, chars.start) - 1, bisect_right(self._starts, chars.end - 1)
-        )
+        return LineSpan(bisect_right(self._starts, chars.start) - 1, bisect_right(self._starts, chars.end - 1))
 
     def chars_of(self, lines: LineSpan) -> CharSpan:
         """The characters of whole lines, their line ends included; IndexError beyond the last line."""
@@ -200,8 +196,7 @@ class Chunk:
 def encode_id(name: str) -> str:
     """An id as one word: `%` and every blank percent-encoded, the rest untouched."""
     return "".join(
-        "".join(f"%{byte:02X}" for byte in char.encode()) if char == "%" or char.isspace() else char
-        for char in name
+        "".join(f"%{byte:02X}" for byte in char.encode()) if char == "%" or char.isspace() else char for char in name
     )
 
 
@@ -242,16 +237,23 @@ class Benchmark:
 Qrels = dict[str, dict[str, float]]
 """query_id -> chunk_id -> gain (> 0). A query without a relevant chunk has an empty dict, never no entry."""
 
+Role = Literal["query", "document"]
+"""What a text is to a model that was trained with a prompt for each."""
+
 Ranking = tuple[tuple[str, float], ...]
 """(chunk_id, score), best first; position is rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a system returned: query_id -> ranking. Every query of the run has an entry."""
+    """What a system returned: query_id -> ranking. Every query of the run has an entry.
+
+    `latency_ms` is what ranking each query took, once its vector was there; it takes no part in equality.
+    """
 
     tag: str
     rankings: Mapping[str, Ranking]
+    latency_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,17 +311,15 @@ class Embedder(Protocol):
     def max_tokens(self) -> int | None:
         """How many tokens the model reads, special ones included; None where there is no limit."""
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """float32 (n, dim), unit rows, in the order of `texts`."""
+    def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text before truncation, special ones included."""
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Tokens of each text before truncation, special ones and the role's prompt included."""
 
 
 class Retriever(Protocol):
     """Ranks the chunks of a query's repository."""
 
-    def search(
-        self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None
-    ) -> Run:
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks a query may see; `exclude` maps a query_id to the chunk ids it may not."""

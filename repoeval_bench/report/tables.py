@@ -1,0 +1,172 @@
+"""Tables for the terminal, Markdown and CSV, made from stored runs alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from repoeval_bench.store import StoredRun
+    from repoeval_bench.types import Comparison
+
+ALPHA = 0.05
+_NAMES = {"ndcg": "nDCG", "recall": "R", "precision": "P", "hit": "Hit", "mrr": "MRR"}
+
+
+def heading(measure: str) -> str:
+    """A measure's name as a column heading: `ndcg@10` as `nDCG@10`."""
+    name, at, rest = measure.partition("@")
+    return _NAMES.get(name, name) + at + rest
+
+
+def rows(run: StoredRun, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:
+    """(what is averaged, measure -> mean): the repositories if asked for, then micro and macro."""
+    metrics = run.metrics
+    means = [("micro", metrics["micro"]), ("macro", metrics["macro"])]
+    return [*(metrics["per_repo"].items() if per_repo else ()), *means]
+
+
+def score_table(runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
+    """One row per chunker and mean; all runs are of one protocol and dataset."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    first = runs[0].metrics
+    table = Table(
+        title=(
+            f"{first['dataset']['label']}\nprotocol {first['protocol']} · embedder {first['embedder']} · "
+            f"retriever {first['retriever']}"
+        ),
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    measures = list(first["micro"])
+    table.add_column("chunker", no_wrap=True)
+    table.add_column("mean over", no_wrap=True)
+    for measure in measures:
+        table.add_column(heading(measure), justify="right", no_wrap=True)
+    for run in runs:
+        name = run.metrics["chunker"]
+        for label, means in rows(run, per_repo=per_repo):
+            headline = label == run.metrics["headline"]
+            cells = [f"{means[measure]:.4f}" for measure in measures]
+            table.add_row(name, _mean_label(label, run.metrics), *cells, style="bold" if headline else "")
+            name = ""
+    return table
+
+
+def _mean_label(label: str, metrics: dict[str, Any]) -> str:
+    number = {"micro": f"{metrics['counts']['queries']} queries", "macro": f"{len(metrics['per_repo'])} repos"}
+    return f"{label}, {number[label]}" if label in number else label
+
+
+def footnotes(run: StoredRun) -> list[str]:
+    """What stands under a run's rows: sizes, truncation, and whatever was skipped or cannot be found."""
+    metrics = run.metrics
+    counts, sizes = metrics["counts"], metrics["chunk_nws"]
+    lines = [
+        f"{metrics['chunker']}: {counts['chunks']} chunks of {counts['files']} files, nws mean {sizes['mean']:.0f}, "
+        f"median {sizes['median']}, p95 {sizes['p95']}; truncated by the model: {counts['queries_truncated']} of "
+        f"{counts['queries']} queries, {counts['chunks_truncated']} of {counts['chunks']} chunks; "
+        f"queries with no relevant chunk: {counts['queries_without_relevant']}"
+    ]
+    lost = {
+        "files the chunker failed on, left out": counts["files_skipped"],
+        "files that are no UTF-8, left out": counts["files_undecodable"],
+        "non-blank lines in no chunk": counts["lines_uncovered"],
+    }
+    lines.extend(f"{metrics['chunker']}: {what}: {number}" for what, number in lost.items() if number)
+    return lines
+
+
+def comparison_table(comparisons: Sequence[Comparison]) -> Table:
+    """Differences to the baseline with interval, p and the verdict in words."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    first = comparisons[0]
+    table = Table(
+        title=(
+            f"difference to {first.baseline}, mean over {first.n_queries} queries; intervals and tests resample "
+            f"{first.n_clusters} files"
+        ),
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column("chunker", no_wrap=True)
+    table.add_column("measure", no_wrap=True)
+    for name in (first.baseline, "chunker's", "difference", "95 % interval", "p (Holm)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("win/tie/loss", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for c in comparisons:
+        table.add_row(
+            c.treatment,
+            heading(c.metric),
+            f"{c.baseline_mean:.4f}",
+            f"{c.treatment_mean:.4f}",
+            f"{c.difference:+.4f}",
+            f"[{c.ci[0]:+.4f}, {c.ci[1]:+.4f}]",
+            f"{c.p_adjusted:.4f}",
+            f"{c.wins}/{c.ties}/{c.losses}",
+            verdict(c),
+        )
+    return table
+
+
+def verdict(comparison: Comparison) -> str:
+    """`better`, `worse` or `no difference shown`: from the clustered sign-flip test alone, after Holm."""
+    if comparison.p_adjusted >= ALPHA:
+        return "no difference shown"
+    return "better" if comparison.difference > 0 else "worse"
+
+
+def as_records(run: StoredRun) -> list[dict[str, Any]]:
+    """One flat record per repository and mean, each with the dataset and the specs it belongs to."""
+    metrics = run.metrics
+    identity = {
+        "dataset": metrics["dataset"]["name"],
+        "fingerprint": metrics["dataset"]["fingerprint"],
+        "tasks": metrics["dataset"]["tasks"],
+        "protocol": metrics["protocol"],
+        "chunker": metrics["chunker"],
+        "embedder": metrics["embedder"],
+        "retriever": metrics["retriever"],
+    }
+    return [{**identity, "mean_over": label, **means} for label, means in rows(run, per_repo=True)]
+
+
+def as_csv(run: StoredRun) -> str:
+    """`as_records` as CSV with a header line."""
+    records = as_records(run)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, fieldnames=list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return stream.getvalue()
+
+
+def as_markdown(run: StoredRun) -> str:
+    """The score table and what stands under it, as Markdown."""
+    metrics = run.metrics
+    measures = list(metrics["micro"])
+    lines = [
+        f"**{metrics['dataset']['label']}** · protocol `{metrics['protocol']}` · chunker `{metrics['chunker']}` · "
+        f"embedder `{metrics['embedder']}` · retriever `{metrics['retriever']}`",
+        "",
+        "| mean over | " + " | ".join(map(heading, measures)) + " |",
+        "|---|" + "---:|" * len(measures),
+    ]
+    for label, means in rows(run, per_repo=True):
+        cells = " | ".join(f"{means[measure]:.4f}" for measure in measures)
+        lines.append(f"| {_mean_label(label, metrics)} | {cells} |")
+    return "\n".join([*lines, "", *(f"- {note}" for note in footnotes(run)), ""])

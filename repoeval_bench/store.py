@@ -1,0 +1,280 @@
+"""Run folders: `results/<run id>/`, written atomically, read back by every command and report.
+
+manifest.json      what ran: configuration, dataset, counts, versions, when (the only time beside timings.jsonl)
+metrics.json       means over queries (micro), over repositories (macro), and per repository
+per_query.jsonl    every query's value of every measure, with its file (the cluster of the statistics)
+run.trec           the ranking, qrels.trec the judgements: readable by trec_eval and ir_measures
+retrieved.jsonl    the run log: a query's top k with file and lines
+timings.jsonl      seconds per step and milliseconds per query
+
+A second identical run writes the same bytes but for timings.jsonl and the manifest's `created`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.errors import ResultError, UsageError
+from repoeval_bench.files import write_atomic
+from repoeval_bench.provenance import code_state, versions
+from repoeval_bench.spec import Spec, nearest, short_hash
+from repoeval_bench.trec import format_qrels, format_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from repoeval_bench.pipeline import Outcome
+    from repoeval_bench.types import Chunk
+
+MANIFEST = "manifest.json"
+METRICS = "metrics.json"
+PER_QUERY = "per_query.jsonl"
+RETRIEVED = "retrieved.jsonl"
+RUN = "run.trec"
+QRELS = "qrels.trec"
+TIMINGS = "timings.jsonl"
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run folder. Files are read on first use; a missing or broken one is a ResultError."""
+
+    folder: Path
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Content of manifest.json."""
+        return self._json(MANIFEST)
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """Content of metrics.json."""
+        return self._json(METRICS)
+
+    @cached_property
+    def per_query(self) -> list[dict[str, Any]]:
+        """Rows of per_query.jsonl: query_id, repo, path, n_relevant, metrics."""
+        try:
+            return [json.loads(line) for line in self.text(PER_QUERY).splitlines()]
+        except ValueError as error:
+            raise ResultError(f"{self.folder / PER_QUERY} is broken ({error}); run the evaluation again") from error
+
+    def text(self, name: str) -> str:
+        """The text of one of the folder's files."""
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResultError(f"{self.folder / name} cannot be read ({error}); run the evaluation again") from error
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            content = json.loads(self.text(name))
+        except ValueError as error:
+            raise ResultError(f"{self.folder / name} is broken ({error}); run the evaluation again") from error
+        if not isinstance(content, dict):
+            raise ResultError(f"{self.folder / name} holds no object; run the evaluation again")
+        return content
+
+
+def find_run(name: str, results: Path) -> StoredRun:
+    """A run by folder, by id, or by the unambiguous beginning or end of its id."""
+    for folder in (Path(name), results / name):
+        if (folder / MANIFEST).is_file():
+            return StoredRun(folder)
+    known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
+    matches = [run_id for run_id in known if name and (run_id.startswith(name) or run_id.endswith(name))]
+    if len(matches) == 1:
+        return StoredRun(results / matches[0])
+    if matches:
+        raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {', '.join(matches)}")
+    if not known:
+        raise UsageError(f"no run {name!r}: {results} holds no run yet; make one with repoeval-bench eval")
+    raise UsageError(nearest("run", name, known))
+
+
+def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
+    """Write a run folder; the manifest comes last, so that a folder without one is not a run.
+
+    `created` is an ISO 8601 time. A folder that cannot be written is a ResultError.
+    """
+    folder = results / outcome.config.run_id
+    run_text = format_run(outcome.run.rankings, outcome.config.chunker)
+    qrels_text, gain_factor = format_qrels(outcome.qrels)
+    manifest = {
+        "schema": SCHEMA,
+        "run_id": outcome.config.run_id,
+        "created": created,
+        "dataset": _dataset(outcome),
+        "config": outcome.config.as_dict(),
+        "counts": outcome.counts,
+        "skipped": list(outcome.corpus.skipped),
+        "undecodable": list(outcome.benchmark.undecodable),
+        "qrels_gain_factor": gain_factor,
+        "index_version": index_version(outcome),
+        "code": code_state(),
+        "versions": versions(),
+    }
+    try:
+        (folder / MANIFEST).unlink(missing_ok=True)
+        write_atomic(folder / METRICS, _pretty(_metrics(outcome)))
+        write_atomic(folder / PER_QUERY, _lines(_per_query(outcome)))
+        write_atomic(folder / RUN, run_text)
+        write_atomic(folder / QRELS, qrels_text)
+        write_atomic(folder / RETRIEVED, _lines(_retrieved(outcome)))
+        write_atomic(folder / TIMINGS, _lines(_timings(outcome)))
+        write_atomic(folder / MANIFEST, _pretty(manifest))
+    except OSError as error:
+        raise ResultError(f"the run folder {folder} cannot be written ({error}); choose another with --out") from error
+    return StoredRun(folder)
+
+
+def current(folder: Path) -> StoredRun | None:
+    """The run in a folder if it is there and this very code, with these very packages, made it; else None."""
+    run = StoredRun(folder)
+    if not (folder / MANIFEST).is_file():
+        return None
+    state = code_state()
+    made_by_this_code = run.manifest.get("code") == state and not state["dirty"]
+    return run if made_by_this_code and run.manifest.get("versions") == versions() else None
+
+
+def check_writable(results: Path) -> None:
+    """Fail before hours of work, not after: raise a ResultError unless files can be made in `results`."""
+    probe = results / ".writable"
+    try:
+        write_atomic(probe, "")
+        probe.unlink()
+    except OSError as error:
+        raise ResultError(
+            f"the results folder {results} cannot be written ({error}); choose another with --out"
+        ) from error
+
+
+def index_version(outcome: Outcome) -> str:
+    """Hash of what the index was built from: dataset, chunker, embedder."""
+    config = outcome.config
+    parts = (config.fingerprint, config.chunker, config.embedder_identity)
+    return short_hash(json.dumps(parts, sort_keys=True, default=dict), 12)
+
+
+def _dataset(outcome: Outcome) -> dict[str, Any]:
+    benchmark = outcome.benchmark
+    return {
+        "name": benchmark.name,
+        "fingerprint": benchmark.fingerprint,
+        "label": benchmark.label,
+        "level": benchmark.level,
+        "source": benchmark.source,
+        "tasks": len(benchmark.tasks),
+        "whole_tasks": benchmark.whole_tasks,
+        "repositories": list(benchmark.files),
+        "whole_repositories": benchmark.whole_repos,
+    }
+
+
+def _metrics(outcome: Outcome) -> dict[str, Any]:
+    config = outcome.config
+    repos = [query.repo for query in outcome.queries]
+    return {
+        "run_id": config.run_id,
+        "dataset": _dataset(outcome),
+        "protocol": config.protocol.name,
+        "headline": config.protocol.headline,
+        "chunker": config.chunker,
+        "embedder": config.embedder,
+        "retriever": config.retriever,
+        "k": config.k,
+        "counts": outcome.counts,
+        "chunk_nws": outcome.corpus.sizes(),
+        **means({name: values.tolist() for name, values in outcome.scores.values.items()}, repos),
+    }
+
+
+def means(values: Mapping[str, list[float]], repos: list[str]) -> dict[str, Any]:
+    """Means per measure: over queries (`micro`), over repositories (`macro`), and `per_repo`.
+
+    `values` has one value per query for each measure, `repos` each query's repository.
+    """
+    order = list(dict.fromkeys(repos))
+    micro: dict[str, float] = {}
+    macro: dict[str, float] = {}
+    per_repo: dict[str, dict[str, float]] = {repo: {} for repo in order}
+    for name, column in values.items():
+        by_repo: dict[str, list[float]] = defaultdict(list)
+        for repo, value in zip(repos, column, strict=True):
+            by_repo[repo].append(value)
+        for repo in order:
+            per_repo[repo][name] = sum(by_repo[repo]) / len(by_repo[repo])
+        micro[name] = sum(column) / len(column) if column else 0.0
+        macro[name] = sum(per_repo[repo][name] for repo in order) / len(order) if order else 0.0
+    return {"micro": micro, "macro": macro, "per_repo": per_repo}
+
+
+def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
+    columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
+    position = {query_id: i for i, query_id in enumerate(outcome.scores.query_ids)}
+    for task in outcome.benchmark.tasks:
+        yield {
+            "query_id": task.task_id,
+            "repo": task.repo,
+            "path": task.path,
+            "n_relevant": len(outcome.qrels[task.task_id]),
+            "metrics": {name: column[position[task.task_id]] for name, column in columns.items()},
+        }
+
+
+def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
+    config = outcome.config
+    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunks in outcome.corpus.chunks.values() for chunk in chunks}
+    spec = Spec.parse(config.chunker)
+    chunker = {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params}
+    version = index_version(outcome)
+    for query in outcome.queries:
+        ranking = outcome.run.rankings[query.query_id]
+        yield {
+            "query_id": query.query_id,
+            "query_sha256": hashlib.sha256(query.text.encode("utf-8", "surrogatepass")).hexdigest(),
+            "system": config.run_id,
+            "k_raw": config.k,
+            "topk": [
+                {
+                    "rank": rank,
+                    "chunk_id": chunk_id,
+                    "file": f"{chunks[chunk_id].repo}/{chunks[chunk_id].path}",
+                    "start_line": chunks[chunk_id].lines.start,
+                    "end_line": chunks[chunk_id].lines.end,
+                    "score": score,
+                }
+                for rank, (chunk_id, score) in enumerate(ranking, start=1)
+            ],
+            "index_version": version,
+            "chunker": chunker,
+        }
+
+
+def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:
+    for step, seconds in outcome.seconds.items():
+        yield {"step": step, "seconds": round(seconds, 4)}
+    for query_id, milliseconds in outcome.run.latency_ms.items():
+        yield {"query_id": query_id, "latency_ms": {"retrieve": round(milliseconds, 4)}}
+
+
+def _pretty(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,0 +1,32 @@
+"""Compare three chunkers on RepoEval and print their scores and differences.
+
+python scripts/compare_chunkers.py [SOURCE]
+"""
+
+import sys
+
+from repoeval_bench import compare, evaluate, load_benchmark
+
+SPECS = ("fixed:max_nws=1500", "ast:max_nws=1500", "chonkie")
+MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
+
+
+def main() -> None:
+    """Evaluate, print one row per chunker, then what differs from the first."""
+    benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto", notify=print)
+    runs = [evaluate(benchmark, spec) for spec in SPECS]
+
+    print(benchmark.label)
+    print(f"{'chunker':32}" + "".join(f"{name:>11}" for name in MEASURES))
+    for run in runs:
+        scores = run.metrics["micro"]
+        print(f"{run.metrics['chunker']:32}" + "".join(f"{scores[name]:11.4f}" for name in MEASURES))
+
+    for c in compare(runs):
+        if c.metric in MEASURES:
+            low, high = c.ci
+            print(f"{c.treatment:32}{c.metric:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] p={c.p_adjusted:.4f}")
+
+
+if __name__ == "__main__":
+    main()
