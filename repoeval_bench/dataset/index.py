@@ -43,12 +43,29 @@ class Archive:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """The one word by which a published file differs from the repository's, on a 0-based line."""
+
+    line: int
+    published: str
+    upstream: str
+
+    def apply(self, text: str) -> str:
+        """The repository's text from the published one; the caller checks it by hash."""
+        lines = text.splitlines(keepends=True)
+        if self.line < len(lines):
+            lines[self.line] = lines[self.line].replace(self.published, self.upstream, 1)
+        return "".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
 class Wheel:
-    """A published wheel that carries one repository's package folder file for file."""
+    """A published wheel that carries one repository's package folder file for file, but for `edits`."""
 
     requirement: str
     sha256: str
     repository: str
+    edits: Mapping[str, Edit]
 
 
 @cache
@@ -102,7 +119,15 @@ def task_file_blobs() -> dict[str, str]:
 
 def wheels() -> list[Wheel]:
     """The wheels that carry repositories of the function level."""
-    return [Wheel(**fact) for fact in _sources()["wheels"]]
+    return [
+        Wheel(
+            fact["requirement"],
+            fact["sha256"],
+            fact["repository"],
+            {path: Edit(**edit) for path, edit in fact.get("edits", {}).items()},
+        )
+        for fact in _sources()["wheels"]
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,8 +26,17 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.index import Combination
 
 
+class SourceError(DatasetError):
+    """A source cannot be reached, or is not what it should be: another source may still serve."""
+
+
 class Source(Protocol):
-    """Where data comes from. It yields verified files only; writing them is this module's part."""
+    """Where data comes from. It yields verified files only; writing them is this module's part.
+
+    `left_out` names what was met while yielding and not taken, because RepoEval does not hold it so.
+    """
+
+    left_out: list[str]
 
     @property
     def folder(self) -> str:
@@ -45,10 +55,14 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SetFacts:
-    """What a set is: `name` is `repoeval` for the published benchmark, `custom-…` for anybody's own."""
+    """What a set is: `name` is `repoeval` for the published benchmark, `custom-…` for anybody's own.
+
+    `pins` is the SHA-256 of a custom set's manifest, "" for the published benchmark.
+    """
 
     name: str
     source: str
+    pins: str = ""
     licences: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -104,11 +118,17 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
 
     A combination that the source does not hold is a DatasetError that lists what it holds.
     """
-    root = home / "datasets" / source.folder
-    done = InstalledSet(root, source.facts)
-    if done.holds(combination) and (root / "set.json").is_file():
+    done = find_set(home, source.folder)
+    if done is not None and done.holds(combination):
         return done
-    with _writing(root):
+    root = home / "datasets" / source.folder
+    with _writing(root), _alone(root):
+        done = find_set(home, source.folder)
+        if done is None:
+            done = InstalledSet(root, source.facts)
+            write_atomic(root / "set.json", json.dumps(asdict(source.facts), indent=2) + "\n")
+        elif done.facts != source.facts:
+            raise DatasetError(f"the set of {source.facts.name} has changed at its source; delete {root}")
         if not done.task_file(combination).is_file():
             for name, content in source.task_files():
                 write_atomic(root / "tasks" / name, content)
@@ -120,18 +140,6 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
                 )
         if not done.tree(combination).is_dir():
             _install_tree(done.tree(combination), source.tree_files(combination.published.tree))
-        write_atomic(
-            root / "set.json",
-            json.dumps(
-                {
-                    "name": source.facts.name,
-                    "source": source.facts.source,
-                    "licences": dict(source.facts.licences),
-                },
-                indent=2,
-            )
-            + "\n",
-        )
     return done
 
 
@@ -144,12 +152,7 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         temporary.chmod(0o755)
-        try:
-            temporary.rename(target)
-        except OSError:
-            # Another process was faster: its tree was verified against the same hashes.
-            if not target.is_dir():
-                raise
+        temporary.rename(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -165,9 +168,23 @@ def _writing(root: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Let one process at a time fetch a set; a second waits and then finds it done."""
+    root.mkdir(parents=True, exist_ok=True)
+    if sys.platform == "win32":  # no flock; renames stay atomic, only the work may be done twice
+        yield
+        return
+    import fcntl
+
+    with (root / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _read_facts(path: Path) -> SetFacts:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        return SetFacts(facts["name"], facts["source"], facts["licences"])
+        return SetFacts(facts["name"], facts["source"], facts["pins"], facts["licences"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DatasetError(f"{path} cannot be read ({error}); delete the folder {path.parent}") from error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset import index
-from repoeval_bench.dataset.install import InstalledSet, data_home, install
+from repoeval_bench.dataset.install import data_home
 from repoeval_bench.dataset.jsonl import read_tasks
+from repoeval_bench.dataset.obtain import obtain
 from repoeval_bench.dataset.trees import Tree, read_tree
 from repoeval_bench.errors import DatasetError, UsageError
 from repoeval_bench.spec import nearest
@@ -17,8 +17,11 @@ from repoeval_bench.types import Benchmark, SourceFile, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from repoeval_bench.dataset.index import Combination
+    from repoeval_bench.dataset.install import InstalledSet
+    from repoeval_bench.dataset.obtain import Obtained
 
 
 def load(
@@ -36,15 +39,18 @@ def load(
 
     `repos` keeps the tasks of these repositories, then `limit` the first N of them; only the repositories of
     the tasks that remain keep their files, and the fingerprint is over what remains. `notify` receives one
-    line where the set is not the whole benchmark. UsageError: an unknown combination, repository or limit;
-    DatasetError: data that is missing, broken or does not fit together.
+    line where data was fetched just now or the set is a part of the whole. UsageError: an unknown
+    combination, repository or limit; DatasetError: data that is missing, broken or does not fit together.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
     combination = index.combination(level, context, tokenizer)
-    installed = obtain(source, combination, home=home, notify=notify)
+    obtained = obtain(source, combination, data_home(home))
+    installed = obtained.installed
     tasks = read_tasks(installed.task_file(combination), level=level)
-    whole_tasks, whole_repos = _whole(installed, level, tasks)
+    whole_tasks, whole_repos = whole_size(installed, combination, tasks)
+    if notify is not None and (obtained.fetched or len(tasks) < whole_tasks):
+        notify(_describe(obtained, combination, tasks))
     tasks = _select(tasks, repos, limit)
     trees = read_trees(installed.tree(combination), (task.repo for task in tasks))
     check_places(tasks, trees)
@@ -62,17 +68,34 @@ def load(
     )
 
 
-def obtain(
-    source: str,
-    combination: Combination,
-    *,
-    home: Path | None = None,
-    notify: Callable[[str], None] | None = None,  # noqa: ARG001
-) -> InstalledSet:
-    """The installed set of a source with this combination in it, fetched where it is missing."""
-    from repoeval_bench.dataset.sources import MirrorFolder
+def describe(benchmark: Benchmark) -> str:
+    """Where a benchmark came from and how much of the whole it is, in one line."""
+    return _sizes(
+        benchmark.source,
+        (len(benchmark.tasks), benchmark.whole_tasks),
+        (len(benchmark.files), benchmark.whole_repos),
+    )
 
-    return install(data_home(home), MirrorFolder(Path(source)), combination)
+
+def describe_set(obtained: Obtained, combination: Combination) -> str:
+    """One line on an installed set: its source, its size, what is missing, and the way to more."""
+    tasks = read_tasks(obtained.installed.task_file(combination), level=combination.level)
+    return _describe(obtained, combination, tasks)
+
+
+def _describe(obtained: Obtained, combination: Combination, tasks: Sequence[Task]) -> str:
+    facts = obtained.installed.facts
+    present = {task.repo for task in tasks}
+    whole_tasks, whole_repos = whole_size(obtained.installed, combination, tasks)
+    line = _sizes(facts.source, (len(tasks), whole_tasks), (len(present), whole_repos))
+    if len(tasks) < whole_tasks:
+        missing = sorted(set(index.repositories()) - present)
+        line += f" (missing: {', '.join(missing)}); `repoeval-bench data fetch --upgrade` tries for more"
+    return "; ".join([line, *obtained.notes])
+
+
+def _sizes(source: str, tasks: tuple[int, int], repos: tuple[int, int]) -> str:
+    return f"data from {source}: {tasks[0]} of {tasks[1]} tasks, {repos[0]} of {repos[1]} repositories"
 
 
 def read_trees(root: Path, repos: Iterable[str]) -> dict[str, Tree]:
@@ -115,10 +138,10 @@ def _line(*values: object) -> bytes:
     return json.dumps(values).encode() + b"\n"
 
 
-def _whole(installed: InstalledSet, level: str, tasks: Sequence[Task]) -> tuple[int, int]:
-    """Tasks and repositories of the whole set: published figures, or for a custom set what its file holds."""
+def whole_size(installed: InstalledSet, combination: Combination, tasks: Sequence[Task]) -> tuple[int, int]:
+    """Tasks and repositories of the whole: published figures, or what a custom set's file holds."""
     if installed.facts.official:
-        return index.levels()[level].tasks, index.levels()[level].repositories
+        return combination.published.tasks, combination.published.repositories
     return len(tasks), len({task.repo for task in tasks})
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
+from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archive import read_zip
-from repoeval_bench.dataset.install import SetFacts
+from repoeval_bench.dataset.install import SetFacts, SourceError
 from repoeval_bench.dataset.trees import decode, is_source_path
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.files import git_blob_id, sha256_file
@@ -23,6 +26,8 @@ from repoeval_bench.spec import short_hash, slug
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from repoeval_bench.dataset.download import Patience
 
 MANIFEST = "repoeval.json"
 
@@ -48,28 +53,59 @@ class CustomManifest(BaseModel):
             raise DatasetError(f"{where} is no manifest of a data set: {problems}") from error
 
 
+class GitHub:
+    """Upstream itself, at the commits that the index pins; each archive is verified as a whole."""
+
+    folder = "github"
+    facts = SetFacts("repoeval", "github")
+
+    def __init__(self, home: Path) -> None:
+        self.left_out: list[str] = []
+        self._downloads = home / "datasets" / self.folder / "downloads"
+
+    def task_files(self) -> Iterator[tuple[str, bytes]]:
+        """See `install.Source`."""
+        path = self._archive("datasets.zip")
+        yield from task_files(path, None)
+        path.unlink()
+
+    def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
+        """See `install.Source`."""
+        path = self._archive(f"{tree}.zip")
+        yield from tree_files(path, tree, None, self.left_out)
+        path.unlink()
+
+    def _archive(self, name: str) -> Path:
+        from repoeval_bench.dataset.download import download
+
+        path = download(index.archive(name).url, self._downloads / name)
+        if not is_upstream(path, name):
+            path.unlink()
+            raise SourceError(f"{name} from {index.archive(name).url} has a wrong hash; fetch it again")
+        return path
+
+
 class MirrorFolder:
     """A folder with archives in upstream's layout; what it holds is verified file by file."""
 
     def __init__(self, path: Path) -> None:
+        self.left_out: list[str] = []
         self._path = path.expanduser().absolute()
         if not self._path.is_dir():
-            raise DatasetError(f"the data folder {path} does not exist; name one with --source FOLDER")
+            raise DatasetError(f"the data folder {path} does not exist; name another with --source FOLDER")
         if not any(self._path.glob("*.zip")):
             raise DatasetError(
                 f"the data folder {path} holds no archive; datasets.zip and function_level.zip are expected in it"
             )
-        self._manifest: CustomManifest | None = None
-        key = str(self._path.resolve())
         manifest = self._path / MANIFEST
-        if manifest.is_file():
-            raw = manifest.read_bytes()
-            self._manifest = CustomManifest.parse(raw, str(manifest))
-            key = hashlib.sha256(raw).hexdigest()
-        kind = "custom" if self._manifest else "mirror"
-        name = self._manifest.name if self._manifest else self._path.name
-        self.folder = f"{kind}-{slug(name)}-{short_hash(key)}"
-        self.facts = facts_of(self._manifest, "mirror")
+        self._manifest = CustomManifest.parse(manifest.read_bytes(), str(manifest)) if manifest.is_file() else None
+        self.facts = facts_of(self._manifest)
+        # A custom set is known by its pins, so that an edited one gets a folder of its own.
+        self.folder = (
+            f"{slug(self.facts.name)}-{self.facts.pins[:8]}"
+            if self._manifest
+            else f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"
+        )
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `install.Source`."""
@@ -77,7 +113,7 @@ class MirrorFolder:
 
     def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
         """See `install.Source`."""
-        return tree_files(self._archive(f"{tree}.zip"), tree, self._manifest)
+        return tree_files(self._archive(f"{tree}.zip"), tree, self._manifest, self.left_out)
 
     def _archive(self, name: str) -> Path:
         path = self._path / name
@@ -86,11 +122,62 @@ class MirrorFolder:
         return path
 
 
-def facts_of(manifest: CustomManifest | None, source: str) -> SetFacts:
-    """What is written beside a set: the published benchmark, or the manifest's own name and licences."""
+class MirrorUrl:
+    """An address under which the archives lie in upstream's layout; verified like a folder.
+
+    Nothing is asked of the server while its set is installed.
+    """
+
+    def __init__(self, url: str, home: Path, patience: Patience | None = None) -> None:
+        self.left_out: list[str] = []
+        self._url = url.rstrip("/")
+        self._patience = patience
+        bare = re.sub(r"//[^/]*@", "//", self._url)  # a password is no part of a folder's name
+        self.folder = f"mirror-{slug(bare.partition('//')[2])}-{short_hash(bare)}"
+        self._downloads = home / "datasets" / self.folder / "downloads"
+
+    @cached_property
+    def _manifest(self) -> CustomManifest | None:
+        from repoeval_bench.dataset.download import Patience, fetch_small
+
+        raw = fetch_small(f"{self._url}/{MANIFEST}", self._patience or Patience())
+        return None if raw is None else CustomManifest.parse(raw, f"{MANIFEST} of the mirror")
+
+    @cached_property
+    def facts(self) -> SetFacts:
+        """See `install.Source`; asks the server whether the set is a custom one."""
+        return facts_of(self._manifest)
+
+    def task_files(self) -> Iterator[tuple[str, bytes]]:
+        """See `install.Source`."""
+        with self._archive("datasets.zip") as path:
+            yield from task_files(path, self._manifest)
+
+    def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
+        """See `install.Source`."""
+        with self._archive(f"{tree}.zip") as path:
+            yield from tree_files(path, tree, self._manifest, self.left_out)
+
+    @contextmanager
+    def _archive(self, name: str) -> Iterator[Path]:
+        """The downloaded archive; gone afterwards, also where it was refused: it would be refused again."""
+        from repoeval_bench.dataset.download import Patience, download
+
+        path = download(f"{self._url}/{name}", self._downloads / name, self._patience or Patience())
+        try:
+            yield path
+        except DatasetError:
+            path.unlink()
+            raise
+        path.unlink()
+
+
+def facts_of(manifest: CustomManifest | None) -> SetFacts:
+    """What is written beside a mirror's set: the published benchmark, or the manifest's name and licences."""
     if manifest is None:
-        return SetFacts("repoeval", source)
-    return SetFacts(f"custom-{manifest.name}", source, manifest.licences)
+        return SetFacts("repoeval", "mirror")
+    pins = short_hash(manifest.model_dump_json(), 64)
+    return SetFacts(f"custom-{manifest.name}", "mirror", pins, manifest.licences)
 
 
 def task_files(path: Path, manifest: CustomManifest | None) -> Iterator[tuple[str, bytes]]:
@@ -112,33 +199,38 @@ def task_files(path: Path, manifest: CustomManifest | None) -> Iterator[tuple[st
         yield base, content
 
 
-def tree_files(path: Path, tree: str, manifest: CustomManifest | None) -> Iterator[tuple[str, bytes]]:
+def tree_files(
+    path: Path, tree: str, manifest: CustomManifest | None, left_out: list[str]
+) -> Iterator[tuple[str, bytes]]:
     """(`repository/path`, content) of a tree's archive.
 
     At function level each `.py` is verified by the SHA-256 of its LF-normalised text, one that the index does
-    not know is left out, and one that is missing is a DatasetError; elsewhere the whole archive is verified.
+    not know is put to `left_out`, and one that is missing is a DatasetError; at the other levels, and for a
+    custom set, the whole archive is verified.
     """
     if manifest is not None:
         _check_pin(path, manifest)
-    files = read_zip(path, is_wanted)
     known = index.file_hashes(tree) if manifest is None else {}
+    if manifest is None and not known and not is_upstream(path, f"{tree}.zip"):
+        raise DatasetError(_wrong_hash(str(path)))
+    files = _without_wrapper(read_zip(path, is_wanted), tree)
     if not known:
-        if manifest is None and not is_upstream(path, f"{tree}.zip"):
-            raise DatasetError(_wrong_hash(str(path)))
-        yield from _without_wrapper(files, tree)
+        yield from files
         return
-    missing = dict(known)
-    for name, content in _without_wrapper(files, tree):
+    missing = set(known)
+    for name, content in files:
+        if name.endswith(".py") and name not in known:
+            left_out.append(name)
+            continue
         if name.endswith(".py"):
-            if name not in known:
-                continue
-            if text_hash(content) != missing.pop(name):
+            if text_hash(content) != known[name]:
                 raise DatasetError(_wrong_hash(f"{name} in {path}"))
+            missing.discard(name)
         yield name, content
     if missing:
-        first = next(iter(missing))
         raise DatasetError(
-            f"{path} is not the whole of RepoEval: {len(missing)} of {len(known)} files are missing, first {first}"
+            f"{path} is not the whole of RepoEval: {len(missing)} of {len(known)} files are missing, "
+            f"first {min(missing)}"
         )
 
 
