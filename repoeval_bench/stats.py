@@ -65,12 +65,12 @@ def bca_interval(
 def sign_flip_p(sums: NDArray[np.float64], rng: np.random.Generator, draws: int = DRAWS) -> float:
     """Two-sided p of "no difference": each cluster's summed difference keeps or flips its sign as one.
 
-    Exact where 2^n_clusters is at most `draws`; 1.0 where no cluster differs.
+    Exact where 2^n_clusters is at most `draws`; 1.0 where fewer than two clusters differ: one flip shows nothing.
     """
     from scipy.stats import permutation_test
 
     moved = sums[sums != 0]
-    if not len(moved):
+    if len(moved) < 2:
         return 1.0
 
     def total(s: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:

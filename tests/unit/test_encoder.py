@@ -1,0 +1,134 @@
+"""The bundled model, really loaded: what a vector depends on, and what is checked before it is used."""
+
+import shutil
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from repoeval_bench.embedding import models
+from repoeval_bench.embedding.cache import CachedEmbedder, VectorCache
+from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.errors import EmbeddingError, SpecError
+
+TEXTS = [
+    "def add(a, b):\n    return a + b\n",
+    "",
+    "   \n",
+    "class Ω:\n    '''naïve 𝒳'''\n",
+    "x = [" + ", ".join(str(i) for i in range(400)) + "]\n",
+    "import os\n" * 30,
+    "raise ValueError('no')",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return SentenceTransformerEncoder(models.locate("minilm"))
+
+
+def encode(encoder, texts):
+    found = np.zeros((len(texts), 384), dtype=np.float32)
+    tokens = encoder.count_tokens(texts, "document")
+    for positions, vectors in encoder.encode_batches(texts, "document", tokens):
+        found[positions] = vectors
+    return found
+
+
+def test_vectors_equal_those_of_the_library(encoder):
+    """Our batches give what SentenceTransformer.encode gives, to 1e-6."""
+    expected = SentenceTransformer(str(encoder.files.folder), device="cpu").encode(TEXTS)
+    assert np.abs(encode(encoder, TEXTS) - expected).max() < 1e-6
+
+
+def test_a_vector_depends_on_its_text_alone(encoder):
+    """Alone, in another order, or among others, a text has the same vector, bit for bit."""
+    together = encode(encoder, TEXTS)
+    rotated = encode(encoder, TEXTS[3:] + TEXTS[:3])
+    assert np.array_equal(np.roll(rotated, 3, axis=0), together)
+    for i, text in enumerate(TEXTS):
+        assert np.array_equal(encode(encoder, [text])[0], together[i])
+
+
+def test_rows_are_unit_vectors(encoder):
+    """Every row has length 1, the empty text's too."""
+    assert np.allclose(np.linalg.norm(encode(encoder, TEXTS), axis=1), 1, atol=1e-6)
+
+
+def test_token_counts_are_those_before_truncation(encoder):
+    """Counts include the two special tokens and do not stop at the model's 256."""
+    empty, blank, long = (encoder.count_tokens([TEXTS[i]], "document")[0] for i in (1, 2, 4))
+    assert (empty, blank) == (2, 2)
+    assert long > 256
+    tokenizer = SentenceTransformer(str(encoder.files.folder), device="cpu").tokenizer
+    assert encoder.count_tokens(TEXTS, "document") == [len(tokenizer(text)["input_ids"]) for text in TEXTS]
+
+
+def test_a_lone_surrogate_is_read_as_a_replacement_character(encoder):
+    """Text that is no UTF-8 does not stop a run."""
+    assert np.array_equal(encode(encoder, ["a \ud800"]), encode(encoder, ["a \ufffd"]))
+
+
+def test_the_bundled_weights_are_the_published_ones():
+    """The model's identity carries the published SHA-256, its 256 tokens and its pooling."""
+    identity = models.locate("minilm").identity
+    assert identity["weights_sha256"] == models.BUNDLED_SHA256
+    assert identity["max_length"] == 256
+    assert identity["pooling"] == "mean_tokens"
+
+
+def test_other_weights_are_refused(tmp_path, monkeypatch):
+    """A bundled model with one byte changed is an EmbeddingError with both hashes."""
+    folder = tmp_path / "model"
+    shutil.copytree(models.locate("minilm").folder, folder)
+    weights = folder / "model.safetensors"
+    raw = bytearray(weights.read_bytes())
+    raw[-1] ^= 1
+    weights.write_bytes(raw)
+    monkeypatch.setattr(models, "_bundled_folder", lambda: folder)
+    with pytest.raises(EmbeddingError, match="not the published"):
+        models.locate("minilm")
+
+
+def test_any_model_folder_can_be_named(tmp_path, encoder):
+    """st:FOLDER is the same model by another name; max_length makes another identity."""
+    folder = encoder.files.folder
+    files = models.locate(f"st:{folder}")
+    assert files.weights == models.BUNDLED_SHA256
+    short = models.locate(f"st:{folder},max_length=64")
+    assert short.identity != files.identity
+    cache = VectorCache(tmp_path)
+    long_text = [TEXTS[4]]
+    cut = CachedEmbedder(SentenceTransformerEncoder(short), cache).encode(long_text, "document")
+    whole = CachedEmbedder(SentenceTransformerEncoder(files), cache).encode(long_text, "document")
+    assert not np.allclose(cut, whole)
+    cache.close()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("minlm", "did you mean 'minilm'"),
+        ("st", "names no model"),
+        ("minilm:max_lenght=5", "did you mean 'max_length'"),
+        ("minilm:max_length=9999", "model's own limit"),
+        ("minilm:other", "takes no name"),
+    ],
+)
+def test_wrong_embedder_specs(spec, message):
+    """A wrong embedder spec says what is wrong with it."""
+    with pytest.raises(SpecError, match=message):
+        models.locate(spec)
+
+
+def test_a_model_that_is_nowhere(monkeypatch):
+    """A name that is no folder and cannot be fetched is one sentence with the way out."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(EmbeddingError, match="st:FOLDER"):
+        models.locate("st:no-such-owner/no-such-model")
+
+
+def test_a_folder_without_a_model(tmp_path):
+    """A folder that holds no weights is named."""
+    with pytest.raises(EmbeddingError, match="holds no weights"):
+        models.locate(f"st:{tmp_path}")
