@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.jsonl import parse_tasks
+from repoeval_bench.dataset.licences import identify
 from repoeval_bench.dataset.sources import is_wanted, task_files, text_hash
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.errors import DatasetError
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.types import Task
-
-_LICENCES = {
-    "Apache License Version 2.0": "Apache-2.0",
-    "MIT License": "MIT",
-    "BSD 2-Clause License": "BSD-2-Clause",
-    "Attribution-NonCommercial 4.0 International": "CC-BY-NC-4.0",
-}
-"""How a licence's text begins, blanks squeezed -> its SPDX identifier."""
 
 
 def build_index(source: Path, output: Path) -> list[Path]:
@@ -112,8 +105,7 @@ def _repositories(files: Mapping[str, SourceFile], tasks: Iterable[Task], blobs:
 
 
 def _licence(repo: str, text: str) -> str:
-    squeezed = " ".join(text.split())
-    for beginning, name in _LICENCES.items():
-        if squeezed.startswith(beginning):
-            return name
-    raise DatasetError(f"the licence of {repo} is not recognised: it begins {squeezed[:60]!r}")
+    name = identify(text)
+    if name is None:
+        raise DatasetError(f"the licence of {repo} is not recognised: it begins {text.strip()[:60]!r}")
+    return name

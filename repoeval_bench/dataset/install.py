@@ -7,6 +7,7 @@ part can never fill the gaps of a full set.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -143,14 +144,32 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
     return done
 
 
+HASHES = ".sha256"
+"""Beside a tree's repositories: the SHA-256 of every installed file, as sha256sum writes it."""
+
+
+def read_hashes(tree: Path) -> dict[str, str]:
+    """SHA-256 of each file's bytes when the tree was installed, by `repository/path`."""
+    try:
+        lines = (tree / HASHES).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise DatasetError(
+            f"cannot read {tree / HASHES} ({error.strerror}); delete {tree} and fetch the data again"
+        ) from error
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
 def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
+        hashes = []
         for name, content in files:
             file = temporary / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
+            hashes.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
+        (temporary / HASHES).write_text("".join(hashes), encoding="utf-8")
         temporary.chmod(0o755)
         temporary.rename(target)
     finally:

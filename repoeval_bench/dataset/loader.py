@@ -48,18 +48,34 @@ def load(
     obtained = obtain(source, combination, data_home(home))
     installed = obtained.installed
     tasks = read_tasks(installed.task_file(combination), level=level)
-    whole_tasks, whole_repos = whole_size(installed, combination, tasks)
-    if notify is not None and (obtained.fetched or len(tasks) < whole_tasks):
+    if notify is not None and (obtained.fetched or len(tasks) < whole_size(installed, combination, tasks)[0]):
         notify(_describe(obtained, combination, tasks))
-    tasks = _select(tasks, repos, limit)
-    trees = read_trees(installed.tree(combination), (task.repo for task in tasks))
-    check_places(tasks, trees)
+    return _assemble(installed, combination, tasks, repos, limit)
+
+
+def load_set(installed: InstalledSet, combination: Combination) -> Benchmark:
+    """The whole of an installed set, as `load` gives it."""
+    tasks = read_tasks(installed.task_file(combination), level=combination.level)
+    return _assemble(installed, combination, tasks, None, None)
+
+
+def _assemble(
+    installed: InstalledSet,
+    combination: Combination,
+    tasks: Sequence[Task],
+    repos: Sequence[str] | None,
+    limit: int | None,
+) -> Benchmark:
+    whole_tasks, whole_repos = whole_size(installed, combination, tasks)
+    chosen = _select(tasks, repos, limit)
+    trees = read_trees(installed.tree(combination), (task.repo for task in chosen))
+    check_places(chosen, trees)
     files = {repo: tree.files for repo, tree in trees.items()}
     return Benchmark(
         name=f"{installed.facts.name}-{combination}",
-        fingerprint=fingerprint(tasks, files),
-        level=level,
-        tasks=tasks,
+        fingerprint=fingerprint(chosen, files),
+        level=combination.level,
+        tasks=chosen,
         files=files,
         source=installed.facts.source,
         whole_tasks=whole_tasks,

@@ -1,0 +1,127 @@
+"""`repoeval-bench data`: fetch RepoEval, show what is here, verify it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench.cli.options import say, set_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from repoeval_bench.dataset.summary import RepositorySummary
+
+
+@click.group("data")
+def data_group() -> None:
+    """Fetch, verify and describe the benchmark's data."""
+
+
+@data_group.command()
+@set_options
+@click.option("--upgrade", is_flag=True, help="Try for more where the set that is here is a part of the whole.")
+def fetch(source: str, level: str, context: str, tokenizer: str, home: Path | None, *, upgrade: bool) -> None:
+    """Fetch the data where it is missing; data that is here is not fetched again."""
+    from repoeval_bench.dataset import index
+    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.dataset.loader import describe_set, load_set
+    from repoeval_bench.dataset.obtain import obtain
+    from repoeval_bench.dataset.summary import summarize
+
+    combination = index.combination(level, context, tokenizer)
+    obtained = obtain(source, combination, data_home(home), upgrade=upgrade)
+    click.echo(describe_set(obtained, combination))
+    click.echo(f"{'fetched into' if obtained.fetched else 'already in'} {obtained.installed.root}")
+    benchmark = load_set(obtained.installed, combination)
+    click.echo(_table(summarize(benchmark, obtained.installed, combination)))
+    click.echo("The repositories keep their own licences; mind them before you pass anything on.")
+
+
+@data_group.command()
+@set_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(source: str, level: str, context: str, tokenizer: str, home: Path | None, *, as_json: bool) -> None:
+    """Show tasks, files and licence of each repository, the fingerprint, the source and what is missing."""
+    from repoeval_bench.dataset import index
+    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.dataset.loader import describe_set, load_set
+    from repoeval_bench.dataset.obtain import obtain
+    from repoeval_bench.dataset.summary import summarize
+
+    combination = index.combination(level, context, tokenizer)
+    obtained = obtain(source, combination, data_home(home))
+    benchmark = load_set(obtained.installed, combination)
+    rows = summarize(benchmark, obtained.installed, combination)
+    if as_json:
+        facts: dict[str, Any] = {
+            "name": benchmark.name,
+            "fingerprint": benchmark.fingerprint,
+            "source": benchmark.source,
+            "folder": str(obtained.installed.root),
+            "tasks": len(benchmark.tasks),
+            "whole_tasks": benchmark.whole_tasks,
+            "files": sum(map(len, benchmark.files.values())),
+            "whole_repositories": benchmark.whole_repos,
+            "repositories": {repo: asdict(row) for repo, row in rows.items() if row.files},
+            "missing": [repo for repo, row in rows.items() if not row.files],
+            "undecodable": list(benchmark.undecodable),
+        }
+        click.echo(json.dumps(facts, indent=2))
+        return
+    click.echo(benchmark.label)
+    click.echo(describe_set(obtained, combination))
+    click.echo(f"folder {obtained.installed.root}")
+    click.echo(_table(rows))
+    if benchmark.undecodable:
+        click.echo(f"left out, no UTF-8: {', '.join(benchmark.undecodable)}")
+
+
+@data_group.command()
+@set_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def verify(source: str, level: str, context: str, tokenizer: str, home: Path | None, *, as_json: bool) -> None:
+    """Check that every ground truth stands at its lines and that no file has changed; exit 1 where not."""
+    from repoeval_bench.dataset import index
+    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.dataset.loader import describe_set
+    from repoeval_bench.dataset.obtain import obtain
+    from repoeval_bench.dataset.verify import verify as verify_set
+
+    combination = index.combination(level, context, tokenizer)
+    obtained = obtain(source, combination, data_home(home))
+    result = verify_set(obtained.installed, combination)
+    if as_json:
+        click.echo(json.dumps(asdict(result) | {"passed": result.passed}, indent=2))
+    else:
+        say(describe_set(obtained, combination))
+        for line in (*result.wrong_tasks, *result.wrong_files):
+            click.echo(line)
+        right = result.tasks - len(result.wrong_tasks)
+        click.echo(f"{right} of {result.tasks} ground truths stand at their lines")
+        click.echo(f"{result.files} files hashed again, {len(result.wrong_files)} wrong")
+    if not result.passed:
+        click.get_current_context().exit(1)
+
+
+def _table(rows: dict[str, RepositorySummary]) -> str:
+    """Repositories as aligned columns, the total below."""
+    cells = [("repository", "tasks", "files", "licence")]
+    cells += [
+        (repo, _part(row.tasks, row.whole_tasks), _part(row.files, row.whole_files), row.licence)
+        for repo, row in rows.items()
+    ]
+    here = rows.values()
+    cells.append(("total", str(sum(row.tasks for row in here)), str(sum(row.files for row in here)), ""))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        f"{name:<{widths[0]}}  {tasks:>{widths[1]}}  {files:>{widths[2]}}  {licence}".rstrip()
+        for name, tasks, files, licence in cells
+    )
+
+
+def _part(here: int, whole: int | None) -> str:
+    return str(here) if whole in {None, here} else f"{here} of {whole}"

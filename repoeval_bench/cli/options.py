@@ -1,0 +1,63 @@
+"""Options that several commands share, so that data is chosen in the same words everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Names separated by blanks or commas; None where there are none."""
+    return tuple((value or "").replace(",", " ").split()) or None
+
+
+_SET = (
+    click.option(
+        "--source",
+        envvar="REPOEVAL_SOURCE",
+        default="auto",
+        show_default=True,
+        show_envvar=True,
+        help="Where data comes from: auto, github, pypi, a folder or an address that mirrors the archives.",
+    ),
+    click.option("--level", default="function", show_default=True, help="function, line or api."),
+    click.option("--context", default="2k", show_default=True, help="Length of the prompts in tokens."),
+    click.option("--tokenizer", default="codex", show_default=True, help="Whose tokens: codex or codegen."),
+    click.option(
+        "--home",
+        envvar="REPOEVAL_HOME",
+        type=click.Path(file_okay=False, path_type=Path),
+        show_envvar=True,
+        help="Folder of fetched data; the user's cache folder by default.",
+    ),
+)
+_PART = (
+    click.option("--repos", callback=_names, help="Only these repositories, separated by blanks or commas."),
+    click.option("--limit", type=click.IntRange(min=1), help="Only the first N tasks of those."),
+)
+
+
+def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --source, --level, --context, --tokenizer and --home, passed on under these names."""
+    return _add(command, _SET)
+
+
+def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`set_options` and the part of the set: --repos (a tuple of names or None) and --limit (int or None)."""
+    return _add(command, (*_SET, *_PART))
+
+
+def _add(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def say(line: str) -> None:
+    """A notice for the person at the terminal: on standard error, so that output stays clean."""
+    click.echo(line, err=True)
