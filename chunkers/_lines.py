@@ -1,0 +1,71 @@
+"""What every chunker needs about a file's lines: their sizes, and chunks of whole lines.
+
+Sizes are nws, non-whitespace characters. Nothing here knows a language.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from repoeval_bench.types import CharSpan, Chunk, LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from repoeval_bench.types import SourceFile
+
+# The whitespace of str.split() among the ASCII characters, but for the newline.
+_ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"
+
+
+def nws_before(file: SourceFile) -> list[int]:
+    """Non-whitespace characters before each line, and of the whole file: one number more than lines.
+
+    The difference of two entries is the size of the lines between them.
+    """
+    text = file.text
+    if text.isascii() and file.n_lines == text.count("\n") + (not text.endswith("\n") and bool(text)):
+        # Only \n ends a line here, so three C loops over the bytes do what a split per line does, 8x faster.
+        dense = text.encode("ascii").translate(None, _ASCII_BLANKS).split(b"\n")
+        return list(accumulate(map(len, dense[: file.n_lines]), initial=0))
+    return list(accumulate(file.line_nws(), initial=0))
+
+
+def pack(sizes: Iterable[int], limit: int) -> list[int]:
+    """Where chunks start when items of the given sizes are put together in order, up to `limit` each.
+
+    An item above the limit stands alone; items of size 0 stay with what precedes them, and at the start with
+    what follows, so that no chunk has size 0 unless all have.
+    """
+    starts: list[int] = []
+    filled = 0
+    for index, size in enumerate(sizes):
+        if not starts:
+            starts.append(index)
+        elif size and filled and filled + size > limit:
+            starts.append(index)
+            filled = 0
+        filled += size
+    return starts
+
+
+def cut_before(file: SourceFile, starts: Sequence[int], overlap: int = 0) -> list[Chunk]:
+    """Chunks of whole lines that start at the given lines, the last one ending with the file.
+
+    `overlap` lines of what precedes are put in front of each chunk but the first. Trailing blank lines stay
+    with the chunk they follow.
+    """
+    return [
+        Chunk.cut(file, file.chars_of(LineSpan(max(0, first - overlap) if first else 0, last)))
+        for first, last in pairwise((*starts, file.n_lines))
+    ]
+
+
+def cut_spans(file: SourceFile, spans: Iterable[tuple[int, int]]) -> list[Chunk]:
+    """Chunks at the given (start, end) characters; spans that hold only whitespace are left out."""
+    return [
+        Chunk.cut(file, CharSpan(start, end))
+        for start, end in spans
+        if start < end and not file.text[start:end].isspace()
+    ]

@@ -1,0 +1,182 @@
+"""Split-then-merge on the syntax tree: what fits stays whole, what does not is split, neighbours are merged.
+
+After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that
+every line of a file is in exactly one of them. A comment or decorator stays with the statement it stands
+above. A header (`class A:`) goes with the first piece of its body instead of standing alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from chunkers._lines import cut_before, nws_before, pack
+from chunkers._options import at_least, below, one_of, spec_of
+from chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, Parsed, language_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+    from repoeval_bench.types import Chunk, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class AstChunker:
+    """Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.
+
+    `max_nws` and `min_nws` are non-whitespace characters, `overlap` is lines. A definition that fits is never
+    cut; without overlap every line is in exactly one chunk. Only a single line can be larger than `max_nws`
+    (it stays a chunk of its own), and overlap, which comes on top. A piece smaller than `min_nws` is packed
+    together with what follows it across the boundary of a split definition, where that fits. A syntax error
+    still gives chunks. `language` is `auto` (by the file's ending) or a grammar's name. Linear in the file.
+    """
+
+    max_nws: int = 1500
+    min_nws: int = 50
+    overlap: int = 0
+    language: str = "auto"
+
+    def __post_init__(self) -> None:
+        at_least("ast", "max_nws", self.max_nws, 1)
+        at_least("ast", "min_nws", self.min_nws, 0)
+        at_least("ast", "overlap", self.overlap, 0)
+        below("ast", "min_nws", self.min_nws, "max_nws", self.max_nws)
+        one_of("ast", "language", self.language, ["auto", *GRAMMARS])
+
+    @property
+    def spec(self) -> str:
+        """`ast:max_nws=…,min_nws=…,overlap=…,language=…`."""
+        return spec_of("ast", self)
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The file's chunks in order; none for a file without a non-blank line.
+
+        ChunkError where the grammar of the file's language is unknown or not installed.
+        """
+        language = language_of(file) if self.language == "auto" else self.language
+        before = nws_before(file)
+        if not before[-1]:
+            return []
+        if before[-1] <= self.max_nws:
+            return cut_before(file, [0])
+        pieces = _split(Parsed(file, language), before, self.max_nws)
+        return cut_before(file, _merge(pieces, before, self.max_nws, self.min_nws), self.overlap)
+
+
+_BORDER = -1
+
+_Part = tuple[int, int, "list[Node]"]
+"""First line, line behind the last, and the nodes that can be opened where the lines do not fit."""
+
+
+def _split(parsed: Parsed, before: Sequence[int], max_nws: int) -> list[int]:
+    """First lines of pieces that fit, in order, with `_BORDER` around the pieces of a split statement.
+
+    An explicit stack stands in for recursion: nesting can be deeper than Python's.
+    """
+    pieces: list[int] = []
+    border: _Part = (_BORDER, 0, [])
+    stack: list[_Part] = [(0, len(before) - 1, [parsed.root])]
+    while stack:
+        first, end, nodes = stack.pop()
+        if first == _BORDER or before[end] - before[first] <= max_nws:
+            pieces.append(first)
+        elif not nodes:
+            pieces.extend(range(first, end))
+        else:
+            parts = _open(parsed, (first, end, nodes), before, max_nws)
+            # A member of a list (a method of a class) keeps its borders; a part (a body) opens in place.
+            bordered = len(parts) > 1 and any(map(parsed.is_list, nodes))
+            for part in reversed(parts):
+                fits = before[part[1]] - before[part[0]] <= max_nws
+                stack += (part,) if fits or not bordered else (border, part, border)
+    return pieces
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Siblings that share lines or belong together: `glue` (comments, decorators), then `nodes` from `main`."""
+
+    first: int
+    main: int
+    last: int
+    glue: list[Node]
+    nodes: list[Node]
+    waits_until: int
+    """While only glue is here: the last line at which what it belongs to may start."""
+
+
+def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> list[_Part]:
+    """The children of a part's nodes, as parts that share no line and cover the part's lines without a gap."""
+    first, end, nodes = part
+    units: list[_Unit] = []
+    unit: _Unit | None = None
+    for node in nodes:
+        for start, last, child in parsed.children(node):
+            if unit and start <= unit.last and unit.waits_until < 0:
+                # The rest of a line that has begun: the common case, and the role of a token in it is nothing.
+                if last > start:
+                    unit.nodes.append(child)
+                    unit.last = last
+                continue
+            role = parsed.role(child)
+            glue = role in (COMMENT, DECORATOR)
+            if unit and (start <= unit.last or start <= unit.waits_until or role == CLOSER):
+                if unit.waits_until >= 0 and start > unit.last:
+                    unit.main = start
+                unit.last = last
+                glue = glue and unit.waits_until >= 0
+            else:
+                unit = _Unit(start if units else first, start, last, [], [], -1)
+                units.append(unit)
+            if not glue:
+                unit.waits_until = -1
+            elif role == DECORATOR:
+                unit.waits_until = end
+            else:
+                unit.waits_until = max(unit.waits_until, last + 1)
+            if last > start:  # what stands on one line cannot be cut
+                (unit.glue if glue else unit.nodes).append(child)
+    if not units:  # a leaf over several lines, a long string say
+        return [(first, end, [])]
+    parts: list[_Part] = []
+    for unit, unit_end in zip(units, [*(unit.first for unit in units[1:]), end], strict=True):
+        parts += _parts(unit, unit_end, before, max_nws)
+    return parts
+
+
+def _parts(unit: _Unit, end: int, before: Sequence[int], max_nws: int) -> list[_Part]:
+    """A unit as one part; as two where what it belongs to fits only without its comments and decorators."""
+    glue = before[unit.main] - before[unit.first]
+    whole = before[end] - before[unit.first]
+    if not glue or whole <= max_nws:
+        return [(unit.first, end, unit.glue + unit.nodes)]
+    if glue > max_nws or whole - glue <= max_nws:
+        return [(unit.first, unit.main, unit.glue), (unit.main, end, unit.nodes)]
+    return [(unit.first, end, unit.nodes)]
+
+
+def _merge(pieces: Sequence[int], before: Sequence[int], max_nws: int, min_nws: int) -> list[int]:
+    """First lines of chunks: pieces packed between borders, then neighbours that fit together merged."""
+    lines = [line for line in pieces if line != _BORDER]
+    ends = iter([*lines[1:], len(before) - 1])
+    starts: list[int] = []
+    filled = 0
+    border = False
+    for line in pieces:
+        if line == _BORDER:
+            border = True
+            continue
+        size = before[next(ends)] - before[line]
+        if not starts:
+            starts.append(line)
+        elif size and filled and (filled + size > max_nws or (border and filled >= min_nws)):
+            starts.append(line)
+            filled = 0
+        filled += size
+        border = False
+    sizes = [before[end] - before[start] for start, end in pairwise([*starts, len(before) - 1])]
+    return [starts[index] for index in pack(sizes, max_nws)]

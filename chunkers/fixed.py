@@ -1,0 +1,45 @@
+"""Whole lines up to a size, blind to syntax: the baseline every other chunker is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from chunkers._lines import cut_before, nws_before, pack
+from chunkers._options import at_least, spec_of
+
+if TYPE_CHECKING:
+    from repoeval_bench.types import Chunk, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class FixedChunker:
+    """Whole lines up to max_nws non-whitespace characters; the first chunk has `offset` lines where set.
+
+    Every line is in exactly one chunk; a single line above `max_nws` is a chunk of its own. `offset` moves
+    all boundaries, so that the spread between offsets tells how much of a difference is mere luck of the cut.
+    """
+
+    max_nws: int = 1500
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        at_least("fixed", "max_nws", self.max_nws, 1)
+        at_least("fixed", "offset", self.offset, 0)
+
+    @property
+    def spec(self) -> str:
+        """`fixed:max_nws=…,offset=…`."""
+        return spec_of("fixed", self)
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The file's lines, packed in order; none for a file without a non-blank line."""
+        before = nws_before(file)
+        if not before[-1]:
+            return []
+        # Blank lines cannot stand alone, so an offset within the file's leading ones is no cut.
+        offset = self.offset if 0 < before[min(self.offset, file.n_lines)] < before[-1] else 0
+        sizes = [after - earlier for earlier, after in pairwise(before)]
+        starts = [offset + start for start in pack(sizes[offset:], self.max_nws)]
+        return cut_before(file, [0, *starts] if offset else starts)
