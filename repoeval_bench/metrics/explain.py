@@ -1,0 +1,36 @@
+"""What a measure means, in words: `repoeval-bench explain ndcg@10`."""
+
+from __future__ import annotations
+
+from repoeval_bench.metrics.registry import Measure
+
+
+def explain(name: str) -> str:
+    """Meaning, formula, range, the bands it is read by, when not to use it, options, inputs and source, as text.
+
+    An unknown measure is a UsageError that offers the nearest. A measure that must have a cutoff is explained
+    without one too.
+    """
+    measure = Measure.parse_name(name)
+    definition = measure.definition
+    rows = [
+        ("formula", definition.formula),
+        ("range", definition.range),
+        ("bands", _bands(definition.bands)),
+        ("not where", definition.avoid),
+        *(
+            (f"option {key}", f"{option.meaning}; {option.wanted}, default {option.default or 'none'}")
+            for key, option in definition.options.items()
+        ),
+        ("needs", ", ".join(sorted(definition.needs))),
+        ("also", ", ".join(definition.aliases)),
+        ("source", definition.source),
+    ]
+    width = max(len(label) for label, _ in rows)
+    lines = [f"{measure}: {definition.meaning}"]
+    lines.extend(f"  {label:<{width}}  {text}" for label, text in rows if text)
+    return "\n".join(lines)
+
+
+def _bands(bands: tuple[tuple[float, str], ...]) -> str:
+    return ", ".join(f"from {low:g} {word}" if low else f"below {word}" for low, word in bands)
