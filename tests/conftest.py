@@ -1,0 +1,24 @@
+"""What all tests share: no test writes to the user's own data, and real data is found by environment only."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fetched data goes to a folder of the test; no proxy stands between a test and its local server."""
+    monkeypatch.setenv("REPOEVAL_HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def real_source(request: pytest.FixtureRequest) -> str:
+    """Where the real RepoEval data is; for tests marked `full_data`."""
+    assert request.node.get_closest_marker("full_data"), "mark the test with pytest.mark.full_data"
+    source = os.environ.get("REPOEVAL_SOURCE")
+    if not source:
+        pytest.skip("REPOEVAL_SOURCE is not set: it names the folder or address of the real RepoEval data")
+    return source

@@ -1,0 +1,97 @@
+"""A real HTTP server on 127.0.0.1 that serves files, knows ranges, and fails in the ways that are asked for."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass
+class Site:
+    """What the server holds and how it misbehaves.
+
+    `breaks` and `stalls` are bytes of the body after which the next answers end or fall silent, one entry
+    per answer. `requests` logs (path, Range header or None).
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    etag: str | None = '"first"'
+    breaks: list[int] = field(default_factory=list)
+    stalls: list[int] = field(default_factory=list)
+    status: int | None = None
+    honours_range: bool = True
+    wrong_range: bool = False
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    url: str = ""
+    closing: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def serve(site: Site) -> Iterator[Site]:
+    """Run the site until the block ends; `site.url` is its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *args: object) -> None:
+            """Nothing on standard error."""
+
+        def do_GET(self) -> None:
+            asked = self.headers.get("Range")
+            site.requests.append((self.path, asked))
+            content = site.files.get(self.path.lstrip("/"))
+            if site.status is not None or content is None:
+                self.send_response(site.status or 404)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            start = 0
+            current = self.headers.get("If-Range") in {None, site.etag}
+            if asked and site.honours_range and current:
+                start = int(asked.removeprefix("bytes=").rstrip("-"))
+                if start >= len(content):
+                    self.send_response(416)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                self.send_response(206)
+                shown = start + 1 if site.wrong_range else start
+                self.send_header("Content-Range", f"bytes {shown}-{len(content) - 1}/{len(content)}")
+            else:
+                self.send_response(200)
+            body = content[start:]
+            self.send_header("Content-Length", str(len(body)))
+            if site.etag:
+                self.send_header("ETag", site.etag)
+            self.end_headers()
+            if site.breaks:
+                self.wfile.write(body[: site.breaks.pop(0)])
+                self.wfile.flush()
+                self.close_connection = True
+                return
+            if site.stalls:
+                self.wfile.write(body[: site.stalls.pop(0)])
+                self.wfile.flush()
+                site.closing.wait(5)
+                self.close_connection = True
+                return
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    site.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield site
+    finally:
+        site.closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
