@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN   := .venv/bin
 BENCH := $(BIN)/repoeval-bench
 DATA  = --source '$(SOURCE)' --level '$(LEVEL)' --context '$(CONTEXT)' --tokenizer '$(TOKENIZER)'
-PICK  = $(foreach r,$(REPOS),--repos '$(r)') $(if $(LIMIT),--limit '$(LIMIT)')
+PICK  = $(if $(REPOS),--repos '$(REPOS)') $(if $(LIMIT),--limit '$(LIMIT)')
 RUN   = $(foreach c,$(CHUNKER),--chunker '$(c)') --protocol '$(PROTOCOL)' --embedder '$(EMBEDDER)' \
         --retriever '$(RETRIEVER)' --k '$(K)' --out '$(OUT)' $(DATA) $(PICK)
 

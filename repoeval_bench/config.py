@@ -132,6 +132,8 @@ class RunConfig:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as they stand in the manifest and in metrics.json."""
         content = asdict(self)
+        # What describes a protocol to people is no part of what it does.
+        del content["protocol"]["users"], content["protocol"]["caution"]
         content["embedder_identity"] = dict(self.embedder_identity)
         content["measures"] = list(self.measures)
         return content

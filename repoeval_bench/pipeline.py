@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from repoeval_bench.config import OUTSIDE_THE_SIX, RunConfig
+from repoeval_bench.config import OUTSIDE_THE_SIX
 from repoeval_bench.corpus import build_corpus
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.metrics import score_run
 from repoeval_bench.qrels import build_qrels
 from repoeval_bench.queries import make_queries
+from repoeval_bench.store import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from repoeval_bench.config import Protocol
+    from repoeval_bench.config import Protocol, RunConfig
     from repoeval_bench.corpus import Corpus
-    from repoeval_bench.metrics import RunScores
-    from repoeval_bench.types import Benchmark, Chunker, Embedder, Qrels, Query, Retriever, Run
+    from repoeval_bench.types import Benchmark, Chunker, Embedder, Query, Retriever, Role
 
     RetrieverFactory = Callable[[Corpus, Embedder], Retriever]
 
@@ -34,27 +34,12 @@ class Plan:
     queries: tuple[Query, ...]
     seconds: dict[str, float]
 
-    def texts(self) -> dict[str, list[str]]:
+    def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""
         return {
             "query": [query.text for query in self.queries],
             "document": [chunk.embed_text for chunks in self.corpus.chunks.values() for chunk in chunks],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A finished run, as `store` writes it."""
-
-    config: RunConfig
-    benchmark: Benchmark
-    corpus: Corpus
-    queries: tuple[Query, ...]
-    qrels: Qrels
-    run: Run
-    scores: RunScores
-    counts: dict[str, Any]
-    seconds: dict[str, float]
 
 
 def plan(benchmark: Benchmark, chunker: Chunker, protocol: Protocol, *, skip_errors: bool = False) -> Plan:
@@ -78,7 +63,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder, retriever: Ret
         started = now
 
     texts = planned.texts()
-    truncated = {role: _truncated(embedder, texts[role], role) for role in ("query", "document")}
+    truncated = {role: _truncated(embedder, texts[role], role) for role in texts}
     lap("count tokens")
     searcher = retriever(planned.corpus, embedder)
     lap("embed and index")
@@ -117,6 +102,6 @@ def _select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     return replace(benchmark, tasks=tasks, files=files)
 
 
-def _truncated(embedder: Embedder, texts: Sequence[str], role: Any) -> int:
+def _truncated(embedder: Embedder, texts: Sequence[str], role: Role) -> int:
     limit = embedder.max_tokens
     return 0 if limit is None else sum(count > limit for count in embedder.count_tokens(texts, role))

@@ -25,10 +25,9 @@ def cluster_sums(
     """Sum and number of the values in each cluster, float64 (n_clusters,) each, in order of first appearance."""
     order = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
     index = [order[cluster] for cluster in clusters]
-    return (
-        np.bincount(index, weights=np.asarray(values, dtype=np.float64), minlength=len(order)),
-        np.bincount(index, minlength=len(order)).astype(np.float64),
-    )
+    sums = np.bincount(index, weights=np.asarray(values, dtype=np.float64), minlength=len(order))
+    counts = np.bincount(index, minlength=len(order))
+    return sums.astype(np.float64), counts.astype(np.float64)
 
 
 def bca_interval(

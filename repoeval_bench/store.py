@@ -29,8 +29,10 @@ from repoeval_bench.trec import format_qrels, format_run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from repoeval_bench.pipeline import Outcome
-    from repoeval_bench.types import Chunk
+    from repoeval_bench.config import RunConfig
+    from repoeval_bench.corpus import Corpus
+    from repoeval_bench.metrics import RunScores
+    from repoeval_bench.types import Benchmark, Chunk, Qrels, Query, Run
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
@@ -41,6 +43,21 @@ QRELS = "qrels.trec"
 TIMINGS = "timings.jsonl"
 
 SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished run, as the pipeline hands it over to be written."""
+
+    config: RunConfig
+    benchmark: Benchmark
+    corpus: Corpus
+    queries: tuple[Query, ...]
+    qrels: Qrels
+    run: Run
+    scores: RunScores
+    counts: dict[str, int]
+    seconds: dict[str, float]
 
 
 @dataclass(frozen=True)

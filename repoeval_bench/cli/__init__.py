@@ -55,9 +55,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="repoeval-bench", prog_name="repoeval-bench")
 def app() -> None:
     """Compare code chunkers on RepoEval: chunk, embed, retrieve, score."""

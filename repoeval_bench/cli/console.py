@@ -1,20 +1,13 @@
-"""Printing: tables on standard output, notes on standard error."""
+"""Printing tables on standard output."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 if TYPE_CHECKING:
     from rich.table import Table
 
 MINIMUM_WIDTH = 120
-
-
-def note(sentence: str) -> None:
-    """One line on standard error, so that standard output stays a table or JSON."""
-    click.echo(sentence, err=True)
 
 
 def print_table(table: Table) -> None:

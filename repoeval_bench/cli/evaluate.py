@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench import api
-from repoeval_bench.cli.console import note, print_table
-from repoeval_bench.cli.options import dataset_options, load_selected
-from repoeval_bench.config import DEPTH, Protocol
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.config import DEPTH, Protocol, RunConfig
 from repoeval_bench.errors import UsageError
 from repoeval_bench.store import StoredRun, find_run
 
@@ -122,7 +122,6 @@ class _Prepared:
     def make(cls, specs: Sequence[str], options: dict[str, Any]) -> _Prepared:
         """Parse the cheap things first, so that a typing error is told before a download starts."""
         from chunkers.registry import make_chunker
-        from repoeval_bench.config import RunConfig
         from repoeval_bench.metrics import Measure
         from repoeval_bench.qrels import relevance_rule
         from repoeval_bench.queries import query_policy
@@ -143,7 +142,16 @@ class _Prepared:
         repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
         if repeated:
             raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
-        benchmark = load_selected(options)
+        benchmark = api.load_benchmark(
+            options["source"],
+            level=options["level"],
+            context=options["context"],
+            tokenizer=options["tokenizer"],
+            repos=options["repos"],
+            limit=options["limit"],
+            home=options["home"],
+            notify=say,
+        )
         embedder = api.make_embedder(options["embedder"], home=options["home"])
         return cls(benchmark, chunkers, protocol, embedder, options)
 
@@ -162,7 +170,7 @@ class _Prepared:
             reuse=reuse,
             home=self.options["home"],
         )
-        note(f"{run.metrics['chunker']} -> {run.folder}")
+        say(f"{run.metrics['chunker']} -> {run.folder}")
         return run
 
 

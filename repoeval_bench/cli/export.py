@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from repoeval_bench import api
-from repoeval_bench.cli.console import note
+from repoeval_bench.cli.options import say
 from repoeval_bench.errors import ResultError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.report.tables import as_csv, as_markdown
@@ -39,7 +39,7 @@ def export_command(*, run: str, form: str, output: Path | None, out: Path) -> No
             write_atomic(path, content)
         except OSError as error:
             raise ResultError(f"{path} cannot be written ({error}); choose another file with -o") from error
-        note(f"wrote {path}")
+        say(f"wrote {path}")
 
 
 def _content(run: StoredRun, form: str) -> str:

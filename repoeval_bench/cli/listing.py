@@ -32,7 +32,11 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
 def _chunkers() -> Table:
     from chunkers.registry import available
 
-    return _table(("chunker", "options", "what it does"), available())
+    rows = [
+        (entry.name, ", ".join(f"{key}={value}" for key, value in entry.options.items()), entry.meaning)
+        for entry in available()
+    ]
+    return _table(("chunker", "options and defaults", "what it does"), rows)
 
 
 def _protocols() -> Table:
@@ -58,9 +62,14 @@ def _embedders() -> Table:
 
 
 def _datasets() -> Table:
-    from repoeval_bench.dataset.loader import datasets
+    from repoeval_bench.dataset.index import levels
 
-    return _table(("level", "context", "tokenizer", "tasks", "repositories"), datasets())
+    rows = [
+        (level.name, tokenizer, ", ".join(contexts), str(level.tasks), str(level.repositories))
+        for level in levels().values()
+        for tokenizer, contexts in level.contexts.items()
+    ]
+    return _table(("level", "tokenizer", "contexts", "tasks", "repositories"), rows)
 
 
 LISTS: dict[str, Callable[[], Table]] = {

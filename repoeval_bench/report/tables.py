@@ -63,7 +63,11 @@ def score_table(runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
 
 
 def _mean_label(label: str, metrics: dict[str, Any]) -> str:
-    number = {"micro": f"{metrics['counts']['queries']} queries", "macro": f"{len(metrics['per_repo'])} repos"}
+    n_queries, n_repos = metrics["counts"]["queries"], len(metrics["per_repo"])
+    number = {
+        "micro": f"{n_queries} {'query' if n_queries == 1 else 'queries'}",
+        "macro": f"{n_repos} {'repository' if n_repos == 1 else 'repositories'}",
+    }
     return f"{label}, {number[label]}" if label in number else label
 
 
@@ -72,17 +76,18 @@ def footnotes(run: StoredRun) -> list[str]:
     metrics = run.metrics
     counts, sizes = metrics["counts"], metrics["chunk_nws"]
     lines = [
-        f"{metrics['chunker']}: {counts['chunks']} chunks of {counts['files']} files, nws mean {sizes['mean']:.0f}, "
-        f"median {sizes['median']}, p95 {sizes['p95']}; truncated by the model: {counts['queries_truncated']} of "
-        f"{counts['queries']} queries, {counts['chunks_truncated']} of {counts['chunks']} chunks; "
-        f"queries with no relevant chunk: {counts['queries_without_relevant']}"
+        f"{metrics['chunker']}: {counts['chunks']} chunks of {counts['files']} files, "
+        f"nws mean {sizes['mean']:.0f}, median {sizes['median']}, p95 {sizes['p95']}",
+        f"  truncated by the model: {counts['queries_truncated']} of {counts['queries']} queries, "
+        f"{counts['chunks_truncated']} of {counts['chunks']} chunks · "
+        f"queries with no relevant chunk: {counts['queries_without_relevant']} of {counts['queries']}",
     ]
     lost = {
         "files the chunker failed on, left out": counts["files_skipped"],
         "files that are no UTF-8, left out": counts["files_undecodable"],
         "non-blank lines in no chunk": counts["lines_uncovered"],
     }
-    lines.extend(f"{metrics['chunker']}: {what}: {number}" for what, number in lost.items() if number)
+    lines.extend(f"  {what}: {number}" for what, number in lost.items() if number)
     return lines
 
 
