@@ -1,4 +1,4 @@
-"""What it takes to trust somebody else's chunker: named failures, checked spans, checked results."""
+"""What it takes to trust somebody else's chunker: named failures, spans found, the spec given."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from importlib.util import find_spec
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import BenchError, ChunkError
-from repoeval_bench.types import Chunk
+from repoeval_bench.errors import BenchError, ChunkError, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from repoeval_bench.types import Chunker, SourceFile
+    from repoeval_bench.types import Chunk, Chunker, SourceFile
 
 
-def is_installed(package: str) -> bool:
-    """Whether a package can be imported, without importing it."""
-    return find_spec(package) is not None
+def require(package: str, install: str) -> None:
+    """Refuse a chunker whose package is not installed, without importing it; SpecError says what to run."""
+    if find_spec(package) is None:
+        raise SpecError(f"the package {package} is not installed; run pip install {install}")
 
 
 @contextmanager
@@ -67,39 +67,36 @@ def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[in
     return spans
 
 
+def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | None:
+    """Character spans of texts that follow each other in a text, for libraries that return strings only.
+
+    Each is looked for right behind the one before it, blanks skipped, and only if it is not there further on:
+    so a text that occurs twice is never taken for the wrong one unless something was left out before it. None
+    where a piece is not found.
+    """
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for piece in pieces:
+        body = piece.strip()
+        if not body:
+            continue
+        while at < len(text) and text[at].isspace():
+            at += 1
+        found = at if text.startswith(body, at) else text.find(body, at)
+        if found < 0:
+            return None
+        at = found + len(body)
+        spans.append((found, at))
+    return spans
+
+
 @dataclass(frozen=True, slots=True)
-class CheckedChunker:
-    """A plug-in, its failures named and its chunks looked at before they enter a run."""
+class NamedChunker:
+    """A plug-in under the spec that names it; its chunks are checked where every chunker's are."""
 
     inner: Chunker
     spec: str
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
-        """The plug-in's chunks; ChunkError where it fails or returns what is no chunk of this file."""
-        name = f"{file.repo}/{file.path}"
-        with named_failure(self.spec, file):
-            chunks = list(self.inner.chunk(file))
-        start = 0
-        for chunk in chunks:
-            if not isinstance(chunk, Chunk):
-                raise ChunkError(
-                    f"{name}: {self.spec} returned a {type(chunk).__name__}, {str(chunk)[:40]!r}, where a Chunk "
-                    "belongs; cut chunks with Chunk.cut(file, CharSpan(start, end))"
-                )
-            same = Chunk.cut(file, chunk.chars) if chunk and chunk.chars.end <= len(file.text) else None
-            if same is None or (chunk.text, chunk.lines, chunk.chunk_id) != (
-                same.text,
-                same.lines,
-                same.chunk_id,
-            ):
-                raise ChunkError(
-                    f"{name}: {self.spec} returned {chunk.chunk_id}, which is not what the file holds there; "
-                    "cut chunks with Chunk.cut(file, CharSpan(start, end))"
-                )
-            if chunk.chars.start < start:
-                raise ChunkError(
-                    f"{name}: {self.spec} returned {chunk.chunk_id} after a chunk that starts at {start}; "
-                    "return chunks in order of their start"
-                )
-            start = chunk.chars.start
-        return chunks
+        """The plug-in's chunks as it returns them."""
+        return self.inner.chunk(file)

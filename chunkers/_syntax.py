@@ -118,6 +118,11 @@ class Parsed:
         # A parser is not safe to share between threads, and making one costs a microsecond.
         self.root = Parser(self._grammar.language).parse(encoded).root_node
 
+    @property
+    def n_lines(self) -> int:
+        """Number of lines of the file."""
+        return len(self._starts) - 1
+
     def children(self, node: Node) -> Iterator[Child]:
         """The node's children in order: first and last line, and node."""
         starts = self._starts

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from chunkers._foreign import is_installed, named_failure, spans_of
+from chunkers._foreign import named_failure, require, spans_of
 from chunkers._lines import cut_spans
 from chunkers._options import at_least, one_of, spec_of
-from repoeval_bench.errors import ChunkError, SpecError
+from repoeval_bench.errors import ChunkError
 
 if TYPE_CHECKING:
     from repoeval_bench.types import Chunk, SourceFile
@@ -41,8 +41,7 @@ class ChonkieChunker:
     def __post_init__(self) -> None:
         one_of("chonkie", "kind", self.kind, _KINDS)
         at_least("chonkie", "chunk_size", self.chunk_size, 1)
-        if not is_installed("chonkie"):
-            raise SpecError("chonkie is not installed; run pip install chonkie==1.6.5")
+        require("chonkie", "chonkie==1.6.5")
 
     @property
     def spec(self) -> str:

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from chunkers._foreign import CheckedChunker
+from chunkers._foreign import NamedChunker
 from repoeval_bench.errors import BenchError, SpecError
 from repoeval_bench.spec import Spec, format_spec, nearest
 
@@ -28,9 +28,24 @@ GROUP = "repoeval_bench.chunkers"
 
 BUILT_IN = {
     "ast": "chunkers.ast:AstChunker",
+    "functions": "chunkers.functions:FunctionsChunker",
     "fixed": "chunkers.fixed:FixedChunker",
+    "fixed-tokens": "chunkers.fixed_tokens:FixedTokensChunker",
+    "window": "chunkers.window:WindowChunker",
+    "recursive": "chunkers.recursive:RecursiveChunker",
+    "file": "chunkers.file:FileChunker",
     "chonkie": "chunkers.chonkie:ChonkieChunker",
 }
+"""Always there."""
+
+PEERS = {
+    "astchunk": "chunkers.astchunk:AstchunkChunker",
+    "langchain": "chunkers.langchain:LangchainChunker",
+    "llama-index": "chunkers.llama_index:LlamaIndexChunker",
+}
+"""Other people's code, there where its extra is installed."""
+
+_TABLE = {**BUILT_IN, **PEERS}
 
 
 class Available(NamedTuple):
@@ -44,8 +59,7 @@ class Available(NamedTuple):
 def make_chunker(spec: str | Spec) -> Chunker:
     """Build the chunker that a spec names; SpecError where the name, an option or a value is impossible.
 
-    What comes from outside (`py:`, entry points) is wrapped, so that its failures name the file and its
-    chunks are checked.
+    What comes from outside (`py:`, entry points) prints the spec it was asked for, with every parameter.
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     if parsed.name == "exec":
@@ -58,12 +72,12 @@ def make_chunker(spec: str | Spec) -> Chunker:
         return _plug_in(factory, params, format_spec("py", _in_full(factory, params), parsed.target))
     if parsed.target:
         raise SpecError(f"spec {str(parsed)!r}: {parsed.target!r} is not key=value")
-    if parsed.name in BUILT_IN:
-        factory = _load(BUILT_IN[parsed.name])
+    if parsed.name in _TABLE:
+        factory = _load(_TABLE[parsed.name])
         return cast("Chunker", factory(**_values(parsed.name, factory, parsed.params)))
     plug_ins = _plug_ins()
     if parsed.name not in plug_ins:
-        raise SpecError(nearest("chunker", parsed.name, [*BUILT_IN, *plug_ins, "py", "exec"]))
+        raise SpecError(nearest("chunker", parsed.name, [*_TABLE, *plug_ins, "py", "exec"]))
     factory = plug_ins[parsed.name].load()
     params = _values(parsed.name, factory, parsed.params)
     return _plug_in(factory, params, format_spec(parsed.name, _in_full(factory, params)))
@@ -74,7 +88,7 @@ def available() -> list[Available]:
 
     A plug-in that cannot be imported is listed with the reason.
     """
-    rows = [_row(name, partial(_load, target)) for name, target in BUILT_IN.items()]
+    rows = [_row(name, partial(_load, target)) for name, target in _TABLE.items()]
     rows += [_row(name, plug_in.load) for name, plug_in in sorted(_plug_ins().items())]
     rows.append(Available("py:MODULE:CLASS", {}, "Any class or function of a Python module that can be imported."))
     rows.append(Available("exec:COMMAND", {}, "Any program that reads and writes JSON lines; see docs/chunkers.md."))
@@ -172,7 +186,7 @@ def _in_full(factory: Callable[..., object], given: Mapping[str, object]) -> dic
 
 
 def _plug_in(factory: Callable[..., Any], params: Mapping[str, object], spec: str) -> Chunker:
-    """A third party's chunker, checked; the spec is ours, so that no parameter can be missing from it."""
+    """A third party's chunker; the spec is ours, so that no parameter can be missing from it."""
     try:
         inner = factory(**params)
     except BenchError:
@@ -181,4 +195,4 @@ def _plug_in(factory: Callable[..., Any], params: Mapping[str, object], spec: st
         raise SpecError(f"{spec} cannot be built: {type(error).__name__}: {error}") from error
     if not callable(getattr(inner, "chunk", None)):
         raise SpecError(f"{spec} has no method chunk(file); see docs/chunkers.md for what a chunker is")
-    return CheckedChunker(inner, spec)
+    return NamedChunker(inner, spec)

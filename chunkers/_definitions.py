@@ -1,0 +1,86 @@
+"""Where a file defines functions and types: for the chunker `functions`, for statistics and for headers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chunkers._syntax import COMMENT, DECORATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from chunkers._syntax import Parsed
+
+FUNCTIONS = frozenset({
+    "function_definition", "function_declaration", "generator_function_declaration", "method_definition",
+    "method_declaration", "constructor_declaration", "function_item",
+})  # fmt: skip
+TYPES = frozenset({
+    "class_definition", "class_declaration", "abstract_class_declaration", "interface_declaration",
+    "enum_declaration", "record_declaration", "struct_item", "enum_item", "trait_item", "impl_item",
+    "type_declaration",
+})  # fmt: skip
+_WRAPPERS = frozenset({"decorated_definition", "export_statement"})
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function or type on the lines [start, end), decorators included; the comments above begin at `glued`.
+
+    `depth` counts the definitions around it; `signature` is its text up to the body, on one line.
+    """
+
+    name: str
+    signature: str
+    is_type: bool
+    glued: int
+    start: int
+    end: int
+    depth: int
+
+
+def definitions(parsed: Parsed) -> Iterator[Definition]:
+    """Every definition in the order of the file, outer ones before those in them.
+
+    By a stack, not by recursion: nesting can be deeper than Python's.
+    """
+    last_line = parsed.n_lines - 1
+    stack: list[tuple[Node, int, int, int, int]] = [(parsed.root, 0, 0, last_line, 0)]
+    while stack:
+        node, glued, start, last, depth = stack.pop()
+        kind = node.type
+        if kind in FUNCTIONS or kind in TYPES:
+            yield Definition(_name(node), _signature(node), kind in TYPES, glued, start, last + 1, depth)
+            depth += 1
+        wrapped = kind in _WRAPPERS
+        inner: list[tuple[Node, int, int, int, int]] = []
+        top = below = -1  # first line of the comments right above, and where what they belong to must start
+        for first, child_last, child in parsed.children(node):
+            if parsed.role(child) in (COMMENT, DECORATOR):
+                top, below = (top if top >= 0 and first <= below else first), child_last + 1
+                continue
+            above = top if top >= 0 and first <= below else first
+            if child_last > first or child.type in FUNCTIONS or child.type in TYPES:
+                # A decorated definition starts where its first decorator does.
+                inner.append((child, glued, start, child_last, depth) if wrapped else
+                             (child, above, first, child_last, depth))  # fmt: skip
+            top = -1
+        stack.extend(reversed(inner))
+
+
+def _name(node: Node) -> str:
+    for holder in (node, *node.named_children[:1]):
+        for field in ("name", "type"):
+            found = holder.child_by_field_name(field)
+            if found is not None and found.text is not None:
+                return found.text.decode("utf-8", "replace")
+    return ""
+
+
+def _signature(node: Node) -> str:
+    body = node.child_by_field_name("body")
+    text = (node.text or b"")[: (body.start_byte - node.start_byte) if body else None]
+    return " ".join(text.decode("utf-8", "replace").split()).rstrip(" {:")

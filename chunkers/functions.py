@@ -1,0 +1,51 @@
+"""One chunk per function, method and class header; what stands between them is merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chunkers._definitions import definitions
+from chunkers._lines import cut_before, nws_before, pack
+from chunkers._options import one_of, spec_of
+from chunkers._syntax import GRAMMARS, Parsed, language_of
+
+if TYPE_CHECKING:
+    from repoeval_bench.types import Chunk, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionsChunker:
+    """One chunk per function, method or class header, whatever its size; the lines between them are merged.
+
+    A function's comments and decorators belong to it, and so do the functions within it. A class header runs
+    to the first method. Every line is in exactly one chunk.
+    """
+
+    language: str = "auto"
+
+    def __post_init__(self) -> None:
+        one_of("functions", "language", self.language, ["auto", *GRAMMARS])
+
+    @property
+    def spec(self) -> str:
+        """`functions:language=…`."""
+        return spec_of("functions", self)
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The file's chunks in order; none for a file without a non-blank line."""
+        before = nws_before(file)
+        if not before[-1]:
+            return []
+        parsed = Parsed(file, language_of(file) if self.language == "auto" else self.language)
+        starts = {0}
+        inside = 0  # the line behind the last function: what is defined in a function stays in it
+        for found in definitions(parsed):
+            if found.glued < inside:
+                continue
+            starts |= {found.glued, found.end}
+            inside = inside if found.is_type else found.end
+        lines = sorted(line for line in starts if line < file.n_lines)
+        # Blank lines between two definitions stay with the first one.
+        sizes = [before[end] - before[start] for start, end in zip(lines, [*lines[1:], file.n_lines], strict=True)]
+        return cut_before(file, [lines[index] for index in pack(sizes, 0)])

@@ -1,0 +1,71 @@
+"""A cascade of separators, as text splitters do it: classes, functions, paragraphs, lines, words, characters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from chunkers._lines import cut_spans, pack
+from chunkers._options import at_least, spec_of
+from repoeval_bench.types import count_nws
+
+if TYPE_CHECKING:
+    from repoeval_bench.types import Chunk, SourceFile
+
+# A text is cut right before what a pattern finds. The order is that of LangChain's splitter for Python.
+_CASCADE = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^class\s",
+        r"^[ \t]*(?:async\s+)?def\s",
+        r"(?<=\n)(?<!\n\n)(?<!\n\r\n)[^\S\n]*$\n(?:[^\S\n]*\n)*",
+        r"^",
+        r"(?<=\s)(?=\S)",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveChunker:
+    """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.
+
+    The text is cut at the first separator; pieces above `max_nws` non-whitespace characters are cut at the
+    next one, and neighbours are merged up to it. Blind to syntax: a `def` in a string is a separator too. No
+    chunk is above `max_nws`, so a long line is cut within.
+    """
+
+    max_nws: int = 1500
+
+    def __post_init__(self) -> None:
+        at_least("recursive", "max_nws", self.max_nws, 1)
+
+    @property
+    def spec(self) -> str:
+        """`recursive:max_nws=…`."""
+        return spec_of("recursive", self)
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """Chunks that follow each other without a gap."""
+        if not file.text.strip():
+            return []
+        starts = self._cut(file.text, 0, len(file.text), 0)
+        return cut_spans(file, pairwise([*starts, len(file.text)]))
+
+    def _cut(self, text: str, start: int, end: int, level: int) -> list[int]:
+        """Where the chunks of text[start:end] start; the recursion is as deep as the cascade, no deeper."""
+        if count_nws(text[start:end]) <= self.max_nws:
+            return [start]
+        if level == len(_CASCADE):
+            marks = [match.start() for match in re.finditer(r"\S", text[start:end])]
+            return [start, *(start + mark for mark in marks[self.max_nws :: self.max_nws])]
+        found = (match.start() for match in _CASCADE[level].finditer(text, start, end))
+        cuts = [start, *(cut for cut in found if cut > start)]
+        pieces = list(pairwise([*cuts, end]))
+        sizes = [count_nws(text[first:last]) for first, last in pieces]
+        starts: list[int] = []
+        for index, stop in pairwise([*pack(sizes, self.max_nws), len(pieces)]):
+            # What packing left above the limit is a single piece, with blanks around it at most.
+            starts += self._cut(text, pieces[index][0], pieces[stop - 1][1], level + 1)
+        return starts

@@ -1,0 +1,48 @@
+"""Sliding windows of lines, as RepoCoder (20 lines, step 10) and CodeRAG-Bench (50, step 10) use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chunkers._lines import nws_before
+from chunkers._options import at_least, spec_of
+from repoeval_bench.errors import SpecError
+from repoeval_bench.types import Chunk, LineSpan
+
+if TYPE_CHECKING:
+    from repoeval_bench.types import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class WindowChunker:
+    """Sliding windows of `lines` lines that start every `step` lines (Zhang et al. 2023, arXiv 2303.12570).
+
+    The last window is the first that reaches the end of the file. A window of blank lines only is left out.
+    """
+
+    lines: int = 20
+    step: int = 10
+
+    def __post_init__(self) -> None:
+        at_least("window", "lines", self.lines, 1)
+        at_least("window", "step", self.step, 1)
+        if self.step > self.lines:
+            raise SpecError(f"window: step={self.step} is above lines={self.lines}, which leaves lines out; lower step")
+
+    @property
+    def spec(self) -> str:
+        """`window:lines=…,step=…`."""
+        return spec_of("window", self)
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The windows in order; most lines stand in lines/step of them."""
+        before = nws_before(file)
+        n_starts = max(1, -(-(file.n_lines - self.lines) // self.step) + 1)
+        windows = (
+            LineSpan(first, min(first + self.lines, file.n_lines))
+            for first in range(0, min(n_starts * self.step, file.n_lines), self.step)
+        )
+        return [
+            Chunk.cut(file, file.chars_of(window)) for window in windows if before[window.start] < before[window.end]
+        ]
