@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixedChunker:
-    """Whole lines up to max_nws non-whitespace characters; the first chunk has `offset` lines where set.
+    """Whole lines up to max_nws non-whitespace characters; with `offset`, packed anew from that line on.
 
     Every line is in exactly one chunk; a single line above `max_nws` is a chunk of its own. `offset` moves
-    all boundaries, so that the spread between offsets tells how much of a difference is mere luck of the cut.
+    the boundaries, so that the spread between offsets tells how much of a difference is mere luck of the cut.
     """
 
     max_nws: int = 1500
@@ -41,5 +41,6 @@ class FixedChunker:
         # Blank lines cannot stand alone, so an offset within the file's leading ones is no cut.
         offset = self.offset if 0 < before[min(self.offset, file.n_lines)] < before[-1] else 0
         sizes = [after - earlier for earlier, after in pairwise(before)]
-        starts = [offset + start for start in pack(sizes[offset:], self.max_nws)]
-        return cut_before(file, [0, *starts] if offset else starts)
+        starts = pack(sizes[:offset], self.max_nws)
+        starts += [offset + start for start in pack(sizes[offset:], self.max_nws)]
+        return cut_before(file, starts)
