@@ -1,0 +1,167 @@
+"""`chunk`, `chunk-stats` and `check-chunker`: what a chunker does, before any model is asked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.corpus import check_chunks
+from repoeval_bench.dataset.trees import decode, read_tree
+from repoeval_bench.errors import DatasetError, UsageError
+from repoeval_bench.progress import progress
+from repoeval_bench.types import SourceFile, count_nws
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chunkers.stats import ChunkStats
+    from repoeval_bench.types import Chunk, Chunker
+
+_CHUNKER = click.option(
+    "--chunker", "-c", "spec", default="ast", show_default=True, metavar="SPEC",
+    help="A chunker such as ast:max_nws=800, py:module:Class or exec:COMMAND; see `list chunkers`.",
+)  # fmt: skip
+
+
+@click.command("chunk", short_help="Show the chunks of a file or folder.")
+@click.argument("path", type=click.Path(path_type=Path))
+@_CHUNKER
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunk.")
+def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
+    """Cut the file or folder PATH and print the chunks with their boundaries; lines count from 1.
+
+    In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
+    """
+    from chunkers.registry import make_chunker
+
+    chunker = make_chunker(spec)
+    for file in _read(path):
+        for chunk in _chunks(chunker, file):
+            if as_json:
+                click.echo(json.dumps(_record(chunk), ensure_ascii=False))
+            else:
+                lines = f"{chunk.path}:{chunk.lines.start + 1}-{chunk.lines.end}"
+                click.secho(f"── {lines} · {count_nws(chunk.text)} nws {'─' * 20}", fg="cyan")
+                click.echo(chunk.embed_text, nl=not chunk.text.endswith("\n"))
+
+
+@click.command("chunk-stats", short_help="Sizes of chunks, definitions kept whole, lines that stand twice.")
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[PATH]...")
+@click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
+@dataset_options
+def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given.
+
+    Example: repoeval-bench chunk-stats --chunker ast --chunker fixed src/
+    """
+    from chunkers.registry import make_chunker
+    from chunkers.stats import chunk_stats
+
+    made = [make_chunker(spec) for spec in specs or ("ast",)]
+    if paths:
+        files = [file for path in paths for file in _read(path)]
+    else:
+        from repoeval_bench.dataset.loader import load
+
+        benchmark = load(**options, notify=say)
+        files = [file for repo_files in benchmark.files.values() for file in repo_files]
+    found: list[ChunkStats] = []
+    for chunker in made:
+        with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
+            chunked = []
+            for file in files:
+                chunked.append((file, _chunks(chunker, file)))
+                bar.update()
+        found.append(chunk_stats(chunker.spec, chunked))
+    if as_json:
+        for stats in found:
+            click.echo(json.dumps(asdict(stats), ensure_ascii=False))
+        return
+    _print_stats(found)
+
+
+@click.command("check-chunker", short_help="Try a chunker on the inputs that break chunkers.")
+@click.argument("spec")
+@click.option("--examples", type=click.IntRange(min=0), default=40, show_default=True, help="Generated files to add.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")
+def check_chunker_command(*, spec: str, examples: int, seed: int) -> int:
+    """Print which promises of a chunker hold, and the smallest input that breaks one; exit code 1 if any does."""
+    from chunkers.checks import check_chunker
+    from chunkers.registry import make_chunker
+
+    report = check_chunker(make_chunker(spec), examples=examples, seed=seed)
+    click.echo(str(report))
+    return 0 if report.conforms else 1
+
+
+def _read(path: Path) -> Sequence[SourceFile]:
+    """A file, or the files of a folder as the benchmark reads them; DatasetError says what is wrong with them."""
+    if path.is_dir():
+        tree = read_tree(path, path.resolve().name or "root")
+        for name in (*tree.undecodable, *tree.outside):
+            say(f"left out: {path / name} (no UTF-8, or a link that leaves the folder)")
+        if not tree.files:
+            raise DatasetError(f"no .py file is in {path}; name a folder with Python files, or a file")
+        return tree.files
+    if not path.exists():
+        raise UsageError(f"{path} does not exist; name a file or folder")
+    try:
+        return [SourceFile(path.resolve().parent.name or "root", path.name, decode(path.read_bytes()))]
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path} is no UTF-8 (byte {error.start}); convert it first") from error
+    except OSError as error:
+        raise DatasetError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _chunks(chunker: Chunker, file: SourceFile) -> Sequence[Chunk]:
+    from chunkers._foreign import named_failure
+
+    with named_failure(chunker.spec, file):
+        chunks = chunker.chunk(file)
+        check_chunks(file, chunks, chunker.spec)
+        return chunks
+
+
+def _record(chunk: Chunk) -> dict[str, object]:
+    return {
+        "chunk_id": chunk.chunk_id,
+        "repo": chunk.repo,
+        "path": chunk.path,
+        "start": chunk.chars.start,
+        "end": chunk.chars.end,
+        "start_line": chunk.lines.start,
+        "end_line": chunk.lines.end,
+        "nws": count_nws(chunk.text),
+        "text": chunk.text,
+    }
+
+
+def _print_stats(found: Sequence[ChunkStats]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("chunker")
+    columns = ("files", "chunks", "mean nws", "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
+    for name in columns:
+        table.add_column(name, justify="right")
+    for row in found:
+        table.add_row(
+            row.spec, str(row.files), str(row.chunks), f"{row.mean:.1f}", str(row.median), str(row.p95),
+            str(row.max), _share(row.whole, row.definitions), _share(row.shared_lines, row.lines),
+            str(row.uncovered_lines),
+        )  # fmt: skip
+    print_table(table)
+    if found:
+        click.echo(f"{found[0].definitions} functions and types, {found[0].lines} non-blank lines; sizes in nws")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"
