@@ -1,21 +1,70 @@
 """Measures over a run and qrels: pure functions, equal to trec_eval's where it has them.
 
-`score_run(rankings, qrels, ["ndcg@10"])` scores a run; `Measure.parse` reads a name; `catalogue` lists them all.
+`score_run(rankings, qrels, ["ndcg@10"])` scores a run, `Measure.parse` reads a name, `catalogue` lists them all,
+`evaluate_retrieval` is for plain lists of ids, `score_items` for items that say themselves what is relevant.
 """
 
+from repoeval_bench.metrics.arrays import score_arrays
+from repoeval_bench.metrics.ceiling import score_ceilings
 from repoeval_bench.metrics.context import Context, Place
 from repoeval_bench.metrics.explain import explain
+from repoeval_bench.metrics.lists import (
+    alpha_ndcg,
+    average_precision,
+    dcg,
+    evaluate_batch,
+    evaluate_retrieval,
+    intra_list_diversity,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    reciprocal_rank,
+)
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES, Measure, catalogue
+from repoeval_bench.metrics.relevance import (
+    ExplicitRelevance,
+    Item,
+    Passage,
+    RuleRelevance,
+    TokenF1Relevance,
+    score_items,
+)
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
+from repoeval_bench.metrics.walk import BUDGETS, LineWalk, walk_lines
 
 __all__ = [
+    "BUDGETS",
     "DEFAULT_MEASURES",
     "Context",
+    "ExplicitRelevance",
+    "Item",
+    "LineWalk",
     "Measure",
+    "Passage",
     "Place",
+    "RuleRelevance",
     "RunScores",
+    "TokenF1Relevance",
+    "alpha_ndcg",
+    "average_precision",
     "catalogue",
+    "dcg",
+    "evaluate_batch",
+    "evaluate_retrieval",
     "explain",
+    "intra_list_diversity",
+    "mean_average_precision",
+    "mean_reciprocal_rank",
+    "ndcg_at_k",
+    "precision_at_k",
+    "recall_at_k",
+    "reciprocal_rank",
+    "score_arrays",
+    "score_ceilings",
+    "score_items",
     "score_query",
     "score_run",
+    "walk_lines",
 ]

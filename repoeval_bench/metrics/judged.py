@@ -7,9 +7,10 @@ and time then grow with the relevant chunks, whatever the depth of the ranking.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from repoeval_bench.errors import MetricError
 from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from numpy.typing import NDArray
 
     from repoeval_bench.metrics.context import Context
@@ -29,6 +32,11 @@ Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float]"]
 
 Judgements = Mapping[str, Mapping[str, float]]
 """query_id -> chunk_id -> gain; what `types.Qrels` is, read-only."""
+
+_T = TypeVar("_T")
+
+_FEW = 8
+"""Up to so many chunks are looked for one by one; for more, the whole ranking is numbered."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,13 +98,15 @@ class Judged:
     missing: int
     rankings: Rankings | None = None
     context: Context | None = None
+    # What several measures derive alike (the line walks, say), computed once; never part of a result.
+    _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
     def n_queries(self) -> int:
         """Number of queries of the qrels."""
         return len(self.query_ids)
 
-    def total(self, entries: Entries, weights: FloatArray | None = None) -> FloatArray:
+    def total(self, entries: Entries, weights: NDArray[np.floating] | None = None) -> FloatArray:
         """Sum of `weights` (one per entry; None counts entries) for each query: float64 (n_queries,)."""
         return np.bincount(entries.query, weights, minlength=self.n_queries).astype(np.float64, copy=False)
 
@@ -104,9 +114,22 @@ class Judged:
         """Number of chunks whose gain reaches `rel`, per query: float64 (n_queries,)."""
         return self.total(self.relevant.at_least(rel))
 
+    def largest_gain(self) -> FloatArray:
+        """The largest gain of each query's whole qrels, 0 without a relevant chunk: float64 (n_queries,)."""
+        largest = np.zeros(self.n_queries)
+        np.maximum.at(largest, self.relevant.query, self.relevant.gain)
+        return largest
+
     def ranking(self, query_id: str) -> tuple[str, ...]:
         """The chunk ids retrieved for a query, best first; empty where the run lacks it."""
         return () if self.rankings is None else ranked_ids(self.rankings.get(query_id, ()))
+
+    def once(self, key: Hashable, build: Callable[[], _T]) -> _T:
+        """What `build` gives, computed for the first measure that asks under `key`."""
+        if key not in self._memo:
+            self._memo[key] = build()
+        found: _T = self._memo[key]
+        return found
 
 
 def share(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -132,21 +155,17 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
     gain: list[float] = []
     missing = 0
     for i, (query_id, gains) in enumerate(qrels.items()):
+        relevant = _relevant(query_id, gains)
+        query.extend([i] * len(relevant))
+        gain.extend(relevant.values())
         ranking = rankings.get(query_id)
-        missing += ranking is None
-        positions = _positions(query_id, ranking or ())
-        depth.append(len(positions))
-        for chunk_id, value in gains.items():
-            if 0 < value < math.inf:
-                query.append(i)
-                gain.append(value)
-                rank = positions.get(chunk_id)
-                if rank is not None:
-                    hit_query.append(i)
-                    hit_rank.append(rank)
-                    hit_gain.append(value)
-            elif value != 0:
-                raise MetricError(_bad_gain(query_id, chunk_id, value))
+        if ranking is None:
+            missing += 1
+        ranks = _ranks(query_id, ranking, relevant) if ranking else {}
+        depth.append(len(ranking) if ranking else 0)
+        hit_query.extend([i] * len(ranks))
+        hit_rank.extend(ranks.values())
+        hit_gain.extend([relevant[chunk_id] for chunk_id in ranks])
     return Judged(
         query_ids=tuple(qrels),
         depth=np.array(depth, dtype=np.int64),
@@ -166,29 +185,57 @@ def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> tu
     return tuple(chunk_id for chunk_id, _ in ranking)
 
 
-def _positions(query_id: str, ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> dict[str, int]:
-    if not ranking:
+def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
+    for chunk_id, gain in gains.items():
+        if not 0 <= gain < math.inf:
+            raise MetricError(
+                f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are finite, and 0 if not relevant"
+            )
+    return {chunk_id: gain for chunk_id, gain in gains.items() if gain}
+
+
+def _ranks(
+    query_id: str, ranking: Sequence[tuple[str, float]] | Mapping[str, float], relevant: Mapping[str, float]
+) -> dict[str, int]:
+    """Ranks, from 1, of the relevant chunks that were retrieved."""
+    # Millions of rankings pass here: what is looked for is the few relevant chunks, so nothing is sorted or
+    # numbered that need not be.
+    scores = ranking if isinstance(ranking, Mapping) else dict(ranking)
+    if len(scores) != len(ranking):
+        raise MetricError(_twice(query_id, ranked_ids(ranking)))
+    # A sum is NaN where a term is; it is also NaN for inf - inf, so the terms have the last word.
+    if math.isnan(sum(scores.values())):
+        for chunk_id, score in scores.items():
+            if math.isnan(score):
+                raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is NaN; a ranking needs numbers")
+    found = [chunk_id for chunk_id in relevant if chunk_id in scores]
+    if not found:
         return {}
-    ids: Sequence[str]
-    scores: Sequence[float]
-    if isinstance(ranking, Mapping):
-        scores, ids = zip(*sorted(zip(ranking.values(), ranking, strict=True), reverse=True), strict=True)
-    else:
-        ids, scores = zip(*ranking, strict=True)
-    # A sum is NaN when a term is; it is also NaN for inf - inf, so the terms have the last word.
-    total = sum(scores)
-    if total != total and any(score != score for score in scores):  # noqa: PLR0124 - NaN, without a call each
-        worst = next(chunk_id for chunk_id, score in zip(ids, scores, strict=True) if math.isnan(score))
-        raise MetricError(f"query {query_id!r}: the score of {worst!r} is NaN; a ranking needs numbers")
-    positions = dict(zip(ids, range(1, len(ids) + 1), strict=True))
-    if len(positions) != len(ids):
-        twice = next(chunk_id for i, chunk_id in enumerate(ids, start=1) if positions[chunk_id] != i)
-        raise MetricError(f"query {query_id!r}: {twice!r} is ranked twice; keep one, or recall could pass 1")
-    return positions
+    if scores is ranking:
+        return _ranks_by_score(scores, found)
+    if len(found) > _FEW:
+        place = dict(zip(scores, range(1, len(scores) + 1), strict=True))
+        return {chunk_id: place[chunk_id] for chunk_id in found}
+    ids = list(scores)
+    return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in found}
 
 
-def _bad_gain(query_id: str, chunk_id: str, gain: float) -> str:
-    return f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are finite and at least 0 (not relevant)"
+def _ranks_by_score(scores: Mapping[str, float], wanted: Sequence[str]) -> dict[str, int]:
+    """Ranks under (score, chunk id) descending, by counting what stands above."""
+    ascending = sorted(scores.values())
+    ranks = {}
+    for chunk_id in wanted:
+        score = scores[chunk_id]
+        end = bisect_right(ascending, score)
+        ranks[chunk_id] = len(ascending) - end + 1
+        if end > 1 and ascending[end - 2] == score:
+            ranks[chunk_id] += sum(value == score and other > chunk_id for other, value in scores.items())
+    return ranks
+
+
+def _twice(query_id: str, ids: Sequence[str]) -> str:
+    repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
+    return f"query {query_id!r}: {repeated!r} is ranked twice; keep one, or recall could pass 1"
 
 
 def _ints(values: list[int]) -> IntArray:

@@ -18,14 +18,12 @@ def ndcg(judged: Judged, k: int | None, *, gain: str = "linear") -> FloatArray:
 
     Gain `linear` is g (Jaervelin & Kekaelaeinen 2002), `exp` is 2^g - 1 (Burges et al. 2005); alike for 0 and 1.
     """
-    largest = np.zeros(judged.n_queries)
-    np.maximum.at(largest, judged.relevant.query, judged.relevant.gain)
 
     def dcg(entries: Entries) -> FloatArray:
         worth = entries.gain
         if gain == "exp":
             # Divided by 2^largest, which the ratio cancels, so that no gain overflows.
-            top = largest[entries.query]
+            top = judged.largest_gain()[entries.query]
             worth = 2.0 ** (worth - top) - 2.0**-top
         return judged.total(entries, worth / np.log2(entries.rank + 1.0))
 

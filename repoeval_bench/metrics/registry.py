@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.errors import UsageError
-from repoeval_bench.metrics import ranked, sets
+from repoeval_bench.metrics import diversity, graded, lines, ranked, sets, spans, subtopics
 from repoeval_bench.spec import nearest
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 FAMILIES = {
     "set": sets.DEFINITIONS,
     "rank": ranked.DEFINITIONS,
+    "graded": graded.DEFINITIONS,
+    "diversity": (*diversity.DEFINITIONS, *subtopics.DEFINITIONS),
+    "lines": lines.DEFINITIONS,
+    "spans": spans.DEFINITIONS,
 }
 """family -> its measures, in the order they are listed."""
 

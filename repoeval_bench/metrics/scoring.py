@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import MetricError
 from repoeval_bench.metrics.judged import judge
@@ -24,6 +24,8 @@ class RunScores:
 
     `without_relevant` counts the queries without a relevant chunk (they score 0 and stay in the mean), `missing`
     those that the run lacks (0 as well), `unjudged` the queries of the run that the qrels lack (not scored).
+    `strategy_counts` says how many queries were judged by what: `qrels`, `rule`, `token-f1`; `threshold` is that of
+    token-f1; `incomplete` counts the queries of which only the retrieved chunks were judged.
     """
 
     query_ids: tuple[str, ...]
@@ -31,6 +33,9 @@ class RunScores:
     without_relevant: int = 0
     missing: int = 0
     unjudged: int = 0
+    strategy_counts: Mapping[str, int] = field(default_factory=dict)
+    threshold: float | None = None
+    incomplete: int = 0
 
     def mean(self) -> dict[str, float]:
         """Measure -> mean over all queries."""
@@ -42,6 +47,37 @@ class RunScores:
         for i, query_id in enumerate(self.query_ids):
             for name, column in columns:
                 yield Score(query_id, name, column[i])
+
+    @property
+    def strategy_used(self) -> str:
+        """What the queries were judged by: `qrels`, `rule`, `token-f1`, or `mixed`."""
+        return next(iter(self.strategy_counts)) if len(self.strategy_counts) == 1 else "mixed"
+
+    @property
+    def caution(self) -> str:
+        """One sentence where the relevant chunks are not all known, else empty."""
+        if not self.incomplete:
+            return ""
+        return (
+            f"{self.incomplete} of {len(self.query_ids)} queries were judged on the retrieved chunks alone: their "
+            "relevant chunks and IDCG are under-estimated, so recall and nDCG are too high"
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What every aggregate reports, as plain values: means, counts, the largest k, and how it was judged."""
+        ranks = [m.k for m in map(Measure.parse, self.values) if m.k is not None and m.definition.unit == "rank"]
+        return {
+            "mean": self.mean(),
+            "queries": len(self.query_ids),
+            "queries_with_relevant": len(self.query_ids) - self.without_relevant,
+            "queries_missing_in_run": self.missing,
+            "queries_missing_in_qrels": self.unjudged,
+            "k": max(ranks, default=None),
+            "threshold": self.threshold,
+            "strategy_used": self.strategy_used,
+            "strategy_counts": dict(self.strategy_counts),
+            "caution": self.caution,
+        }
 
 
 def score_run(
@@ -72,6 +108,7 @@ def score_judged(judged: Judged, measures: Iterable[str | Measure]) -> RunScores
         without_relevant=int((judged.n_relevant() == 0).sum()),
         missing=judged.missing,
         unjudged=judged.unjudged,
+        strategy_counts=MappingProxyType({"qrels": judged.n_queries}),
     )
 
 

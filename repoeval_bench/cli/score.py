@@ -1,0 +1,72 @@
+"""`score`: a run file against a qrels file, from this project or another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from repoeval_bench.errors import UsageError
+from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
+from repoeval_bench.trec import read_qrels, read_run
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("score", short_help="Score a TREC run file against a qrels file.")
+@click.argument("run", metavar="RUN.trec", type=_FILE)
+@click.argument("qrels", metavar="QRELS.trec", type=_FILE)
+@click.option("--metrics", "-m", "names", multiple=True, metavar="NAME",
+              help="A measure, repeatable.  [default: " + " ".join(DEFAULT_MEASURES) + "]")  # fmt: skip
+@click.option("--per-query", "-q", is_flag=True, help="Print every query's value too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--gain-factor", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
+              help="What the gains were multiplied with (qrels_gain_factor in a manifest).")  # fmt: skip
+def score_command(
+    *, run: Path, qrels: Path, names: tuple[str, ...], per_query: bool, as_json: bool, gain_factor: float
+) -> None:
+    """Score RUN.trec against QRELS.trec: one line per measure, its name and its mean over the queries of the qrels.
+
+    Results are ordered by (score, id), both descending, as trec_eval does.
+    """
+    measures = [Measure.parse(name) for text in names or DEFAULT_MEASURES for name in text.split()]
+    for measure in measures:
+        if others := sorted(measure.needs - {"ranking"}):
+            raise UsageError(
+                f"{measure} needs {' and '.join(others)}, which TREC files do not hold; use repoeval-bench eval"
+            )
+    scores = score_run(read_run(run), read_qrels(qrels, gain_factor), measures)
+    for sentence in _notes(scores):
+        click.echo(sentence, err=True)
+    if as_json:
+        click.echo(json.dumps(_as_json(scores, per_query=per_query), indent=2, ensure_ascii=False))
+        return
+    if per_query:
+        for score in scores.per_query():
+            click.echo(f"{score.query_id}\t{score.metric}\t{score.value:.4f}")
+    prefix = "all\t" if per_query else ""
+    for name, mean in scores.mean().items():
+        click.echo(f"{prefix}{name}\t{mean:.4f}")
+
+
+def _notes(scores: RunScores) -> list[str]:
+    total = len(scores.query_ids)
+    counts = {
+        "without a relevant chunk score 0": scores.without_relevant,
+        "are not in the run and score 0": scores.missing,
+    }
+    notes = [f"note: {number} of {total} queries {what}" for what, number in counts.items() if number]
+    if scores.unjudged:
+        notes.append(f"note: {scores.unjudged} queries of the run are not in the qrels and are not scored")
+    return notes
+
+
+def _as_json(scores: RunScores, *, per_query: bool) -> dict[str, object]:
+    report: dict[str, object] = scores.summary()
+    if per_query:
+        by_query: dict[str, dict[str, float]] = {query_id: {} for query_id in scores.query_ids}
+        for score in scores.per_query():
+            by_query[score.query_id][score.metric] = score.value
+        report["per_query"] = by_query
+    return report

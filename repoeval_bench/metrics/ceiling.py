@@ -1,0 +1,69 @@
+"""The best score that is possible: what the chunker lost is 1 - ceiling, what the retriever lost the rest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.metrics.lookup import look_up
+from repoeval_bench.metrics.registry import parse_measures
+from repoeval_bench.metrics.scoring import score_run
+from repoeval_bench.metrics.walk import greedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from repoeval_bench.metrics.context import Context, Place
+    from repoeval_bench.metrics.judged import Judgements
+    from repoeval_bench.metrics.registry import Measure
+    from repoeval_bench.metrics.scoring import RunScores
+
+
+def score_ceilings(
+    qrels: Judgements,
+    measures: Iterable[str | Measure],
+    context: Context | None = None,
+    *,
+    observed: RunScores | None = None,
+    hidden: Mapping[str, frozenset[str]] | None = None,
+) -> RunScores:
+    """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
+
+    Measures over chunks are scored on all relevant chunks by gain, descending. Line measures are scored on the greedy
+    choice among the chunks of the gold's file, and raised to what was `observed` (scores of a run on these qrels):
+    greedy is not always best. `hidden` is query_id -> the chunks a query may not see; qrels without them are given
+    by the caller.
+    """
+    parsed = parse_measures(measures)
+    by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
+    by_lines = [m for m in parsed if m.definition.ceiling == "lines"]
+    best = score_run(qrels, qrels, by_chunks)
+    values = dict(best.values)
+    if by_lines:
+        chosen = _greedy_run(qrels, context, hidden or {})
+        for name, ceiling in score_run(chosen, qrels, by_lines, context).values.items():
+            seen = observed.values.get(name) if observed else None
+            values[name] = ceiling if seen is None else np.maximum(ceiling, seen)
+    order = [str(measure) for measure in parsed if str(measure) in values]
+    return replace(best, values=MappingProxyType({name: values[name] for name in order}))
+
+
+def _greedy_run(
+    qrels: Judgements, context: Context | None, hidden: Mapping[str, frozenset[str]]
+) -> dict[str, list[tuple[str, float]]]:
+    places = (context.places if context else None) or {}
+    line_nws = (context.line_nws if context else None) or {}
+    by_file: dict[str, dict[str, Place]] = defaultdict(dict)
+    for chunk_id, place in places.items():
+        by_file[place.file][chunk_id] = place
+    run = {}
+    for query_id in qrels:
+        gold = look_up("gold", context.gold if context else None, query_id, "query")
+        unseen = hidden.get(query_id, frozenset())
+        visible = {chunk_id: place for chunk_id, place in by_file[gold.file].items() if chunk_id not in unseen}
+        run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(visible, gold, line_nws)]
+    return run

@@ -1,0 +1,190 @@
+"""Measures of how much the retrieved chunks repeat each other, by file, by words, by vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.errors import MetricError
+from repoeval_bench.metrics.definition import Definition, Option, between
+from repoeval_bench.metrics.judged import share
+from repoeval_bench.metrics.lookup import look_up, places_of
+from repoeval_bench.metrics.words import jaccard, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.metrics.judged import FloatArray, Judged
+
+NOVEL_BELOW = 0.5
+"""A chunk is novel where its Jaccard with every higher one stays below this."""
+
+
+def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> FloatArray:
+    """Cosines between all rows, float64 (n, n); 0 with a vector of norm 0. A value that is not finite is an error."""
+    rows = np.array(vectors, dtype=np.float64, ndmin=2)
+    if not np.isfinite(rows).all():
+        raise MetricError("a vector holds a value that is not finite; embed its text again")
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    product: FloatArray = unit @ unit.T
+    return product
+
+
+def mean_dissimilarity(similarities: Sequence[float] | FloatArray) -> float:
+    """Mean of 1 - similarity over pairs; 0 where there is no pair."""
+    return float(np.mean(1.0 - np.asarray(similarities, dtype=np.float64))) if len(similarities) else 0.0
+
+
+def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
+    """alpha + (1 - alpha)(1 - largest cosine to a higher rank), cosines clipped to 0..1, the first rank's 1.
+
+    `similarity` is float64 (n, n) in rank order; the result float64 (n,).
+    """  # noqa: D403 - a formula
+    clipped = np.tril(np.clip(similarity, 0.0, 1.0), k=-1)
+    closest = clipped.max(axis=1, initial=0.0)
+    result: FloatArray = alpha + (1.0 - alpha) * (1.0 - closest)
+    return result
+
+
+def distinct_files(judged: Judged, k: int) -> FloatArray:
+    """Number of files among the first k: float64 (n_queries,)."""
+    return _each(judged, lambda query_id: len({place.file for place in places_of(judged, query_id, k)}))
+
+
+def redundancy(judged: Judged, k: int) -> FloatArray:
+    """1 - files / chunks among the first k; 0 where nothing was retrieved: float64 (n_queries,)."""
+    read = np.minimum(judged.depth, k).astype(np.float64)
+    return share(read - distinct_files(judged, k), read)
+
+
+def novelty(judged: Judged, k: int) -> FloatArray:
+    """Share of the first k that repeats no higher chunk (token Jaccard below 0.5): float64 (n_queries,)."""
+    texts = judged.context.texts if judged.context else None
+
+    def value(query_id: str) -> float:
+        ids = judged.ranking(query_id)[:k]
+        bags = [frozenset(tokens(look_up("texts", texts, chunk_id, "chunk"))) for chunk_id in ids]
+        novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
+        return novel / len(bags) if bags else 0.0
+
+    return _each(judged, value)
+
+
+def ild(judged: Judged, k: int) -> FloatArray:
+    """Intra-list diversity: mean of 1 - cosine over pairs of the first k; 0 without a pair: float64 (n_queries,)."""
+
+    def value(query_id: str) -> float:
+        similarity = _similarity(judged, query_id, k)
+        return mean_dissimilarity(similarity[np.triu_indices(len(similarity), k=1)])
+
+    return _each(judged, value)
+
+
+def novelty_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatArray:
+    """nDCG whose gains shrink with the cosine to higher ranks; 0 without a relevant chunk: float64 (n_queries,).
+
+    The ideal is that of plain gains, so alpha = 1 is nDCG.
+    """  # noqa: D403 - a measure's name
+    hits = judged.hits.upto(k)
+    shrunk = np.zeros(len(hits.query))
+    last = None
+    for i, (query, rank) in enumerate(zip(hits.query.tolist(), hits.rank.tolist(), strict=True)):
+        if query != last:
+            factors, last = novelties(_similarity(judged, judged.query_ids[query], k), alpha), query
+        shrunk[i] = factors[rank - 1]
+    best = judged.relevant.upto(k)
+    return share(
+        judged.total(hits, hits.gain * shrunk / np.log2(hits.rank + 1.0)),
+        judged.total(best, best.gain / np.log2(best.rank + 1.0)),
+    )
+
+
+def _similarity(judged: Judged, query_id: str, k: int | None) -> FloatArray:
+    vectors = judged.context.vectors if judged.context else None
+    ids = judged.ranking(query_id)[:k]
+    if not ids:
+        return np.zeros((0, 0))
+    return cosines([look_up("vectors", vectors, chunk_id, "chunk") for chunk_id in ids])
+
+
+def _each(judged: Judged, value: Callable[[str], float]) -> FloatArray:
+    return np.fromiter(map(value, judged.query_ids), dtype=np.float64, count=judged.n_queries)
+
+
+DEFINITIONS = (
+    Definition(
+        name="distinct_files",
+        aliases=("files",),
+        meaning="Number of different files among the first k.",
+        formula="|files of the first k|",
+        range="0..k",
+        source="count",
+        avoid="the answer lies in one file, as RepoEval's does: many files are then no merit",
+        compute=distinct_files,
+        cutoff="must",
+        needs=frozenset({"ranking", "places"}),
+        ceiling=None,
+    ),
+    Definition(
+        name="redundancy",
+        meaning="Share of the first k that repeats a file which is there already.",
+        formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
+        range="0..1; lower is more diverse",
+        source="complement of distinct_files over k",
+        avoid="several chunks of one file are wanted, as for a long gold span",
+        compute=redundancy,
+        cutoff="must",
+        needs=frozenset({"ranking", "places"}),
+        ceiling=None,
+    ),
+    Definition(
+        name="novelty",
+        meaning="Share of the first k whose words do not repeat a higher chunk's.",
+        formula="|chunks whose token Jaccard with every higher one is below 0.5| / k (or what was retrieved, if fewer)",
+        range="0..1; the first chunk is always novel",
+        source="Jaccard 1901 over lower-cased words",
+        avoid="chunks are short: a few shared keywords then pass for repetition",
+        compute=novelty,
+        cutoff="must",
+        needs=frozenset({"ranking", "texts"}),
+        ceiling=None,
+    ),
+    Definition(
+        name="ild",
+        aliases=("intra_list_diversity",),
+        meaning="Intra-list diversity: how far apart the vectors of the first k are, on average.",
+        formula="mean over pairs of 1 - cosine; 0 for fewer than two",
+        range="0..2, in practice 0..1",
+        source="Ziegler, McNee, Konstan and Lausen 2005",
+        avoid="embedders are compared: each has a spread of its own; never read it without relevance",
+        compute=ild,
+        cutoff="must",
+        needs=frozenset({"ranking", "vectors"}),
+        bands=((0.8, "very diverse"), (0.6, "diverse"), (0.4, "moderate"), (0.0, "repetitive")),
+        ceiling=None,
+    ),
+    Definition(
+        name="novelty_ndcg",
+        meaning="nDCG whose gains shrink, the closer a chunk's vector is to a higher one. One source calls it "
+        "alpha-nDCG; here it is named for what it is, as Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.",
+        formula="gain_i = g_i (alpha + (1 - alpha)(1 - max cosine to higher ranks)), cosine clipped to 0..1; IDCG of g",
+        range="0..1; alpha = 1 is ndcg",
+        source="this project's protocol, after maximal marginal relevance (Carbonell and Goldstein 1998)",
+        avoid="sub-topics are known: use alpha_ndcg",
+        compute=novelty_ndcg,
+        options={
+            "alpha": Option(
+                0.5,
+                "share of the gain that novelty cannot take",
+                "a number from 0 to 1",
+                between(0, 1, open_ends=False),
+            )
+        },
+        needs=frozenset({"ranking", "vectors"}),
+        ceiling=None,
+    ),
+)

@@ -1,0 +1,64 @@
+"""Measures of a reader who stops at the chunk that satisfies: the higher its gain, the likelier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.judged import share
+
+if TYPE_CHECKING:
+    from repoeval_bench.metrics.judged import Entries, FloatArray, Judged
+
+
+def err(judged: Judged, k: int | None) -> FloatArray:
+    """Expected reciprocal rank of the chunk at which the reader stops; 0 without one: float64 (n_queries,).
+
+    A chunk of gain g satisfies with probability (2^g - 1) / 2^g_max, g_max being the largest gain in the query's
+    whole qrels (Chapelle et al. 2009), not the largest grade of a scale, as gdeval has it.
+    """
+    return _stopping(judged, judged.hits.upto(k))
+
+
+def nerr(judged: Judged, k: int | None) -> FloatArray:
+    """ERR over the ERR of the best ranking of all relevant chunks; 0 without one: float64 (n_queries,)."""
+    return share(err(judged, k), _stopping(judged, judged.relevant.upto(k)))
+
+
+def _stopping(judged: Judged, entries: Entries) -> FloatArray:
+    top = judged.largest_gain()[entries.query]
+    stops = 2.0 ** (entries.gain - top) - 2.0**-top
+    expected = np.zeros(judged.n_queries)
+    still_reading = np.ones(judged.n_queries)
+    # One step per hit of a query, all queries at once: the chance to get this far depends on the hits above.
+    ordinal = entries.ordinal()
+    order = np.argsort(ordinal, kind="stable")
+    for step in np.split(order, np.cumsum(np.bincount(ordinal)))[1:]:
+        query = entries.query[step]
+        expected[query] += still_reading[query] * stops[step] / entries.rank[step]
+        still_reading[query] *= 1.0 - stops[step]
+    return expected
+
+
+DEFINITIONS = (
+    Definition(
+        name="err",
+        meaning="Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied.",
+        formula="sum_i (1 / i) q_i prod_{j<i} (1 - q_j), q = (2^g - 1) / 2^g_max, g_max over the query's whole qrels",
+        range="0..1; below 1 even for the best ranking",
+        source="Chapelle, Metzler, Zhang and Grinspan 2009",
+        avoid="all gains are alike: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
+        compute=err,
+    ),
+    Definition(
+        name="nerr",
+        meaning="ERR as a share of the best possible.",
+        formula="ERR@k / ERR@k of the ideal ranking",
+        range="0..1",
+        source="Chapelle, Metzler, Zhang and Grinspan 2009, normalised",
+        avoid="several chunks are needed for an answer: use ndcg",
+        compute=nerr,
+    ),
+)

@@ -1,0 +1,131 @@
+"""Measures of lines at a budget of non-whitespace characters: comparable between chunkers, unlike chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.lookup import gold_of, places_of
+from repoeval_bench.metrics.walk import BUDGETS, walk_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from repoeval_bench.metrics.judged import FloatArray, Judged
+    from repoeval_bench.metrics.walk import LineWalk
+
+
+def line_recall(judged: Judged, budget: int) -> FloatArray:
+    """Distinct gold lines collected within the budget, over the gold lines: float64 (n_queries,)."""
+    return _over_walks(judged, lambda walk: walk.recall(budget), budget)
+
+
+def line_precision(judged: Judged, budget: int) -> FloatArray:
+    """Gold lines over all distinct lines collected within the budget: float64 (n_queries,)."""
+    return _over_walks(judged, lambda walk: walk.precision(budget), budget)
+
+
+def line_iou(judged: Judged, budget: int) -> FloatArray:
+    """Gold lines collected over the union of gold and collected lines: float64 (n_queries,)."""
+    return _over_walks(judged, lambda walk: walk.iou(budget), budget)
+
+
+def line_rprec(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+    """line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
+    return _over_walks(judged, lambda walk: walk.recall_at_gold())
+
+
+def line_recall_auc(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+    """Area under line_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
+    return _over_walks(judged, lambda walk: walk.recall_area())
+
+
+def _over_walks(judged: Judged, value: Callable[[LineWalk], float], budget: int = 0) -> FloatArray:
+    limit = max(budget, BUDGETS[-1])
+    walks = judged.once(("lines", limit), lambda: _walks(judged, limit))
+    return np.fromiter(map(value, walks), dtype=np.float64, count=judged.n_queries)
+
+
+def _walks(judged: Judged, limit: int) -> list[LineWalk]:
+    assert judged.context is not None
+    assert judged.context.line_nws is not None
+    line_nws = judged.context.line_nws
+    return [
+        walk_lines(places_of(judged, query_id), gold_of(judged, query_id), line_nws, limit)
+        for query_id in judged.query_ids
+    ]
+
+
+_NEEDS = frozenset({"ranking", "places", "gold", "line_nws"})
+_SOURCE = "this project's protocol"
+
+DEFINITIONS = (
+    Definition(
+        name="line_recall",
+        meaning="Share of the gold's non-blank lines read before the budget of B non-whitespace characters is spent.",
+        formula="|collected and gold| / |gold|, over distinct non-blank lines, chunks read in order of rank",
+        range="0..1; its ceiling depends on the chunker and B",
+        source=_SOURCE,
+        avoid="B is far below the gold's own nws: no chunker can then score; use line_rprec or line_recall_auc",
+        compute=line_recall,
+        cutoff="must",
+        unit="nws",
+        needs=_NEEDS,
+        ceiling="lines",
+    ),
+    Definition(
+        name="line_precision",
+        meaning="Share of the lines read within the budget of B nws that is gold.",
+        formula="|collected and gold| / |collected|, over distinct non-blank lines",
+        range="0..1",
+        source=_SOURCE,
+        avoid="B is above the gold's nws: more cannot be gold then; read it beside line_recall",
+        compute=line_precision,
+        cutoff="must",
+        unit="nws",
+        needs=_NEEDS,
+        ceiling="lines",
+    ),
+    Definition(
+        name="line_iou",
+        meaning="Lines read within the budget of B nws that are gold, over the lines that are either.",
+        formula="|collected and gold| / |collected or gold|, over distinct non-blank lines",
+        range="0..1",
+        source=_SOURCE,
+        avoid="only one error, reading too much or missing gold, matters: use line_precision or line_recall",
+        compute=line_iou,
+        cutoff="must",
+        unit="nws",
+        needs=_NEEDS,
+        ceiling="lines",
+    ),
+    Definition(
+        name="line_rprec",
+        meaning="line_recall at a budget of the gold's own nws: as much is read as is wanted.",
+        formula="line_recall@B with B = nws of the gold",
+        range="0..1",
+        source=_SOURCE,
+        avoid="golds differ much in size and one budget is what will be paid: use line_recall@B",
+        compute=line_rprec,
+        cutoff="none",
+        unit="nws",
+        needs=_NEEDS,
+        ceiling="lines",
+    ),
+    Definition(
+        name="line_recall_auc",
+        aliases=("line_auc", "auc_line_recall"),
+        meaning="Area under line_recall as the budget grows to 12000 nws, as a share of the whole.",
+        formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
+        range="0..1; below 1, for nothing is read at B = 0",
+        source=_SOURCE,
+        avoid="the budget is known: use line_recall@B; the area is mostly about the large budgets",
+        compute=line_recall_auc,
+        cutoff="none",
+        unit="nws",
+        needs=_NEEDS,
+        ceiling="lines",
+    ),
+)

@@ -1,0 +1,195 @@
+"""Who says what is relevant, in order of trust: explicit ids, a benchmark's own rule, overlap of words.
+
+A strategy is a small object; `score_items` asks them in order, item by item, and reports which one answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from repoeval_bench.errors import MetricError
+from repoeval_bench.metrics.registry import DEFAULT_MEASURES
+from repoeval_bench.metrics.scoring import score_run
+from repoeval_bench.metrics.words import token_f1
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from repoeval_bench.metrics.context import Context
+    from repoeval_bench.metrics.registry import Measure
+    from repoeval_bench.metrics.scoring import RunScores
+
+Name = Literal["qrels", "rule", "token-f1"]
+
+THRESHOLD = 0.3
+"""Token F1 from which a text counts as the expected one, unless another is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question of a benchmark: its id, the text that is expected back if there is one, and what else it carries.
+
+    `metadata` is looked at for `relevantChunkIds` and `relevantIds`: a list of ids, or a mapping id -> gain.
+    """
+
+    query_id: str
+    expected: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as a strategy sees it; `document_id` names the document it was cut from, where that matters."""
+
+    chunk_id: str
+    text: str = ""
+    document_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is relevant to one item: chunk_id -> gain, who said so, and whether all chunks were judged.
+
+    Where only the retrieved ones were (`complete` is False), the number of relevant chunks, and with it IDCG, is
+    under-estimated.
+    """
+
+    gains: Mapping[str, float]
+    strategy: Name
+    complete: bool
+
+
+class Strategy(Protocol):
+    """Judges an item, or leaves it to the next strategy by giving None."""
+
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:
+        """What is relevant to `item`, of the `corpus` where it is given, else of what was `retrieved`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitRelevance:
+    """Ids that somebody has written down: qrels, or an item's `relevantChunkIds` or `relevantIds`, in this order.
+
+    `relevantIds` may name chunks or documents; a document stands for each of its chunks. An id that no chunk answers
+    to stays relevant, and is not found. An empty list says that nothing is relevant; an absent one says nothing.
+    """
+
+    qrels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:
+        """Gains as written; complete unless a document's chunks are known from the retrieved ones only."""
+        if item.query_id in self.qrels:
+            return Verdict(self.qrels[item.query_id], "qrels", complete=True)
+        chunk_gains = _gains(item, "relevantChunkIds")
+        if chunk_gains is not None:
+            return Verdict(chunk_gains, "qrels", complete=True)
+        id_gains = _gains(item, "relevantIds")
+        if id_gains is None:
+            return None
+        gains: dict[str, float] = {}
+        answered: set[str] = set()
+        by_document = False
+        for passage in retrieved if corpus is None else corpus:
+            named = passage.chunk_id if passage.chunk_id in id_gains else passage.document_id
+            if named in id_gains:
+                gains[passage.chunk_id] = id_gains[named]
+                answered.add(named)
+                by_document |= named != passage.chunk_id
+        gains.update({key: gain for key, gain in id_gains.items() if key not in answered})
+        return Verdict(gains, "qrels", complete=corpus is not None or not by_document)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRelevance:
+    """A benchmark's own rule: `is_relevant(item, passage)` gives a truth value or a gain."""
+
+    is_relevant: Callable[[Item, Passage], float]
+
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:
+        """Every passage the rule accepts; complete where the whole corpus is given."""
+        passages = retrieved if corpus is None else corpus
+        gains = {passage.chunk_id: float(self.is_relevant(item, passage)) for passage in passages}
+        return Verdict({key: gain for key, gain in gains.items() if gain}, "rule", complete=corpus is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenF1Relevance:
+    """Overlap of words with the expected text: a retrieved chunk is relevant from a token F1 of `threshold` on."""
+
+    threshold: float = THRESHOLD
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise MetricError(f"the token-F1 threshold is {self.threshold}; choose one above 0, at most 1")
+
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:  # noqa: ARG002
+        """The retrieved passages that reach the threshold; never complete, for the rest is not looked at."""
+        if not item.expected.strip():
+            return None
+        close = (p.chunk_id for p in retrieved if token_f1(p.text, item.expected) >= self.threshold)
+        return Verdict(dict.fromkeys(close, 1.0), "token-f1", complete=False)
+
+
+def judge_item(
+    item: Item,
+    retrieved: Sequence[Passage],
+    strategies: Sequence[Strategy],
+    corpus: Sequence[Passage] | None = None,
+) -> Verdict:
+    """The first strategy's verdict that has one; a MetricError where none has."""
+    for strategy in strategies:
+        verdict = strategy.judge(item, retrieved, corpus)
+        if verdict is not None:
+            return verdict
+    raise MetricError(
+        f"nothing says what is relevant to {item.query_id!r}; give relevantIds, a rule, or an expected text"
+    )
+
+
+def score_items(
+    items: Iterable[Item],
+    retrieved: Mapping[str, Sequence[Passage]],
+    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    strategies: Sequence[Strategy] = (ExplicitRelevance(), TokenF1Relevance()),
+    corpus: Sequence[Passage] | None = None,
+    context: Context | None = None,
+) -> RunScores:
+    """Judge every item and score what was retrieved for it (query_id -> passages, best first).
+
+    The result says which strategies were used, how often, with which threshold, and how many queries were judged on
+    what was retrieved alone. A query that `retrieved` lacks scores 0. Two items of one id are a MetricError.
+    """
+    verdicts: dict[str, Verdict] = {}
+    for item in items:
+        if item.query_id in verdicts:
+            raise MetricError(f"two items have the id {item.query_id!r}; ids are unique")
+        verdicts[item.query_id] = judge_item(item, retrieved.get(item.query_id, ()), strategies, corpus)
+    run = {
+        query_id: [(passage.chunk_id, float(-rank)) for rank, passage in enumerate(passages)]
+        for query_id, passages in retrieved.items()
+    }
+    scores = score_run(run, {query_id: verdict.gains for query_id, verdict in verdicts.items()}, measures, context)
+    counts: Counter[str] = Counter(verdict.strategy for verdict in verdicts.values())
+    thresholds = [strategy.threshold for strategy in strategies if isinstance(strategy, TokenF1Relevance)]
+    return replace(
+        scores,
+        strategy_counts=MappingProxyType(dict(counts)),
+        threshold=thresholds[0] if thresholds and counts["token-f1"] else None,
+        incomplete=sum(not verdict.complete for verdict in verdicts.values()),
+    )
+
+
+def _gains(item: Item, key: str) -> dict[str, float] | None:
+    given = item.metadata.get(key)
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return {str(name): float(gain) for name, gain in given.items()}
+    if isinstance(given, list | tuple | set | frozenset):
+        return {str(name): 1.0 for name in given}
+    raise MetricError(f"{item.query_id!r}: {key} is {given!r}; give a list of ids, or a mapping id -> gain")
