@@ -105,7 +105,7 @@ def _transfer(client: httpx.Client, url: str, part: Path) -> None:
             _write_mark(part, url, response)
         name = part.name.removesuffix(".part")
         with (
-            part.open("ab" if resumed else "wb") as stream,
+            part.open("ab" if resumed else "wb", buffering=0) as stream,  # what arrived outlives a kill
             progress(desc=name, unit="B", total=total, initial=start, unit_scale=True) as bar,
         ):
             arrived = start

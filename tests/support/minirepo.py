@@ -10,7 +10,10 @@ import ast
 import hashlib
 import json
 import zipfile
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STOCK = '''"""Stock levels of a small warehouse."""
 

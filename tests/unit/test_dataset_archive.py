@@ -6,10 +6,10 @@ import stat
 import zipfile
 
 import pytest
-from support import minirepo
 
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.errors import DatasetError
+from support import minirepo
 
 
 def everything(path, **options):

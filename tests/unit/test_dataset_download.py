@@ -6,11 +6,11 @@ import socket
 import time
 
 import pytest
-from support.server import Site, serve
 
 from repoeval_bench.dataset import download as module
 from repoeval_bench.dataset.download import Patience, download, fetch_small
 from repoeval_bench.dataset.install import SourceError
+from support.server import Site, serve
 
 CONTENT = bytes(range(256)) * 2000
 FAST = Patience(connect=1, read=0.3, attempts=3)
@@ -45,7 +45,7 @@ def test_a_break_in_the_middle_is_resumed_where_it_stopped(site, tmp_path):
 
 def test_what_arrived_before_giving_up_is_kept_for_the_next_call(site, tmp_path):
     site.breaks = [1000, 1000, 1000]
-    with pytest.raises(SourceError, match="broke off 3 times .* run the same command again"):
+    with pytest.raises(SourceError, match=r"broke off 3 times .* run the same command again"):
         get(site, tmp_path)
     assert left(tmp_path) == ["a.zip.part", "a.zip.part.json"]
     assert get(site, tmp_path).read_bytes() == CONTENT

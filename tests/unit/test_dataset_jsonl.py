@@ -6,11 +6,11 @@ import copy
 import json
 
 import pytest
-from support import minirepo
 
 from repoeval_bench.dataset.jsonl import dump_tasks, parse_tasks, read_tasks
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.types import LineSpan
+from support import minirepo
 
 ROW = {
     "prompt": "def f():",

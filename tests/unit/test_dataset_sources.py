@@ -7,8 +7,6 @@ import io
 import json
 
 import pytest
-from support import minirepo
-from support.server import Site, serve
 
 from repoeval_bench.dataset import index, obtain, sources
 from repoeval_bench.dataset.install import find_set, install, installed_sets
@@ -16,6 +14,8 @@ from repoeval_bench.dataset.loader import load
 from repoeval_bench.dataset.sources import GitHub, MirrorFolder, MirrorUrl, text_hash
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.files import git_blob_id
+from support import minirepo
+from support.server import Site, serve
 
 FUNCTION = index.Combination("function", "2k", "codex")
 LINE = index.Combination("line", "1k", "codegen")
@@ -135,7 +135,7 @@ def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(tmp_path, home, ma
 def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m")
     minirepo.write_zip(mirror / "function_level.zip", {"acme_inventory/a.py": b"x = 1\n"})
-    with pytest.raises(DatasetError, match="has not the SHA-256 that repoeval.json of 'mini' pins"):
+    with pytest.raises(DatasetError, match=r"has not the SHA-256 that repoeval.json of 'mini' pins"):
         load(str(mirror), home=home)
 
 
@@ -166,7 +166,7 @@ def test_a_missing_and_an_empty_folder_are_named(tmp_path, home):
     with pytest.raises(DatasetError, match="does not exist; name another with --source FOLDER"):
         load(str(tmp_path / "none"), home=home)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DatasetError, match="holds no archive; datasets.zip and function_level.zip are expected"):
+    with pytest.raises(DatasetError, match=r"holds no archive; datasets.zip and function_level.zip are expected"):
         load(str(tmp_path / "empty"), home=home)
 
 

