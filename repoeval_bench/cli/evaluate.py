@@ -41,7 +41,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--k", type=int, default=DEPTH, show_default=True, help="Depth that is ranked and stored."),
         click.option("--metrics", "-m", multiple=True, metavar="NAME",
                      help="A measure such as ndcg@10 in place of the default ones; repeat it."),
-        click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS,
+        click.option("--out", type=click.Path(path_type=Path), default=api.RESULTS,
                      show_default=True, help="Where run folders are written."),
         click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables."),

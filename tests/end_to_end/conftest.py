@@ -1,0 +1,34 @@
+"""A mini benchmark, its vectors embedded once per worker by the real model."""
+
+import pytest
+from support.command import bench
+from support.minirepo import build_mirror
+
+CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600")
+
+
+@pytest.fixture(scope="session")
+def mirror(tmp_path_factory):
+    """A folder that --source takes: two repositories in upstream's format."""
+    return build_mirror(tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.fixture(scope="session")
+def warm_home(tmp_path_factory, mirror):
+    """A home whose data is installed and whose vectors are cached for the three chunkers."""
+    home = tmp_path_factory.mktemp("warm-home")
+    specs = [part for spec in CHUNKERS for part in ("--chunker", spec)]
+    for protocol in ("context", "body"):
+        done = bench("eval", *specs, "--source", mirror, "--protocol", protocol, "--out", home / "first", home=home)
+        assert done.code == 0, done.err
+    return home
+
+
+@pytest.fixture
+def evaluate(mirror, warm_home, tmp_path):
+    """Call `eval` on the mini benchmark with cached vectors."""
+
+    def call(*arguments, **options):
+        return bench("eval", "--source", mirror, "--out", tmp_path / "results", *arguments, home=warm_home, **options)
+
+    return call

@@ -1,0 +1,372 @@
+"""The whole path, as processes, on a small benchmark with the real model."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import ir_measures
+import pytest
+from ir_measures import RR, P, R, Success, nDCG
+from support.command import bench, interrupt_when, one_sentence
+
+AST = "ast:max_nws=400"
+MUST_EXIST = {
+    "manifest.json", "metrics.json", "per_query.jsonl", "run.trec", "qrels.trec", "retrieved.jsonl", "timings.jsonl",
+}  # fmt: skip
+
+
+def only_run(results):
+    (folder,) = [path for path in results.iterdir() if path.is_dir()]
+    return folder
+
+
+def test_eval_prints_the_table_and_what_stands_under_it(evaluate):
+    """One row per repository and mean, then sizes, truncation and queries without a relevant chunk."""
+    done = evaluate("--chunker", AST)
+    assert done.code == 0, done.err
+    for piece in ("mini", "protocol context", "nDCG@10", "R@5", "Hit@10", "MRR", "micro, ", "macro, 2 repositories"):
+        assert piece in done.out
+    assert "truncated by the model:" in done.out
+    assert "queries with no relevant chunk:" in done.out
+    assert "nws mean" in done.out
+
+
+def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(evaluate, tmp_path):
+    """The folder's name carries the data set, its fingerprint, the protocol and the spec; all files are there."""
+    evaluate("--chunker", AST)
+    folder = only_run(tmp_path / "results")
+    assert {path.name for path in folder.iterdir()} == MUST_EXIST
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["run_id"] == folder.name
+    for piece in (manifest["dataset"]["name"], manifest["dataset"]["fingerprint"], "context", "ast-max-nws=400"):
+        assert piece in folder.name
+    assert folder.name[-9] == "-"
+    assert int(folder.name[-8:], 16) >= 0
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert set(metrics["per_repo"]) == set(metrics["dataset"]["repositories"])
+    assert isinstance(metrics["micro"]["ndcg@10"], float)
+
+
+def test_means_are_those_of_the_queries(evaluate, tmp_path):
+    """micro is the mean over queries, macro the mean over repositories' means, from per_query.jsonl."""
+    evaluate("--chunker", AST)
+    folder = only_run(tmp_path / "results")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    rows = [json.loads(line) for line in (folder / "per_query.jsonl").read_text().splitlines()]
+    assert len(rows) == metrics["counts"]["queries"]
+    for name, value in metrics["micro"].items():
+        assert value == pytest.approx(sum(row["metrics"][name] for row in rows) / len(rows), abs=1e-12)
+        per_repo = []
+        for repo, means in metrics["per_repo"].items():
+            mine = [row["metrics"][name] for row in rows if row["repo"] == repo]
+            assert means[name] == pytest.approx(sum(mine) / len(mine), abs=1e-12)
+            per_repo.append(means[name])
+        assert metrics["macro"][name] == pytest.approx(sum(per_repo) / len(per_repo), abs=1e-12)
+
+
+@pytest.mark.parametrize("protocol", ["context", "body"])
+def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
+    """Another implementation, reading run.trec and qrels.trec, gets the same means."""
+    evaluate("--chunker", AST, "--protocol", protocol)
+    folder = only_run(tmp_path / "results")
+    ours = json.loads((folder / "metrics.json").read_text())["micro"]
+    theirs = ir_measures.calc_aggregate(
+        [nDCG @ 5, nDCG @ 10, R @ 5, R @ 10, P @ 5, P @ 10, Success @ 5, Success @ 10, RR],
+        ir_measures.read_trec_qrels(str(folder / "qrels.trec")),
+        ir_measures.read_trec_run(str(folder / "run.trec")),
+    )
+    names = {"nDCG": "ndcg", "R": "recall", "P": "precision", "Success": "hit", "RR": "mrr"}
+    for measure, value in theirs.items():
+        name, at, k = str(measure).partition("@")
+        assert ours[names[name] + at + k] == pytest.approx(value, abs=1e-6)
+
+
+def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
+    """retrieved.jsonl has a row per query with ranks from 1, files, lines and falling scores."""
+    evaluate("--chunker", AST, "--k", "3")
+    rows = [json.loads(line) for line in (only_run(tmp_path / "results") / "retrieved.jsonl").read_text().splitlines()]
+    for row in rows:
+        assert {"query_id", "query_sha256", "system", "k_raw", "topk", "index_version", "chunker"} <= set(row)
+        assert row["chunker"]["algo"] == "ast"
+        assert row["chunker"]["parameters"]["max_nws"] == "400"
+        assert [entry["rank"] for entry in row["topk"]] == [1, 2, 3]
+        scores = [entry["score"] for entry in row["topk"]]
+        assert scores == sorted(scores, reverse=True)
+        for entry in row["topk"]:
+            assert entry["chunk_id"].startswith(entry["file"])
+            assert entry["start_line"] < entry["end_line"]
+
+
+def test_a_second_run_writes_the_same_bytes_whatever_was_cached(evaluate, mirror, tmp_path):
+    """All files but the timings and the manifest's time are identical, from a warm and from a partly filled cache."""
+    evaluate("--chunker", AST)
+    first = only_run(tmp_path / "results")
+    home = tmp_path / "other-home"
+    # Another chunker's run and a part of the tasks leave some of the texts cached, in batches of other company.
+    part = ("--source", mirror, "--out", tmp_path / "part")
+    assert bench("eval", "-c", "fixed:max_nws=400", "--limit", "3", *part, home=home).code == 0
+    assert bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "again", home=home).code == 0
+    second = only_run(tmp_path / "again")
+    assert second.name == first.name
+    for name in MUST_EXIST - {"timings.jsonl", "manifest.json"}:
+        assert (second / name).read_bytes() == (first / name).read_bytes(), name
+    manifests = [json.loads((folder / "manifest.json").read_text()) for folder in (first, second)]
+    for manifest in manifests:
+        del manifest["created"], manifest["code"]  # a commit made meanwhile is no difference of the runs
+    assert manifests[0] == manifests[1]
+
+
+def test_json_is_the_content_of_metrics_json(evaluate, tmp_path):
+    """--json prints metrics.json, and a list of them for several chunkers; nothing else is on standard output."""
+    done = evaluate("--chunker", AST, "--json")
+    assert json.loads(done.out) == json.loads((only_run(tmp_path / "results") / "metrics.json").read_text())
+    done = evaluate("--chunker", AST, "--chunker", "fixed:max_nws=400", "--json")
+    assert [content["chunker"].partition(":")[0] for content in json.loads(done.out)] == ["ast", "fixed"]
+
+
+def test_dry_run_computes_nothing(mirror, tmp_path):
+    """--dry-run counts texts, what of them is cached, and tokens; it loads no model and writes no run."""
+    script = (
+        "import sys; from repoeval_bench.cli import app\n"
+        "app.main(sys.argv[1:], standalone_mode=False)\n"
+        "assert not {'torch', 'sentence_transformers'} & set(sys.modules)\n"
+    )
+    arguments = ["eval", "-c", AST, "--dry-run", "--source", mirror, "--out", tmp_path / "results"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        env=dict(os.environ, REPOEVAL_HOME=str(tmp_path / "home")), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "distinct" in done.stdout
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
+    """With every vector cached, the whole of `eval` runs without torch, transformers or scipy."""
+    script = (
+        "import sys; from repoeval_bench.cli import app\n"
+        "app.main(sys.argv[1:], standalone_mode=False)\n"
+        "heavy = {'torch', 'transformers', 'sentence_transformers', 'scipy', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    arguments = ["eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        env=dict(os.environ, REPOEVAL_HOME=str(warm_home)), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_export_formats(evaluate, tmp_path):
+    """A stored run is exported as JSON, CSV, Markdown and TREC files, each carrying the data set's name."""
+    evaluate("--chunker", AST)
+    folder = only_run(tmp_path / "results")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    export = ("export", folder.name[-8:], "--out", tmp_path / "results")
+    for form, name in (("json", "a.json"), ("csv", "a.csv"), ("md", "a.md"), ("trec", "a.run")):
+        done = bench(*export, "--format", form, "-o", tmp_path / name)
+        assert done.code == 0, done.err
+    assert json.loads((tmp_path / "a.json").read_text()) == metrics
+    records = list(csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text())))
+    assert float(records[-2]["ndcg@10"]) == metrics["micro"]["ndcg@10"]
+    assert {record["fingerprint"] for record in records} == {metrics["dataset"]["fingerprint"]}
+    assert metrics["dataset"]["label"] in (tmp_path / "a.md").read_text()
+    assert (tmp_path / "a.run").read_bytes() == (folder / "run.trec").read_bytes()
+    assert (tmp_path / "a.run.qrels").read_bytes() == (folder / "qrels.trec").read_bytes()
+
+
+def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, tmp_path):
+    """compare evaluates the chunkers named, prints differences with intervals, and words for no difference."""
+    arguments = ("--source", mirror, "--out", tmp_path / "results")
+    chunkers = ("-c", "fixed:max_nws=400", "-c", AST, "-c", "chonkie:chunk_size=600")
+    done = bench("compare", *chunkers, *arguments, home=warm_home)
+    assert done.code == 0, done.err
+    assert "95 % interval" in done.out
+    assert "win/tie/loss" in done.out
+    assert len(list((tmp_path / "results").iterdir())) == 3
+    runs = sorted(path.name for path in (tmp_path / "results").iterdir())
+    done = bench("compare", *runs, "--out", tmp_path / "results", "--json")
+    rows = json.loads(done.out)
+    assert {row["n_queries"] for row in rows} == {
+        len((tmp_path / "results" / runs[0] / "per_query.jsonl").read_text().splitlines())
+    }
+    assert all(row["ci"][0] <= row["difference"] <= row["ci"][1] for row in rows)
+
+
+def test_runs_of_other_protocols_are_not_compared(evaluate, tmp_path):
+    """Two protocols are two questions: comparing their runs is refused."""
+    evaluate("--chunker", AST)
+    evaluate("--chunker", AST, "--protocol", "body")
+    runs = [path.name for path in (tmp_path / "results").iterdir()]
+    done = bench("compare", *runs, "--out", tmp_path / "results")
+    assert "compare runs that differ in the chunker alone" in one_sentence(done, 2)
+
+
+def test_overridden_choices_rename_the_run(evaluate):
+    """A protocol with another query policy stands under its own name."""
+    done = evaluate("--chunker", AST, "--query", "tail:20", "--relevance", "iou:0.2")
+    assert "protocol context+query=tail:20+relevance=iou:0.2" in done.out
+
+
+def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, tmp_path, monkeypatch):
+    """load_benchmark and evaluate give the numbers of the command line, also for a chunker object."""
+    monkeypatch.setenv("REPOEVAL_HOME", str(warm_home))
+    from chunkers.registry import make_chunker
+    from repoeval_bench import compare, load_benchmark
+    from repoeval_bench import evaluate as evaluate_in_python
+
+    evaluate("--chunker", AST)
+    benchmark = load_benchmark(str(mirror))
+    run = evaluate_in_python(benchmark, make_chunker(AST), out=tmp_path / "python")
+    assert run.metrics == json.loads((only_run(tmp_path / "results") / "metrics.json").read_text())
+    other = evaluate_in_python(benchmark, "fixed:max_nws=400", out=tmp_path / "python")
+    assert {c.metric for c in compare([run, other])} == set(run.metrics["micro"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no chunker was named"),
+        (["-c", "asst"], "did you mean 'ast'"),
+        (["-c", "ast:max_nsw=3"], "max_nws"),
+        (["-c", "ast", "-c", "ast:max_nws=1500"], "named twice"),
+        (["-c", "ast", "--protocol", "contxt"], "did you mean 'context'"),
+        (["-c", "ast", "-m", "ndgc@10"], "ndcg"),
+        (["-c", "ast", "--k", "0"], "K=0"),
+        (["-c", "ast", "--embedder", "minlm"], "did you mean 'minilm'"),
+        (["-c", "ast", "--retriever", "dens"], "did you mean 'dense'"),
+        (["-c", "ast", "--relevance", "iou:2"], "unknown relevance"),
+        (["-c", "ast", "--query", "tail:0"], "query policy"),
+        (["-c", "ast", "--repos", "acme_inventry"], "acme_inventory"),
+        (["-c", "ast", "--level", "clas"], "level"),
+        (["-c", "ast", "--chunkr", "x"], "--chunker"),
+    ],
+)
+def test_usage_errors_are_one_sentence_and_exit_2(evaluate, tmp_path, arguments, message):
+    """What does not exist is named with the nearest that does, before anything is computed."""
+    assert message in one_sentence(evaluate(*arguments), 2)
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_unknown_command_offers_the_nearest():
+    """repoeval-bench evl: did you mean 'eval'."""
+    assert "did you mean 'eval'" in one_sentence(bench("evl"), 2)
+
+
+def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tmp_path):
+    """It is told before anything is embedded, whether a file is in the way or the folder is read-only."""
+    (tmp_path / "results").write_text("in the way")
+    assert "choose another with --out" in one_sentence(evaluate("--chunker", AST), 1)
+    read_only = tmp_path / "read-only"
+    read_only.mkdir(mode=0o555)
+    if os.access(read_only, os.W_OK):  # root may write anywhere but in /proc
+        read_only = "/proc/results"
+    done = bench("eval", "-c", AST, "--source", mirror, "--out", read_only, home=warm_home)
+    assert "choose another with --out" in one_sentence(done, 1)
+
+
+BROKEN = """
+from repoeval_bench.types import Chunk, CharSpan
+
+class Fails:
+    spec = "py:broken:Fails"
+    def chunk(self, file):
+        if file.path.endswith("stock.py"):
+            raise RuntimeError("cannot read stock")
+        return [Chunk.cut(file, CharSpan(0, len(file.text)))] if file.text else []
+
+class Strings:
+    spec = "py:broken:Strings"
+    def chunk(self, file):
+        return [file.text]
+"""
+
+
+def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path):
+    """A failure stops the run with the file's name; with --skip-errors it is counted under the table."""
+    (tmp_path / "broken.py").write_text(BROKEN)
+    path = {"PYTHONPATH": str(tmp_path)}
+    sentence = one_sentence(evaluate("-c", "py:broken:Fails", **path), 1)
+    assert "stock.py" in sentence
+    assert "RuntimeError: cannot read stock" in sentence
+    done = evaluate("-c", "py:broken:Fails", "--skip-errors", **path)
+    assert done.code == 0, done.err
+    assert "files the chunker failed on, left out: 1" in done.out
+
+
+def test_a_chunker_that_returns_strings_is_refused(evaluate, tmp_path):
+    """A plug-in that gives strings is told how to cut chunks."""
+    (tmp_path / "broken.py").write_text(BROKEN)
+    assert "Chunk.cut" in one_sentence(evaluate("-c", "py:broken:Strings", PYTHONPATH=str(tmp_path)), 1)
+
+
+def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
+    """Interrupted while embedding: one clean sentence, exit 130, and the next run embeds only what is missing."""
+    import sqlite3
+
+    home = tmp_path / "home"
+    database = home / "vectors" / "cache.db"
+    # One row a batch: a slow model, so that there is a middle to be interrupted in.
+    script = (
+        "import time, repoeval_bench.embedding.encoder as e\n"
+        "whole = e.SentenceTransformerEncoder._forward\n"
+        "def slow(self, *a):\n    time.sleep(0.3); return whole(self, *a)\n"
+        "e.SentenceTransformerEncoder._forward = slow\n"
+        "from repoeval_bench.cli import main; main()\n"
+    )
+
+    def vectors():
+        if not database.exists():
+            return 0
+        with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+            try:
+                return connection.execute("SELECT COUNT(*) FROM Cache WHERE typeof(value) = 'blob'").fetchone()[0]
+            except sqlite3.OperationalError:
+                return 0
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "eval", "-c", "ast:max_nws=100", "--source", str(mirror),
+         "--out", str(tmp_path / "results")],
+        env=dict(os.environ, REPOEVAL_HOME=str(home)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    interrupt_when(process, lambda: vectors() >= 2)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    kept = vectors()
+    assert kept >= 2
+    assert not any((tmp_path / "results").glob("*/manifest.json"))
+    dry = bench("eval", "-c", "ast:max_nws=100", "--source", mirror, "--dry-run", home=home)
+    cached = sum(int(line.split()[-3]) for line in dry.out.splitlines() if "ast:" in line)
+    assert cached == kept
+
+
+def test_a_folder_that_is_no_run(tmp_path):
+    """export and compare say so when a run is not there, or its files are broken."""
+    assert "holds no run yet" in one_sentence(bench("export", "x", "--format", "md", "--out", tmp_path), 2)
+    run = tmp_path / "half"
+    run.mkdir()
+    (run / "manifest.json").write_text("{")
+    (run / "metrics.json").write_text("{")
+    assert "run the evaluation again" in one_sentence(bench("export", run, "--format", "md"), 1)
+
+
+@pytest.mark.parametrize("what", ["chunkers", "protocols", "metrics", "embedders", "datasets"])
+def test_list(what):
+    """Everything there is to choose from can be listed."""
+    done = bench("list", what)
+    assert done.code == 0
+    assert len(done.out.splitlines()) > 3
+
+
+@pytest.mark.parametrize("name", ["context", "ndcg@10", "context+query=tail:5"])
+def test_explain(name):
+    """A protocol or a measure is explained."""
+    done = bench("explain", name)
+    assert done.code == 0
+    assert len(done.out) > 80

@@ -1,0 +1,54 @@
+"""Runs the command line as a process, as a user does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left: exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def bench(
+    *arguments: object, home: Path | None = None, cwd: Path | None = None, timeout: float = 120, **env: str
+) -> Result:
+    """`repoeval-bench ARGUMENTS` in a process of its own."""
+    environment = dict(os.environ, **env)
+    environment.pop("REPOEVAL_SOURCE", None)
+    if home is not None:
+        environment["REPOEVAL_HOME"] = str(home)
+    done = subprocess.run(
+        [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
+        capture_output=True, text=True, env=environment, cwd=cwd, timeout=timeout, check=False,
+    )  # fmt: skip
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def one_sentence(result: Result, code: int) -> str:
+    """The error's sentence, after checking that it is one, on standard error, with the exit code and no traceback."""
+    assert result.code == code, (result.code, result.err, result.out)
+    assert "Traceback" not in result.err + result.out
+    errors = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, result.err
+    return errors[0]
+
+
+def interrupt_when(process: subprocess.Popen[str], ready: object) -> None:
+    """Send Ctrl-C to the process's group once `ready()` is true."""
+    import time
+
+    deadline = time.monotonic() + 60
+    while not ready() and process.poll() is None:  # type: ignore[operator]
+        assert time.monotonic() < deadline, "the process never got that far"
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
