@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import stat
+import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
@@ -40,8 +42,16 @@ def _open(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except FileNotFoundError as error:
         raise DatasetError(f"the archive {path} does not exist") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-        # RuntimeError covers encrypted entries and compression methods that zipfile does not know.
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        struct.error,
+        EOFError,
+        OSError,
+        RuntimeError,  # encrypted entries, compression methods that zipfile does not know
+        ValueError,  # names that are no UTF-8 though they say so
+    ) as error:
         raise DatasetError(
             f"the archive {path} is truncated or corrupt ({error}); fetch it again or use another source"
         ) from error
@@ -68,6 +78,8 @@ def _judge(path: Path, infos: list[zipfile.ZipInfo], max_unpacked: int) -> dict[
 
 
 def _problem(name: str, info: zipfile.ZipInfo) -> str | None:
+    if not name:
+        return "has no name"
     if name.startswith("/") or name[1:2] == ":":
         return "has an absolute path"
     if ".." in name.split("/"):

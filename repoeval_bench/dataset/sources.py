@@ -213,7 +213,7 @@ def tree_files(
     known = index.file_hashes(tree) if manifest is None else {}
     if manifest is None and not known and not is_upstream(path, f"{tree}.zip"):
         raise DatasetError(_wrong_hash(str(path)))
-    files = _without_wrapper(read_zip(path, is_wanted), tree)
+    files = _without_wrapper(read_zip(path, is_wanted), tree, several=manifest is None)
     if not known:
         yield from files
         return
@@ -274,7 +274,17 @@ def is_wanted(name: str) -> bool:
     )
 
 
-def _without_wrapper(files: Iterator[tuple[str, bytes]], tree: str) -> Iterator[tuple[str, bytes]]:
-    """The files without the folder named like the tree that some packers put around all of them."""
-    for name, content in files:
-        yield name.removeprefix(f"{tree}/"), content
+def _without_wrapper(found: Iterator[tuple[str, bytes]], tree: str, *, several: bool) -> list[tuple[str, bytes]]:
+    """The files without the folder that some packers put around all repositories.
+
+    A folder around everything is a wrapper where it is named like the tree, or where `several` repositories
+    are known to be inside; otherwise it is the one repository.
+    """
+    files = list(found)
+    while files:
+        tops = {name.partition("/")[0] for name, _ in files if "/" in name}
+        (top,) = tops if len(tops) == 1 else ("",)
+        if top != tree and not (top and several):
+            break
+        files = [(name.removeprefix(f"{top}/"), content) for name, content in files]
+    return files

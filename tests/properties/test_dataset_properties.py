@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
+import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.jsonl import dump_tasks, parse_tasks
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.types import LineSpan, SourceFile, Task
+from support import minirepo
 
 names = st.text(st.characters(codec="ascii", categories=("Ll", "Lu", "Nd")), min_size=1, max_size=8)
 texts = st.text(max_size=60)
@@ -93,3 +98,16 @@ def test_the_fingerprint_depends_on_content_only(found):
     turned = dict(reversed(files.items()))
     assert fingerprint(found, files) == fingerprint(list(found), turned)
     assert fingerprint(found, files) != fingerprint(found[1:], files)
+
+
+@given(st.data())
+def test_whatever_bytes_flip_in_an_archive_it_is_read_or_refused_in_words(data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = minirepo.write_zip(Path(folder) / "a.zip", {"a/b.py": b"print(1)\n" * 30, "c.py": b"x"})
+        raw = bytearray(path.read_bytes())
+        for _ in range(data.draw(st.integers(1, 4))):
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+        path.write_bytes(raw)
+        with warnings.catch_warnings(), contextlib.suppress(DatasetError):
+            warnings.simplefilter("ignore")
+            assert all(len(content) < 1000 for _, content in read_zip(path, lambda _: True))

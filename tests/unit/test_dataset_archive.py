@@ -88,3 +88,8 @@ def test_a_flipped_byte_and_an_absent_file_are_errors(tmp_path):
         everything(path)
     with pytest.raises(DatasetError, match="does not exist"):
         everything(tmp_path / "none.zip")
+
+
+def test_an_entry_without_a_name_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match=r"has no name|truncated or corrupt"):
+        everything(with_entry(tmp_path / "a.zip", ""))

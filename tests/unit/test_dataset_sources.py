@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -69,10 +70,11 @@ def test_an_official_mirror_is_verified_file_by_file(tmp_path, home):
 
 
 @pytest.mark.usefixtures("published")
-def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp_path, home):
-    files = {f"function_level/{name}": raw.replace(b"\r\n", b"\n") for name, raw in minirepo.tree_files().items()}
+@pytest.mark.parametrize("wrapper", ["function_level", "x/function_level", "repositories"])
+def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp_path, home, wrapper):
+    files = {f"{wrapper}/{name}": raw.replace(b"\r\n", b"\n") for name, raw in minirepo.tree_files().items()}
     files["__MACOSX/acme_inventory/._x.py"] = b"\xff"
-    files["function_level/acme_inventory/build/new.py"] = b"x = 1\n"
+    files[f"{wrapper}/acme_inventory/build/new.py"] = b"x = 1\n"
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
     source = MirrorFolder(mirror)
     found = install(home, source, FUNCTION)
@@ -303,3 +305,19 @@ def test_a_home_that_is_broken_or_cannot_be_written_is_named(tmp_path, home, fol
         (installed_sets(home)[0].root / "set.json").write_text("{")
     with pytest.raises(DatasetError, match=complaint):
         load(str(mirror), home=home)
+
+
+def test_a_set_of_one_repository_keeps_its_folder(tmp_path, home):
+    files = {name: raw for name, raw in minirepo.tree_files().items() if name.startswith("acme_inventory/")}
+    rows = [row for row in minirepo.rows() if row["metadata"]["fpath_tuple"][0] == "acme_inventory"]
+    mirror = minirepo.build_mirror(tmp_path / "m", task_rows=rows, files=files)
+    assert list(load(str(mirror), home=home).files) == ["acme_inventory"]
+
+
+def test_of_two_that_fetch_at_the_same_time_one_does_the_work(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    with serve(served(mirror)) as site, ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: load(site.url, home=home), range(4)))
+        archives = [path for path, _ in site.requests if path.endswith(".zip")]
+    assert sorted(archives) == ["/datasets.zip", "/function_level.zip"]
+    assert all(benchmark == found[0] for benchmark in found)
