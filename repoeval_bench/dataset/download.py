@@ -73,11 +73,15 @@ def fetch_small(url: str, patience: Patience = Patience()) -> bytes | None:
 
 
 def _client(patience: Patience) -> httpx.Client:
-    return httpx.Client(
-        timeout=httpx.Timeout(patience.read, connect=patience.connect),
-        follow_redirects=True,
-        headers={"Accept-Encoding": "identity", "User-Agent": "repoeval-bench"},
-    )
+    try:
+        return httpx.Client(
+            timeout=httpx.Timeout(patience.read, connect=patience.connect),
+            follow_redirects=True,
+            headers={"Accept-Encoding": "identity", "User-Agent": "repoeval-bench"},
+        )
+    except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
+        # The environment names a proxy or certificates that do not exist or are not supported.
+        raise SourceError(f"the proxy or certificate settings cannot be used ({error})") from error
 
 
 def _transfer(client: httpx.Client, url: str, part: Path) -> None:

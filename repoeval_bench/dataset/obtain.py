@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from repoeval_bench.dataset.install import InstalledSet, SourceError, find_set, install, installed_sets
 from repoeval_bench.errors import DatasetError, UsageError
@@ -53,10 +54,20 @@ def open_source(source: str, combination: Combination, home: Path) -> Source:
             )
         return pypi.PyPI()
     if source.startswith(("http://", "https://")):
+        if not _is_address(source):
+            raise UsageError(f"the source {source!r} is no address; write it as https://host/folder")
         return sources.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
         raise UsageError(f"{nearest('source', source, NAMED)}, an address or an existing folder")
     return sources.MirrorFolder(Path(source))
+
+
+def _is_address(source: str) -> bool:
+    try:
+        parts = urlsplit(source)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port that is no number
+        return False
 
 
 def count_tasks(installed: InstalledSet, combination: Combination) -> int:

@@ -18,9 +18,12 @@ pytestmark = pytest.mark.full_data
 
 def test_all_tasks_and_files_load_in_no_time(real_source):
     load(real_source)
-    began = time.perf_counter()
-    benchmark = load(real_source)
-    assert time.perf_counter() - began < 0.5
+    seconds = []
+    for _ in range(3):  # the best of three: the machine may be busy with something else
+        began = time.perf_counter()
+        benchmark = load(real_source)
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 0.5
     assert benchmark.is_whole
     assert benchmark.name == "repoeval-function-2k-codex"
     assert benchmark.undecodable == ()

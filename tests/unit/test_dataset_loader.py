@@ -144,6 +144,12 @@ def test_a_source_that_is_nothing_is_a_usage_error(tmp_path, source):
         load(source, home=tmp_path)
 
 
+@pytest.mark.parametrize("source", ["http://", "https://[", "http://host:port/x"])
+def test_an_address_that_is_none_is_a_usage_error(tmp_path, source):
+    with pytest.raises(UsageError, match="is no address; write it as https://host/folder"):
+        load(source, home=tmp_path)
+
+
 def test_the_home_is_named_by_argument_by_environment_or_by_the_platform(tmp_path, monkeypatch):
     assert data_home(tmp_path) == tmp_path
     monkeypatch.setenv("REPOEVAL_HOME", str(tmp_path / "env"))
