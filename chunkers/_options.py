@@ -28,12 +28,6 @@ def at_least(name: str, option: str, value: int, least: int) -> None:
         raise SpecError(f"{name}: {option}={value} is impossible; give {option} a whole number from {least} up")
 
 
-def below(name: str, option: str, value: int, other: str, bound: int) -> None:
-    """Refuse a size that must stay below another one and does not; SpecError."""
-    if value >= bound:
-        raise SpecError(f"{name}: {option}={value} is not below {other}={bound}; lower {option} or raise {other}")
-
-
 def one_of(name: str, option: str, value: str, known: Iterable[str]) -> None:
     """Refuse a word that is none of the known ones, offering the nearest; SpecError."""
     if value not in (names := list(known)):

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chunkers._lines import cut_before, nws_before, pack
-from chunkers._options import at_least, below, one_of, spec_of
+from chunkers._options import at_least, one_of, spec_of
 from chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, Parsed, language_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ class AstChunker:
         at_least("ast", "max_nws", self.max_nws, 1)
         at_least("ast", "min_nws", self.min_nws, 0)
         at_least("ast", "overlap", self.overlap, 0)
-        below("ast", "min_nws", self.min_nws, "max_nws", self.max_nws)
         one_of("ast", "language", self.language, ["auto", *GRAMMARS])
 
     @property

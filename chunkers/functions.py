@@ -43,9 +43,11 @@ class FunctionsChunker:
         for found in definitions(parsed):
             if found.glued < inside:
                 continue
-            starts |= {found.glued, found.end}
+            end = found.end
+            while end < file.n_lines and before[end] == before[end + 1]:
+                end += 1  # blank lines stay with the definition that they follow
+            starts |= {found.glued, end}
             inside = inside if found.is_type else found.end
         lines = sorted(line for line in starts if line < file.n_lines)
-        # Blank lines between two definitions stay with the first one.
         sizes = [before[end] - before[start] for start, end in zip(lines, [*lines[1:], file.n_lines], strict=True)]
         return cut_before(file, [lines[index] for index in pack(sizes, 0)])

@@ -14,15 +14,15 @@ from repoeval_bench.types import count_nws
 if TYPE_CHECKING:
     from repoeval_bench.types import Chunk, SourceFile
 
-# A text is cut right before what a pattern finds. The order is that of LangChain's splitter for Python.
+# The order is that of LangChain's splitter for Python. A text is cut before what a pattern's group finds.
 _CASCADE = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
-        r"^class\s",
-        r"^[ \t]*(?:async\s+)?def\s",
-        r"(?<=\n)(?<!\n\n)(?<!\n\r\n)[^\S\n]*$\n(?:[^\S\n]*\n)*",
-        r"^",
-        r"(?<=\s)(?=\S)",
+        r"^()class\s",
+        r"^()[ \t]*(?:async\s+)?def\s",
+        r"^(?:[^\S\n]*\n)+()",
+        r"^()",
+        r"(?<=\s)()(?=\S)",
     )
 )
 
@@ -60,8 +60,8 @@ class RecursiveChunker:
         if level == len(_CASCADE):
             marks = [match.start() for match in re.finditer(r"\S", text[start:end])]
             return [start, *(start + mark for mark in marks[self.max_nws :: self.max_nws])]
-        found = (match.start() for match in _CASCADE[level].finditer(text, start, end))
-        cuts = [start, *(cut for cut in found if cut > start)]
+        found = (match.start(1) for match in _CASCADE[level].finditer(text, start, end))
+        cuts = [start, *(cut for cut in found if start < cut < end)]
         pieces = list(pairwise([*cuts, end]))
         sizes = [count_nws(text[first:last]) for first, last in pieces]
         starts: list[int] = []

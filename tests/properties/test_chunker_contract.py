@@ -1,0 +1,122 @@
+"""The contract of a chunker, for every built-in one and every text."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chunkers.checks import assert_chunker_conforms, broken_promises
+from chunkers.registry import BUILT_IN, make_chunker
+from repoeval_bench.types import SourceFile
+
+OURS = [name for name in BUILT_IN if name != "chonkie"]
+SMALL = [
+    "ast:max_nws=40,min_nws=0",
+    "ast:max_nws=40,min_nws=20",
+    "ast:max_nws=40,overlap=3",
+    "fixed:max_nws=40",
+    "fixed:max_nws=40,offset=3",
+    "fixed-tokens:max_tokens=12",
+    "functions",
+    "file",
+    "recursive:max_nws=25",
+    "window:lines=4,step=3",
+]
+
+identifiers = st.sampled_from(["a", "größe", "x1", "名"])
+expressions = st.recursive(
+    identifiers | st.sampled_from(["1", "'é\U0001d4b3'", '"""s\nt"""', "lambda: 0", "f'{a}'"]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4).map(lambda items: "[\n    " + ",\n    ".join(items) + "\n]"),
+        st.tuples(inner, inner).map(" + ".join),
+        inner.map(lambda item: f"({item}\n)"),
+    ),
+    max_leaves=6,
+)
+simple = st.one_of(
+    st.tuples(identifiers, expressions).map(" = ".join),
+    expressions,
+    st.sampled_from(["pass", "# a note", "", "return 1", "x = 1; y = 2  # two", "import os", "\f"]),
+)
+
+
+def indented(lines: str) -> str:
+    return "\n".join(f"    {line}" if line.strip() else line for line in lines.split("\n"))
+
+
+def block(head: str, body: list[str]) -> str:
+    return head + "\n" + indented("\n".join([*body, "pass"]))
+
+
+statements = st.recursive(
+    simple,
+    lambda inner: st.builds(
+        block,
+        st.sampled_from(
+            [
+                "def f():",
+                "class A(B):",
+                "if a:",
+                "@d\ndef g(\n    a,\n):",
+                "# on g\n@d(1)\n# c\nclass C:",
+                "for x in y:",
+            ]
+        ),
+        st.lists(inner, max_size=4),
+    ),
+    max_leaves=12,
+)
+modules = st.lists(statements, max_size=8).map("\n".join)
+broken = st.lists(
+    st.one_of(statements, st.sampled_from(["  (", "}", "'''", "\t\tx", "\\", "else:", "\x00", "\u2028", "\x85 y", "\x1cz", "\ufeff"])),
+    max_size=8,
+).map("\n".join)  # fmt: skip
+texts = st.one_of(modules, modules.map(lambda text: text + "\n"), broken, st.text(max_size=200))
+
+
+@functools.cache
+def chunker(spec: str):
+    return make_chunker(spec)
+
+
+@pytest.mark.parametrize("spec", SMALL)
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(text=texts)
+def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
+    """Slices, order, coverage, size, determinism, line ends: see chunkers.checks.PROMISES."""
+    assert broken_promises(chunker(spec), SourceFile("r", "a.py", text)) == {}
+
+
+def test_no_built_in_is_left_out() -> None:
+    assert {spec.partition(":")[0] for spec in SMALL} == set(OURS)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_built_in_passes_the_suite_at_its_defaults(name: str) -> None:
+    assert_chunker_conforms(make_chunker(name))
+
+
+@pytest.mark.parametrize("spec", SMALL)
+def test_every_built_in_passes_the_suite_at_small_sizes(spec: str) -> None:
+    assert_chunker_conforms(make_chunker(spec), examples=10, seed=1)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(text=modules.map(lambda text: text + "\n"))
+def test_a_definition_that_fits_is_never_cut(text: str) -> None:
+    """Whatever stands around it: a function or class of at most max_nws lies within one chunk of `ast`."""
+    from chunkers._definitions import definitions
+    from chunkers._syntax import Parsed
+    from repoeval_bench.types import LineSpan, count_nws
+
+    file = SourceFile("r", "a.py", text)
+    chunks = chunker("ast:max_nws=40,min_nws=0").chunk(file)
+    if not text.strip():
+        return
+    for found in definitions(Parsed(file, "python")):
+        lines = LineSpan(found.start, found.end)
+        if count_nws(file.line_text(lines)) <= 40:
+            assert any(chunk.lines.contains(lines) for chunk in chunks), (found, chunks)
