@@ -18,7 +18,7 @@ from repoeval_bench.spec import nearest
 
 COMMANDS = {
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
-    "compare": "repoeval_bench.cli.evaluate:compare_command",
+    "compare": "repoeval_bench.cli.compare:compare_command",
     "export": "repoeval_bench.cli.export:export_command",
     "data": "repoeval_bench.cli.data:data_group",
     "list": "repoeval_bench.cli.listing:list_command",

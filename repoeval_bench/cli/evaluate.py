@@ -1,54 +1,15 @@
-"""`eval` and `compare`: run chunkers, print their table, say which differences are real."""
+"""`eval`: run chunkers, store their runs, print their table."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.options import dataset_options, say
-from repoeval_bench.config import DEPTH, Protocol, RunConfig
+from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.errors import UsageError
-from repoeval_bench.store import StoredRun, find_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.types import Benchmark, Chunker
-
-
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that decide a run's numbers, shared by `eval` and `compare`."""
-    options = [
-        click.option("--chunker", "-c", "chunkers", multiple=True, metavar="SPEC",
-                     help="A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."),
-        click.option("--protocol", default=api.PROTOCOL, show_default=True, metavar="NAME",
-                     help="What is asked and what is gold; see `list protocols`."),
-        click.option("--query", metavar="POLICY", help="Override the protocol's query: full or tail:LINES."),
-        click.option("--gold", metavar="SPAN", help="Override the gold: prompt, context or body."),
-        click.option("--relevance", metavar="RULE",
-                     help="Override the relevance: overlap, lines:N, iou:T or graded:iou."),
-        click.option("--repositories", metavar="SET", help="Override the protocol's repositories: all or six."),
-        click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC",
-                     help="minilm, or st:NAME for any sentence-transformers model or folder."),
-        click.option("--retriever", default=api.RETRIEVER, show_default=True, metavar="SPEC", help="How to rank."),
-        click.option("--k", type=int, default=DEPTH, show_default=True, help="Depth that is ranked and stored."),
-        click.option("--metrics", "-m", multiple=True, metavar="NAME",
-                     help="A measure such as ndcg@10 in place of the default ones; repeat it."),
-        click.option("--out", type=click.Path(path_type=Path), default=api.RESULTS,
-                     show_default=True, help="Where run folders are written."),
-        click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables."),
-    ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return dataset_options(command)
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
@@ -61,7 +22,7 @@ def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool,
     """
     if not chunkers:
         raise UsageError("no chunker was named; add --chunker ast, or see repoeval-bench list chunkers")
-    prepared = _Prepared.make(chunkers, options)
+    prepared = Prepared.make(chunkers, options)
     if dry_run:
         _dry_run(prepared)
         return
@@ -70,131 +31,10 @@ def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool,
         contents = [run.metrics for run in runs]
         click.echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2, ensure_ascii=False))
     else:
-        _print_scores(runs)
+        print_scores(runs)
 
 
-@click.command("compare", short_help="Say which differences between runs are real.")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
-@run_options
-@click.option("--baseline", metavar="RUN|SPEC", help="What the others are compared with; the first one if not given.")
-def compare_command(
-    *, runs: tuple[str, ...], chunkers: tuple[str, ...], baseline: str | None, as_json: bool, **options: Any
-) -> None:
-    """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
-
-    Example: repoeval-bench compare --chunker fixed --chunker ast
-    """
-    stored = [find_run(name, options["out"]) for name in runs]
-    if chunkers:
-        prepared = _Prepared.make(chunkers, options)
-        stored += [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
-    if len(stored) < 2:
-        raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
-    base = _baseline(stored, baseline, options["out"])
-    comparisons = api.compare(stored, baseline=base)
-    if as_json:
-        click.echo(json.dumps([asdict(comparison) for comparison in comparisons], indent=2, ensure_ascii=False))
-        return
-    from repoeval_bench.report.tables import comparison_table
-
-    _print_scores(stored)
-    print_table(comparison_table(comparisons))
-
-
-class _Prepared:
-    """Everything a command was asked for, checked before anything is computed."""
-
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        chunkers: Sequence[Chunker],
-        protocol: Protocol,
-        embedder: CachedEmbedder,
-        options: dict[str, Any],
-    ) -> None:
-        self.benchmark = benchmark
-        self.chunkers = chunkers
-        self.protocol = protocol
-        self.embedder = embedder
-        self.options = options
-
-    @classmethod
-    def make(cls, specs: Sequence[str], options: dict[str, Any]) -> _Prepared:
-        """Parse the cheap things first, so that a typing error is told before a download starts."""
-        from chunkers.registry import make_chunker
-        from repoeval_bench.metrics import Measure
-        from repoeval_bench.qrels import relevance_rule
-        from repoeval_bench.queries import query_policy
-
-        RunConfig.check_depth(options["k"])
-        protocol = Protocol.parse(options["protocol"]).override(
-            query=options["query"],
-            gold=options["gold"],
-            relevance=options["relevance"],
-            repositories=options["repositories"],
-        )
-        query_policy(protocol.query)
-        relevance_rule(protocol.relevance)
-        for name in options["metrics"]:
-            Measure.parse(name)
-        api.make_retriever(options["retriever"])
-        chunkers = [make_chunker(spec) for spec in specs]
-        repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
-        if repeated:
-            raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
-        benchmark = api.load_benchmark(
-            options["source"],
-            level=options["level"],
-            context=options["context"],
-            tokenizer=options["tokenizer"],
-            repos=options["repos"],
-            limit=options["limit"],
-            home=options["home"],
-            notify=say,
-        )
-        embedder = api.make_embedder(options["embedder"], home=options["home"])
-        return cls(benchmark, chunkers, protocol, embedder, options)
-
-    def evaluate(self, chunker: Chunker, *, reuse: bool = False) -> StoredRun:
-        """Make (or with `reuse` find) the run of one chunker."""
-        run = api.evaluate(
-            self.benchmark,
-            chunker,
-            protocol=self.protocol,
-            embedder=self.embedder,
-            retriever=self.options["retriever"],
-            k=self.options["k"],
-            metrics=self.options["metrics"] or None,
-            out=self.options["out"],
-            skip_errors=self.options["skip_errors"],
-            reuse=reuse,
-            home=self.options["home"],
-        )
-        say(f"{run.metrics['chunker']} -> {run.folder}")
-        return run
-
-
-def _baseline(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun:
-    if name is None:
-        return stored[0]
-    for run in stored:
-        spec = run.metrics["chunker"]
-        if name in {spec, spec.partition(":")[0], run.run_id, str(run.folder)}:
-            return run
-    return find_run(name, out)
-
-
-def _print_scores(runs: Sequence[StoredRun]) -> None:
-    from repoeval_bench.report.tables import footnotes, score_table
-
-    print_table(score_table(runs, per_repo=len(runs) == 1))
-    for run in runs:
-        for line in footnotes(run):
-            click.echo(line)
-    click.echo()
-
-
-def _dry_run(prepared: _Prepared) -> None:
+def _dry_run(prepared: Prepared) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -32,34 +32,40 @@ def rows(run: StoredRun, *, per_repo: bool) -> list[tuple[str, dict[str, float]]
 
 
 def score_table(runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
-    """One row per chunker and mean; all runs are of one protocol and dataset."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    """One row per chunker and mean; all runs are of one protocol and dataset.
 
+    A single run stands in the title, so that the repositories have the first column.
+    """
     first = runs[0].metrics
-    table = Table(
-        title=(
-            f"{first['dataset']['label']}\nprotocol {first['protocol']} · embedder {first['embedder']} · "
-            f"retriever {first['retriever']}"
-        ),
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    alone = len(runs) == 1
+    title = [
+        first["dataset"]["label"],
+        f"protocol {first['protocol']} · embedder {first['embedder']} · retriever {first['retriever']}",
+    ]
+    if alone:
+        title[1] = f"{first['chunker']} · {title[1]}"
+    table = _table("\n".join(title))
     measures = list(first["micro"])
-    table.add_column("chunker", no_wrap=True)
+    if not alone:
+        table.add_column("chunker", overflow="fold", max_width=36)
     table.add_column("mean over", no_wrap=True)
     for measure in measures:
         table.add_column(heading(measure), justify="right", no_wrap=True)
     for run in runs:
-        name = run.metrics["chunker"]
+        name = [] if alone else [run.metrics["chunker"]]
         for label, means in rows(run, per_repo=per_repo):
-            headline = label == run.metrics["headline"]
             cells = [f"{means[measure]:.4f}" for measure in measures]
-            table.add_row(name, _mean_label(label, run.metrics), *cells, style="bold" if headline else "")
-            name = ""
+            bold = label == run.metrics["headline"]
+            table.add_row(*name, _mean_label(label, run.metrics), *cells, style="bold" if bold else "")
+            name = name and [""]
     return table
+
+
+def _table(title: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
 
 
 def _mean_label(label: str, metrics: dict[str, Any]) -> str:
@@ -93,29 +99,21 @@ def footnotes(run: StoredRun) -> list[str]:
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """Differences to the baseline with interval, p and the verdict in words."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     first = comparisons[0]
-    table = Table(
-        title=(
-            f"difference to {first.baseline}, mean over {first.n_queries} queries; intervals and tests resample "
-            f"{first.n_clusters} files"
-        ),
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
+    table = _table(
+        f"difference to {first.baseline}, mean over {first.n_queries} queries; "
+        f"intervals and tests resample {first.n_clusters} files"
     )
-    table.add_column("chunker", no_wrap=True)
+    table.add_column("chunker", overflow="fold", max_width=36)
     table.add_column("measure", no_wrap=True)
-    for name in (first.baseline, "chunker's", "difference", "95 % interval", "p (Holm)"):
+    for name in ("baseline", "chunker", "difference", "95 % interval", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("win/tie/loss", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
+    name = ""
     for c in comparisons:
         table.add_row(
-            c.treatment,
+            c.treatment if c.treatment != name else "",
             heading(c.metric),
             f"{c.baseline_mean:.4f}",
             f"{c.treatment_mean:.4f}",
@@ -125,6 +123,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
             f"{c.wins}/{c.ties}/{c.losses}",
             verdict(c),
         )
+        name = c.treatment
     return table
 
 
