@@ -78,7 +78,12 @@ def make_chunker(spec: str | Spec) -> Chunker:
     plug_ins = _plug_ins()
     if parsed.name not in plug_ins:
         raise SpecError(nearest("chunker", parsed.name, [*_TABLE, *plug_ins, "py", "exec"]))
-    factory = plug_ins[parsed.name].load()
+    try:
+        factory = plug_ins[parsed.name].load()
+    except Exception as error:
+        raise SpecError(
+            f"plug-in {parsed.name!r} cannot be imported ({type(error).__name__}: {error}); mend or remove its package"
+        ) from error
     params = _values(parsed.name, factory, parsed.params)
     return _plug_in(factory, params, format_spec(parsed.name, _in_full(factory, params)))
 
