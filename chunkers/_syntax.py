@@ -106,11 +106,13 @@ class Parsed:
         from tree_sitter import Parser
 
         self._grammar = _grammar(language)
-        lines = file.text.splitlines(keepends=True)
+        # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it.
+        text = file.text.replace("\r\n", "\n")
+        lines = text.splitlines(keepends=True)
         # Lone surrogates are no UTF-8; as three bytes each they are a syntax error and no crash.
-        encoded = file.text.encode("utf-8", "surrogatepass")
+        encoded = text.encode("utf-8", "surrogatepass")
         lengths: Iterable[int]
-        if len(encoded) == len(file.text):
+        if len(encoded) == len(text):
             lengths = map(len, lines)
         else:
             lengths = (len(line.encode("utf-8", "surrogatepass")) for line in lines)

@@ -102,7 +102,7 @@ def assert_chunker_conforms(chunker: Chunker, *, examples: int = 40, seed: int =
 def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: str = "case.py") -> Report:
     """Try a chunker on the known cases and on `examples` generated files, reproducible by `seed`.
 
-    A failure is looked into for at most a few seconds per promise to find a smaller input that shows it.
+    A failure is looked into for about a second per promise to find a smaller input that shows it.
     """
     rng = random.Random(seed)
     texts = {**CASES, **{f"generated {index}": generated(rng) for index in range(examples)}}
@@ -275,7 +275,7 @@ def _shared_lines(file: SourceFile, chunks: Sequence[Chunk]) -> int:
     return sum(count > 1 for count in seen)
 
 
-def smallest(text: str, fails: Callable[[str], bool], seconds: float = 3.0) -> str:
+def smallest(text: str, fails: Callable[[str], bool], seconds: float = 1.5) -> str:
     """A smaller text that still fails, by leaving out lines and then characters (delta debugging).
 
     Zeller & Hildebrandt 2002. The search ends after `seconds` with the smallest text found so far.
