@@ -1,6 +1,7 @@
 """A mini benchmark, its vectors embedded once per worker by the real model."""
 
 import pytest
+
 from support.command import bench
 from support.minirepo import build_mirror
 

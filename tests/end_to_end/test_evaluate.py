@@ -10,6 +10,7 @@ import sys
 import ir_measures
 import pytest
 from ir_measures import RR, P, R, Success, nDCG
+
 from support.command import bench, interrupt_when, one_sentence
 
 AST = "ast:max_nws=400"

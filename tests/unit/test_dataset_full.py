@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from repoeval_bench.dataset import index
@@ -16,14 +14,8 @@ from repoeval_bench.dataset.verify import verify
 pytestmark = pytest.mark.full_data
 
 
-def test_all_tasks_and_files_load_in_no_time(real_source):
-    load(real_source)
-    seconds = []
-    for _ in range(3):  # the best of three: the machine may be busy with something else
-        began = time.perf_counter()
-        benchmark = load(real_source)
-        seconds.append(time.perf_counter() - began)
-    assert min(seconds) < 0.5
+def test_all_tasks_and_files_load(real_source):
+    benchmark = load(real_source)
     assert benchmark.is_whole
     assert benchmark.name == "repoeval-function-2k-codex"
     assert benchmark.undecodable == ()

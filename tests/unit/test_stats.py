@@ -1,6 +1,6 @@
 """Statistics over clusters: known answers, and agreement with brute force."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -83,4 +83,4 @@ def test_holm_bounds(p_values):
     adjusted = holm(p_values)
     assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    assert all(adjusted[a] <= adjusted[b] for a, b in zip(order, order[1:], strict=False))
+    assert all(adjusted[a] <= adjusted[b] for a, b in pairwise(order))
