@@ -35,16 +35,16 @@ _SLACK = 1e-5
 
 
 def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> str:
-    """The text of a run file; blanks in ids and tag are percent-encoded.
+    """The text of a run file; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which float32 survives. Two scores that float32 cannot tell apart, or a tie that
     does not stand in the order of ids, would be reordered by a reader: there the lower one is written one float32
     step down. A score that is not finite, or clearly above the one before it, is a MetricError.
     """
-    word = encode_id(tag) or "run"
+    word = _word(tag or "run", "tag")
     lines: list[str] = []
     for query_id, ranking in rankings.items():
-        query = encode_id(query_id)
+        query = _word(query_id, "query id")
         for rank, (chunk, score) in enumerate(_in_file_order(query_id, ranking), start=1):
             lines.append(f"{query} Q0 {chunk} {rank} {score} {word}\n")
     return "".join(lines)
@@ -66,10 +66,10 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
     factor = 1 if whole else GAIN_FACTOR
     lines: list[str] = []
     for query_id, gains in qrels.items():
-        query = encode_id(query_id)
+        query = _word(query_id, "query id")
         for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
             written = max(1, round(gain * factor)) if gain > 0 else 0
-            lines.append(f"{query} 0 {encode_id(chunk_id)} {written}\n")
+            lines.append(f"{query} 0 {_word(chunk_id, 'chunk id')} {written}\n")
     return "".join(lines), factor
 
 
@@ -123,13 +123,20 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
     return qrels
 
 
+def _word(name: str, what: str) -> str:
+    """The name as one field of a line: one that holds a blank is percent-encoded, any other stays as it is."""
+    if not name:
+        raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
+    return name if name.split() == [name] else encode_id(name)
+
+
 def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]]) -> Iterator[tuple[str, str]]:
     """(encoded id, written score), so that sorting the file by trec_eval's rule gives the ranking back."""
     above, id_above, score_above = math.inf, "", math.inf
     for rank, (chunk_id, score) in enumerate(ranking, start=1):
         if not math.isfinite(score):
             raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
-        chunk, text = encode_id(chunk_id), f"{score:.9g}"
+        chunk, text = _word(chunk_id, "chunk id"), f"{score:.9g}"
         single = float(np.float32(text))
         if single > above or (single == above and chunk >= id_above):
             if score - score_above > _SLACK * max(1.0, abs(score_above)):

@@ -40,7 +40,7 @@ DEFAULT_MEASURES = (
 """What is scored where nothing is named."""
 
 _WORDS = re.compile(r"(?P<name>[A-Za-z][\w-]*)\s*(?:\((?P<options>.*)\))?\s*\Z")
-_SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z")
+_SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

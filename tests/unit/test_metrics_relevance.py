@@ -1,0 +1,111 @@
+"""Who says what is relevant, and that the result tells it."""
+
+from __future__ import annotations
+
+import pytest
+
+from repoeval_bench.metrics import (
+    ExplicitRelevance,
+    Item,
+    Passage,
+    RuleRelevance,
+    TokenF1Relevance,
+    score_items,
+    score_run,
+)
+from repoeval_bench.metrics.relevance import judge_item
+from repoeval_bench.metrics.words import jaccard, token_f1
+
+FOUND = [Passage("c1", "alpha beta gamma", "doc1"), Passage("c2", "delta", "doc2"), Passage("c3", "alpha", "doc1")]
+ALL = (ExplicitRelevance({"given": {"c2": 2}}), RuleRelevance(lambda item, passage: "alpha" in passage.text))
+
+
+def test_explicit_qrels_come_first():
+    """Qrels are trusted before an item's metadata, and metadata before a rule."""
+    item = Item("given", metadata={"relevantChunkIds": ["c1"]})
+    assert judge_item(item, FOUND, ALL).gains == {"c2": 2}
+    item = Item("other", metadata={"relevantChunkIds": ["c1"]})
+    assert judge_item(item, FOUND, ALL).gains == {"c1": 1.0}
+    assert judge_item(Item("third"), FOUND, ALL).gains == {"c1": 1.0, "c3": 1.0}
+
+
+def test_relevant_chunk_ids_may_have_gains():
+    """A mapping id -> gain in the metadata is graded; ids that were not retrieved still count as relevant."""
+    verdict = judge_item(Item("q", metadata={"relevantChunkIds": {"c1": 2, "gone": 1}}), FOUND, ALL)
+    assert verdict.gains == {"c1": 2.0, "gone": 1.0}
+    assert (verdict.strategy, verdict.complete) == ("qrels", True)
+
+
+def test_relevant_ids_may_name_documents():
+    """A document's id stands for each of its chunks; whether these are all is known with the corpus only."""
+    item = Item("q", metadata={"relevantIds": ["doc1", "c2", "gone"]})
+    verdict = judge_item(item, FOUND, ALL)
+    assert verdict.gains == {"c1": 1.0, "c2": 1.0, "c3": 1.0, "gone": 1.0}
+    assert not verdict.complete
+    corpus = [*FOUND, Passage("c4", "", "doc1")]
+    verdict = judge_item(item, FOUND, ALL, corpus)
+    assert set(verdict.gains) == {"c1", "c2", "c3", "c4", "gone"}
+    assert verdict.complete
+
+
+def test_an_empty_list_of_ids_says_that_nothing_is_relevant():
+    """An empty list is a statement, an absent one is none."""
+    assert judge_item(Item("q", "alpha", {"relevantIds": []}), FOUND, ALL).gains == {}
+    assert judge_item(Item("q", "alpha", {"relevantIds": None}), FOUND, ALL).strategy == "rule"
+
+
+def test_a_rule_judges_the_corpus_where_it_is_given():
+    """The benchmark's own rule over the whole corpus knows all relevant chunks, over the retrieved ones it does not."""
+    rule = (RuleRelevance(lambda item, passage: passage.text.startswith(item.query_id)),)
+    corpus = [Passage("x", "q one"), Passage("y", "q two"), Passage("z", "other")]
+    assert judge_item(Item("q"), corpus[:1], rule).gains == {"x": 1.0}
+    assert not judge_item(Item("q"), corpus[:1], rule).complete
+    whole = judge_item(Item("q"), corpus[:1], rule, corpus)
+    assert (whole.gains, whole.complete) == ({"x": 1.0, "y": 1.0}, True)
+
+
+def test_token_f1_is_over_multisets_of_lower_cased_words():
+    """Repeated words count as often as both texts have them; nothing shared is 0."""
+    assert token_f1("a A b", "a b b") == pytest.approx(2 / 3)
+    assert token_f1("x", "x x x") == pytest.approx(0.5)
+    assert token_f1("x", "y") == token_f1("", "") == 0.0
+    assert jaccard(frozenset(), frozenset()) == 0.0
+
+
+def test_token_f1_takes_the_threshold():
+    """From the threshold on a retrieved text is relevant: F1 0.5 is at 0.5, and not at 0.51."""
+    item = Item("q", "alpha")
+    assert judge_item(item, FOUND, (TokenF1Relevance(0.5),)).gains == {"c1": 1.0, "c3": 1.0}
+    assert judge_item(item, FOUND, (TokenF1Relevance(0.51),)).gains == {"c3": 1.0}
+
+
+def test_token_f1_says_that_recall_and_idcg_are_under_estimated():
+    """The result warns that only what was retrieved was judged, with the number of such queries and the threshold."""
+    scores = score_items([Item("q", "alpha"), Item("r", metadata={"relevantIds": ["c9"]})], {"q": FOUND, "r": FOUND})
+    assert scores.values["recall@10"].tolist() == [1.0, 0.0]
+    summary = scores.summary()
+    assert summary["strategy_used"] == "mixed"
+    assert summary["strategy_counts"] == {"token-f1": 1, "qrels": 1}
+    assert summary["threshold"] == 0.3
+    assert "1 of 2 queries" in summary["caution"]
+    assert "under-estimated" in summary["caution"]
+
+
+def test_every_aggregate_reports_how_it_was_judged():
+    """Scores from qrels name them too, with queries with a relevant chunk, total and k, and no caution."""
+    summary = score_run({"q": [("a", 1.0)]}, {"q": {"a": 1}, "r": {}}, ["ndcg@5", "recall@20"]).summary()
+    assert summary["strategy_used"] == "qrels"
+    assert summary["strategy_counts"] == {"qrels": 2}
+    assert (summary["queries"], summary["queries_with_relevant"], summary["k"]) == (2, 1, 20)
+    assert summary["threshold"] is None
+    assert summary["caution"] == ""
+
+
+def test_one_strategy_is_named_by_itself():
+    """Where all queries were judged alike, strategy_used is that strategy; an unused threshold is not reported."""
+    scores = score_items(
+        [Item("q"), Item("r")], {"q": FOUND}, ["mrr"], strategies=(*ALL, TokenF1Relevance()), corpus=FOUND
+    )
+    assert (scores.strategy_used, scores.threshold, scores.incomplete) == ("rule", None, 0)
+    assert scores.values["mrr"].tolist() == [1.0, 0.0]
+    assert scores.missing == 1
