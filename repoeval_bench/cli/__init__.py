@@ -67,6 +67,9 @@ def main() -> NoReturn:
         code = app.main(prog_name="repoeval-bench", standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         way_out = f" (see {context.command_path} --help)" if context else ""

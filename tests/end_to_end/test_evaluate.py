@@ -269,6 +269,14 @@ def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tm
     assert "choose another with --out" in one_sentence(done, 1)
 
 
+def test_no_command_prints_the_help():
+    """repoeval-bench alone lists the commands, and is no success."""
+    done = bench()
+    assert done.code == 2
+    assert "Commands:" in done.err
+    assert "error:" not in done.err
+
+
 BROKEN = """
 from repoeval_bench.types import Chunk, CharSpan
 
