@@ -1,0 +1,161 @@
+"""How fast the measures are, as ratios to pytrec_eval in the same process: medians of paired repetitions.
+
+Run it alone on the machine: `python scripts/bench_metrics.py [--quick]`. `rows()` gives the table to other scripts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytrec_eval
+
+from repoeval_bench.metrics import score_arrays, score_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEPTH = 100
+SMALL, LARGE = 455, 100_000
+THEIRS = {"ndcg_cut.5,10", "recall.5,10", "P.5,10", "success.5,10", "recip_rank"}
+IMPORT_MS = 150
+
+
+class Row(NamedTuple):
+    """One line of the table; `passed` says whether `figure` keeps within the bar."""
+
+    what: str
+    figure: str
+    bar: str
+    passed: bool
+
+
+class Data(NamedTuple):
+    """One run in every form: as dicts for both libraries, and as arrays."""
+
+    run: dict[str, dict[str, float]]
+    qrels: dict[str, dict[str, int]]
+    ranked: np.ndarray
+    query: np.ndarray
+    item: np.ndarray
+    gain: np.ndarray
+
+
+def make(n_queries: int) -> Data:
+    """Random scores of 1e-5 steps over chunks of a query's own repository; 1 to 8 relevant, most of them retrieved."""
+    rng = np.random.default_rng(0)
+    names = [[f"repo-{repo}/package/module.py@{1500 * i}-{1500 * i + 1500}" for i in range(400)] for repo in range(8)]
+    run, qrels, ranked, judged = {}, {}, np.empty((n_queries, DEPTH), dtype=np.int64), []
+    for q in range(n_queries):
+        pool = names[q % 8]
+        picked = rng.choice(400, DEPTH, replace=False)
+        scores = rng.random(DEPTH).round(5)
+        run[f"repo-{q % 8}/{q}"] = {pool[i]: s for i, s in zip(picked.tolist(), scores.tolist(), strict=True)}
+        order = sorted(range(DEPTH), key=lambda j: (scores[j], pool[picked[j]]), reverse=True)
+        ranked[q] = picked[order]
+        relevant = {int(i) for i in rng.choice(picked, rng.integers(1, 8), replace=False)} | {int(rng.integers(400))}
+        qrels[f"repo-{q % 8}/{q}"] = {pool[i]: 1 for i in relevant}
+        judged.extend((q, i, 1.0) for i in relevant)
+    query, item, gain = (np.array(column) for column in zip(*judged, strict=True))
+    return Data(run, qrels, ranked, query, item, gain)
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Seconds one call takes."""
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def ratio(ours: Callable[[], object], theirs: Callable[[], object], repetitions: int) -> tuple[float, float]:
+    """(median of ours / theirs over pairs run one after the other, median seconds of ours); order alternates."""
+    pairs = []
+    for i in range(repetitions):
+        if i % 2:
+            b, a = seconds(theirs), seconds(ours)
+        else:
+            a, b = seconds(ours), seconds(theirs)
+        pairs.append((a / b, a))
+    return statistics.median(r for r, _ in pairs), statistics.median(a for _, a in pairs)
+
+
+def peak(call: Callable[[], object]) -> float:
+    """MiB that a call allocates at its highest, beyond what stood before."""
+    tracemalloc.start()
+    call()
+    _, highest = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return highest / 2**20
+
+
+def import_ms() -> float:
+    """Milliseconds that importing the metrics takes in a fresh process, numpy included: median of seven."""
+    code = "import time; t = time.perf_counter(); import repoeval_bench.metrics; print(time.perf_counter() - t)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(7)]
+    return 1000 * statistics.median(float(done.stdout) for done in runs)
+
+
+class Calls:
+    """The same work in every form, on one run."""
+
+    def __init__(self, n_queries: int) -> None:
+        self.data = make(n_queries)
+        self.pairs = {
+            query: sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
+            for query, scores in self.data.run.items()
+        }
+
+    def theirs(self) -> object:
+        """pytrec_eval, from dicts."""
+        return pytrec_eval.RelevanceEvaluator(self.data.qrels, THEIRS).evaluate(self.data.run)
+
+    def dicts(self) -> object:
+        """Ours, from the same dicts."""
+        return score_run(self.data.run, self.data.qrels)
+
+    def ranked(self) -> object:
+        """Ours, from pairs in rank order, as the pipeline has them."""
+        return score_run(self.pairs, self.data.qrels)
+
+    def arrays(self) -> object:
+        """Ours, from arrays."""
+        return score_arrays(self.data.ranked, self.data.query, self.data.item, self.data.gain)
+
+
+def rows(*, large: int = LARGE, repetitions: int = 5) -> list[Row]:
+    """(what, measured, bar, whether it holds) for each figure."""
+    cost = import_ms()
+    table = [Row("import of the metrics, numpy included", f"{cost:.0f} ms", f"< {IMPORT_MS} ms", cost < IMPORT_MS)]
+    bars = {"dicts": 1.0, "ranked": 1.0, "arrays": 0.5}
+    for n in (SMALL, large):
+        calls = Calls(n)
+        for form, bar in bars.items():
+            value, own = ratio(getattr(calls, form), calls.theirs, repetitions if n > SMALL else 10 * repetitions)
+            what = f"{n:,} queries x {DEPTH}, {form}: time / pytrec_eval's"
+            table.append(Row(what, f"{value:.2f} ({1000 * own:.0f} ms)", f"<= {bar:g}", value <= bar))
+    half = Calls(large // 2)
+    for form in ("dicts", "arrays"):
+        most = peak(getattr(calls, form))
+        growth = most / peak(getattr(half, form))
+        what = f"{large:,} queries x {DEPTH}, {form}: peak memory / half the queries'"
+        table.append(Row(what, f"{growth:.2f} ({most:.0f} MiB)", "<= 2.2", growth <= 2.2))
+    return table
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="10,000 queries instead of 100,000")
+    options = parser.parse_args()
+    for row in rows(large=LARGE // 10 if options.quick else LARGE):
+        print(f"{'pass' if row.passed else 'FAIL'}  {row.what:<62}  {row.figure:<16}  {row.bar}")
+
+
+if __name__ == "__main__":
+    main()
