@@ -22,7 +22,7 @@ from repoeval_bench.metrics.lists import (
     recall_at_k,
     reciprocal_rank,
 )
-from repoeval_bench.metrics.registry import DEFAULT_MEASURES, Measure, catalogue
+from repoeval_bench.metrics.registry import DEFAULT_MEASURES, Measure, catalogue, inputs_of
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
     Item,
@@ -54,6 +54,7 @@ __all__ = [
     "evaluate_batch",
     "evaluate_retrieval",
     "explain",
+    "inputs_of",
     "intra_list_diversity",
     "mean_average_precision",
     "mean_reciprocal_rank",

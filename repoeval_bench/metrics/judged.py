@@ -18,7 +18,7 @@ from repoeval_bench.errors import MetricError
 from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Collection, Hashable, Iterable
 
     from numpy.typing import NDArray
 
@@ -200,30 +200,36 @@ def _ranks(
     """Ranks, from 1, of the relevant chunks that were retrieved."""
     # Millions of rankings pass here: what is looked for is the few relevant chunks, so nothing is sorted or
     # numbered that need not be.
-    scores = ranking if isinstance(ranking, Mapping) else dict(ranking)
-    if len(scores) != len(ranking):
-        raise MetricError(_twice(query_id, ranked_ids(ranking)))
+    if isinstance(ranking, Mapping):
+        _check_numbers(query_id, ranking, ranking.values())
+        return _ranks_by_score(ranking, [chunk_id for chunk_id in relevant if chunk_id in ranking])
+    ids, scores = zip(*ranking, strict=True)
+    known = set(ids)
+    if len(known) != len(ids):
+        repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
+        raise MetricError(f"query {query_id!r}: {repeated!r} is ranked twice; keep one, or recall could pass 1")
+    _check_numbers(query_id, ids, scores)
+    found = [chunk_id for chunk_id in relevant if chunk_id in known]
+    if len(found) <= _FEW:
+        return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in found}
+    place = dict(zip(ids, range(1, len(ids) + 1), strict=True))
+    return {chunk_id: place[chunk_id] for chunk_id in found}
+
+
+def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float]) -> None:
     # A sum is NaN where a term is; it is also NaN for inf - inf, so the terms have the last word.
-    if math.isnan(sum(scores.values())):
-        for chunk_id, score in scores.items():
+    if math.isnan(sum(scores)):
+        for chunk_id, score in zip(ids, scores, strict=True):
             if math.isnan(score):
                 raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is NaN; a ranking needs numbers")
-    found = [chunk_id for chunk_id in relevant if chunk_id in scores]
-    if not found:
-        return {}
-    if scores is ranking:
-        return _ranks_by_score(scores, found)
-    if len(found) > _FEW:
-        place = dict(zip(scores, range(1, len(scores) + 1), strict=True))
-        return {chunk_id: place[chunk_id] for chunk_id in found}
-    ids = list(scores)
-    return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in found}
 
 
 def _ranks_by_score(scores: Mapping[str, float], wanted: Sequence[str]) -> dict[str, int]:
     """Ranks under (score, chunk id) descending, by counting what stands above."""
+    ranks: dict[str, int] = {}
+    if not wanted:
+        return ranks
     ascending = sorted(scores.values())
-    ranks = {}
     for chunk_id in wanted:
         score = scores[chunk_id]
         end = bisect_right(ascending, score)
@@ -231,11 +237,6 @@ def _ranks_by_score(scores: Mapping[str, float], wanted: Sequence[str]) -> dict[
         if end > 1 and ascending[end - 2] == score:
             ranks[chunk_id] += sum(value == score and other > chunk_id for other, value in scores.items())
     return ranks
-
-
-def _twice(query_id: str, ids: Sequence[str]) -> str:
-    repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
-    return f"query {query_id!r}: {repeated!r} is ranked twice; keep one, or recall could pass 1"
 
 
 def _ints(values: list[int]) -> IntArray:

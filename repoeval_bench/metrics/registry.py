@@ -114,6 +114,11 @@ def parse_measures(measures: Iterable[str | Measure]) -> tuple[Measure, ...]:
     return tuple(dict.fromkeys(m if isinstance(m, Measure) else Measure.parse(m) for m in measures))
 
 
+def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:
+    """All that the measures need: `ranking`, and the fields of `Context` that a caller must fill."""
+    return frozenset().union(*(measure.needs for measure in parse_measures(measures)))
+
+
 class Row(NamedTuple):
     """One measure as a table lists it."""
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from repoeval_bench.errors import UsageError
-from repoeval_bench.metrics import DEFAULT_MEASURES, Context, Measure, catalogue, explain
+from repoeval_bench.metrics import DEFAULT_MEASURES, Context, Measure, catalogue, explain, inputs_of
 from repoeval_bench.metrics.registry import FAMILIES, REGISTRY
 
 
@@ -99,6 +99,8 @@ def test_a_measure_says_what_it_needs():
     assert Measure.parse("ndcg@10").needs == {"ranking"}
     assert Measure.parse("line_recall@1500").needs == {"ranking", "places", "gold", "line_nws"}
     assert Measure.parse("ild@5").needs == {"ranking", "vectors"}
+    assert inputs_of(["ndcg@5", "novelty@5", "distinct_files@5"]) == {"ranking", "texts", "places"}
+    assert inputs_of([]) == frozenset()
 
 
 def test_the_default_measures_are_canonical():
