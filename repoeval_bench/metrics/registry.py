@@ -142,8 +142,8 @@ def catalogue() -> list[Row]:
 
 
 def _pattern(definition: Definition) -> str:
-    letter = "k" if definition.unit == "rank" else "B"
-    return definition.name + {"must": f"@{letter}", "may": f"[@{letter}]", "none": ""}[definition.cutoff]
+    whole, cut = definition.name, f"{definition.name}@{'k' if definition.unit == 'rank' else 'B'}"
+    return {"must": cut, "may": f"{whole}, {cut}", "none": whole}[definition.cutoff]
 
 
 def _split(text: str) -> tuple[str, str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import log2
+from math import fsum, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +56,8 @@ def greedy_ideal(subtopics: Mapping[str, Collection[Hashable]], depth: int, alph
 
 
 def _gain(topics: Collection[Hashable], covered: Counter[Hashable], alpha: float) -> float:
-    return sum((1.0 - alpha) ** covered[topic] for topic in set(topics))
+    # fsum, for it is exact in any order: sets have none, and a last bit would decide between equals.
+    return fsum((1.0 - alpha) ** covered[topic] for topic in set(topics))
 
 
 def _dcg(ranking: Iterable[Collection[Hashable]], alpha: float) -> float:

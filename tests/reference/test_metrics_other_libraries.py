@@ -37,10 +37,11 @@ def test_rbp_and_exponential_ndcg_equal_ranx():
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("alpha", [0.5, 0.8])
+@pytest.mark.parametrize("alpha", [0.5, 0.75])
 def test_alpha_ndcg_equals_pyndeval(seed, alpha):
     """alpha-nDCG@5, @10 and @20 are ndeval's to 1e-6 on random sub-topics."""
     pyndeval = pytest.importorskip("pyndeval")
+    # Powers of 1 - alpha are exact for these two, so that no rounding of theirs decides between equals.
     rng = random.Random(seed)
     ids = [f"d{i:02}" for i in range(25)]
     run, covers = {}, {}

@@ -90,7 +90,7 @@ def alpha_ndcg(ids, topics, alpha, k):
         left = sorted((d for d in topics if d not in chosen), reverse=True)
         gains = []
         for d in left:
-            gains.append(sum((1 - alpha) ** sum(t in topics[c] for c in chosen) for t in topics[d]))
+            gains.append(math.fsum((1 - alpha) ** sum(t in topics[c] for c in chosen) for t in topics[d]))
         chosen.append(left[gains.index(max(gains))])
     best = alpha_dcg(chosen, topics, alpha, k)
     return alpha_dcg(ids, topics, alpha, k) / best if best else 0.0
