@@ -47,7 +47,7 @@ def definitions(parsed: Parsed) -> Iterator[Definition]:
 
     By a stack, not by recursion: nesting can be deeper than Python's.
     """
-    last_line = parsed.n_lines - 1
+    last_line = parsed.end - 1
     stack: list[tuple[Node, int, int, int, int]] = [(parsed.root, 0, 0, last_line, 0)]
     while stack:
         node, glued, start, last, depth = stack.pop()

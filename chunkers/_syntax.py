@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.errors import ChunkError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
     from tree_sitter import Language, Node
@@ -42,6 +42,9 @@ _BY_ENDING = {ending: name for name, (*_, endings) in GRAMMARS.items() for endin
 
 PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 """A child's role: comments and decorators belong to what follows, a closing bracket to what precedes."""
+
+WINDOW = 250_000
+"""Bytes that are parsed at once: beyond, a tree takes more memory than it gives context."""
 
 _ROLES = {
     "comment": COMMENT,
@@ -97,44 +100,36 @@ def language_of(file: SourceFile) -> str:
 
 
 class Parsed:
-    """A file's syntax tree, its positions in the file's lines."""
+    """A syntax tree of the lines [first, end) of a file, its positions in the file's lines."""
 
-    __slots__ = ("_grammar", "_starts", "root")
+    __slots__ = ("_begin", "_grammar", "_starts", "end", "first", "root")
 
-    def __init__(self, file: SourceFile, language: str) -> None:
-        """Parse a file. A syntax error gives a tree all the same, with error nodes in it."""
-        from tree_sitter import Parser
-
-        self._grammar = _grammar(language)
-        # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it.
-        text = file.text.replace("\r\n", "\n")
-        lines = text.splitlines(keepends=True)
-        # Lone surrogates are no UTF-8; as three bytes each they are a syntax error and no crash.
-        encoded = text.encode("utf-8", "surrogatepass")
-        lengths: Iterable[int]
-        if len(encoded) == len(text):
-            lengths = map(len, lines)
-        else:
-            lengths = (len(line.encode("utf-8", "surrogatepass")) for line in lines)
-        self._starts = list(accumulate(lengths, initial=0))
-        # A parser is not safe to share between threads, and making one costs a microsecond.
-        self.root = Parser(self._grammar.language).parse(encoded).root_node
-
-    @property
-    def n_lines(self) -> int:
-        """Number of lines of the file."""
-        return len(self._starts) - 1
+    def __init__(self, grammar: _Grammar, root: Node, lines: tuple[int, int], begin: int, starts: list[int]) -> None:
+        """Take a tree whose text begins at byte `begin`; `starts`: see `_line_starts`."""
+        self._grammar = grammar
+        self._begin = begin
+        self._starts = starts
+        self.root = root
+        self.first, self.end = lines
 
     def children(self, node: Node) -> Iterator[Child]:
         """The node's children in order: first and last line, and node."""
-        starts = self._starts
-        last_line = len(starts) - 2
+        starts, begin, end = self._starts, self._begin, self.end
+        if not starts:  # rows are lines
+            for child in node.children:
+                first = child.start_point.row + self.first
+                row, column = child.end_point
+                last = row + self.first - (not column)
+                if first >= end:
+                    return
+                yield first, max(first, last), child
+            return
         for child in node.children:
-            end = child.end_byte
-            first = min(bisect_right(starts, child.start_byte) - 1, last_line)
-            # Most tokens end on the line they start on: one comparison saves them the second search.
-            last = first if end <= starts[first + 1] else min(bisect_right(starts, end - 1) - 1, last_line)
-            yield first, last, child
+            first = min(bisect_right(starts, child.start_byte + begin), len(starts) - 1) - 1
+            last = min(bisect_right(starts, child.end_byte + begin - 1), len(starts) - 1) - 1
+            if first >= end:
+                return
+            yield first, max(first, last), child
 
     def role(self, node: Node) -> int:
         """`COMMENT`, `DECORATOR`, `CLOSER` or `PLAIN`."""
@@ -143,3 +138,70 @@ class Parsed:
     def is_list(self, node: Node) -> bool:
         """Whether the node holds a sequence of statements, members or elements; the root does."""
         return node.kind_id in self._grammar.lists or node == self.root
+
+    def last_statement(self) -> tuple[int, int] | None:
+        """Line and byte at which the last statement on the outermost level starts, comments above it included.
+
+        None where the tree has no second one. What follows it may be cut off, so the tree is right before it.
+        """
+        found: tuple[int, int] | None = None
+        below = 0
+        for line, last, child in reversed([*self.children(self.root)]):
+            glue = self.role(child) in (COMMENT, DECORATOR)
+            if found and not (glue and last + 1 >= below):
+                break
+            # In a tree that is cut off, what is indented can seem to stand on the outermost level.
+            if child.start_point.column == 0 and (found or not glue):
+                found, below = (line, child.start_byte + self._begin), line
+        return found if found and found[0] > self.first else None
+
+
+def parse(file: SourceFile, language: str) -> Parsed:
+    """A file's syntax tree. A syntax error gives a tree all the same, with error nodes in it."""
+    return next(segments(file, language, window=len(file.text) * 4 + 1))
+
+
+def segments(file: SourceFile, language: str, window: int = WINDOW) -> Iterator[Parsed]:
+    """Trees of consecutive pieces of a file, cut between statements on the outermost level.
+
+    A tree takes about 45 times the bytes of its text, so a file above `window` bytes is parsed piece by piece; use
+    up each tree before taking the next. A statement above the window widens it. ChunkError where the grammar
+    is not installed.
+    """
+    from tree_sitter import Parser
+
+    grammar = _grammar(language)
+    # A parser is not safe to share between threads, and making one costs a microsecond.
+    parser = Parser(grammar.language)
+    # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it. Lone surrogates are
+    # no UTF-8; as three bytes each they are a syntax error and no crash.
+    text = file.text.replace("\r\n", "\n")
+    encoded = text.encode("utf-8", "surrogatepass")
+    starts = _line_starts(text, file.n_lines)
+    begin = first = 0
+    size = window
+    while True:
+        whole = begin + size >= len(encoded)
+        stop = len(encoded) if whole else encoded.rfind(b"\n", begin, begin + size) + 1
+        if stop > begin or whole:
+            root = parser.parse(encoded[begin:stop]).root_node
+            parsed = Parsed(grammar, root, (first, file.n_lines), begin, starts)
+            if whole:
+                yield parsed
+                return
+            cut = parsed.last_statement()
+            if cut:
+                parsed.end = cut[0]
+                yield parsed
+                first, begin = cut
+                size = window
+                continue
+        size *= 2
+
+
+def _line_starts(text: str, n_lines: int) -> list[int]:
+    """The byte at which each line starts, and that of the end; empty where tree-sitter's rows are the lines."""
+    if n_lines == text.count("\n") + (not text.endswith("\n") and bool(text)):
+        return []
+    lines = text.splitlines(keepends=True)
+    return list(accumulate((len(line.encode("utf-8", "surrogatepass")) for line in lines), initial=0))

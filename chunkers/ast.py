@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from chunkers._lines import cut_before, nws_before, pack
 from chunkers._options import at_least, one_of, spec_of
-from chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, Parsed, language_of
+from chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, language_of, segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tree_sitter import Node
 
+    from chunkers._syntax import Parsed
     from repoeval_bench.types import Chunk, SourceFile
 
 
@@ -61,7 +62,9 @@ class AstChunker:
             return []
         if before[-1] <= self.max_nws:
             return cut_before(file, [0])
-        pieces = _split(Parsed(file, language), before, self.max_nws)
+        pieces: list[int] = []
+        for parsed in segments(file, language):
+            pieces += _split(parsed, before, self.max_nws)
         return cut_before(file, _merge(pieces, before, self.max_nws, self.min_nws), self.overlap)
 
 
@@ -78,7 +81,7 @@ def _split(parsed: Parsed, before: Sequence[int], max_nws: int) -> list[int]:
     """
     pieces: list[int] = []
     border: _Part = (_BORDER, 0, [])
-    stack: list[_Part] = [(0, len(before) - 1, [parsed.root])]
+    stack: list[_Part] = [(parsed.first, parsed.end, [parsed.root])]
     while stack:
         first, end, nodes = stack.pop()
         if first == _BORDER or before[end] - before[first] <= max_nws:
@@ -89,9 +92,15 @@ def _split(parsed: Parsed, before: Sequence[int], max_nws: int) -> list[int]:
             parts = _open(parsed, (first, end, nodes), before, max_nws)
             # A member of a list (a method of a class) keeps its borders; a part (a body) opens in place.
             bordered = len(parts) > 1 and any(map(parsed.is_list, nodes))
-            for part in reversed(parts):
-                fits = before[part[1]] - before[part[0]] <= max_nws
-                stack += (part,) if fits or not bordered else (border, part, border)
+            waiting: list[_Part] = []
+            for part in parts:
+                if before[part[1]] - before[part[0]] > max_nws:
+                    waiting += (border, part, border) if bordered else (part,)
+                elif waiting:
+                    waiting.append(part)
+                else:  # nothing in front of it has to be opened first
+                    pieces.append(part[0])
+            stack += reversed(waiting)
     return pieces
 
 
@@ -143,17 +152,18 @@ def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> l
         return [(first, end, [])]
     parts: list[_Part] = []
     for unit, unit_end in zip(units, [*(unit.first for unit in units[1:]), end], strict=True):
-        parts += _parts(unit, unit_end, before, max_nws)
+        if unit.main > unit.first and before[unit_end] - before[unit.first] > max_nws:
+            parts += _parts(unit, unit_end, before, max_nws)
+        else:
+            parts.append((unit.first, unit_end, unit.glue + unit.nodes))
     return parts
 
 
 def _parts(unit: _Unit, end: int, before: Sequence[int], max_nws: int) -> list[_Part]:
-    """A unit as one part; as two where what it belongs to fits only without its comments and decorators."""
+    """A unit that does not fit: two parts where what it belongs to fits without its comments and decorators."""
     glue = before[unit.main] - before[unit.first]
-    whole = before[end] - before[unit.first]
-    if not glue or whole <= max_nws:
-        return [(unit.first, end, unit.glue + unit.nodes)]
-    if glue > max_nws or whole - glue <= max_nws:
+    rest = before[end] - before[unit.main]
+    if glue > max_nws or rest <= max_nws:
         return [(unit.first, unit.main, unit.glue), (unit.main, end, unit.nodes)]
     return [(unit.first, end, unit.nodes)]
 

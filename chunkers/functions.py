@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chunkers._definitions import definitions
 from chunkers._lines import cut_before, nws_before, pack
 from chunkers._options import one_of, spec_of
-from chunkers._syntax import GRAMMARS, Parsed, language_of
+from chunkers._syntax import GRAMMARS, language_of, parse
 
 if TYPE_CHECKING:
     from repoeval_bench.types import Chunk, SourceFile
@@ -37,7 +37,7 @@ class FunctionsChunker:
         before = nws_before(file)
         if not before[-1]:
             return []
-        parsed = Parsed(file, language_of(file) if self.language == "auto" else self.language)
+        parsed = parse(file, language_of(file) if self.language == "auto" else self.language)
         starts = {0}
         inside = 0  # the line behind the last function: what is defined in a function stays in it
         for found in definitions(parsed):

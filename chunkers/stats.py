@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chunkers._definitions import definitions
 from chunkers._lines import nws_before
-from chunkers._syntax import Parsed, language_of
+from chunkers._syntax import language_of, parse
 from repoeval_bench.types import LineSpan, count_nws
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _definition_spans(file: SourceFile) -> list[tuple[int, int]]:
     if not file.text.strip():
         return []
     spans = []
-    for found in definitions(Parsed(file, language_of(file))):
+    for found in definitions(parse(file, language_of(file))):
         chars = file.chars_of(LineSpan(found.start, found.end))
         text = file.slice(chars)
         start = chars.start + len(text) - len(text.lstrip())

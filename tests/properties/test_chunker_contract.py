@@ -109,14 +109,29 @@ def test_every_built_in_passes_the_suite_at_small_sizes(spec: str) -> None:
 def test_a_definition_that_fits_is_never_cut(text: str) -> None:
     """Whatever stands around it: a function or class of at most max_nws lies within one chunk of `ast`."""
     from chunkers._definitions import definitions
-    from chunkers._syntax import Parsed
+    from chunkers._syntax import parse
     from repoeval_bench.types import LineSpan, count_nws
 
     file = SourceFile("r", "a.py", text)
     chunks = chunker("ast:max_nws=40,min_nws=0").chunk(file)
     if not text.strip():
         return
-    for found in definitions(Parsed(file, "python")):
+    for found in definitions(parse(file, "python")):
         lines = LineSpan(found.start, found.end)
         if count_nws(file.line_text(lines)) <= 40:
             assert any(chunk.lines.contains(lines) for chunk in chunks), (found, chunks)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(text=modules.map(lambda text: text + "\n"), window=st.integers(1, 120))
+def test_a_file_parsed_piece_by_piece_is_cut_as_in_one(text: str, window: int) -> None:
+    """Files above the window: same lines on the outermost level, each in one piece, whatever the window."""
+    from chunkers._syntax import parse, segments
+
+    file = SourceFile("r", "a.py", text)
+    parsed = parse(file, "python")
+    whole = [(first, last, node.type) for first, last, node in parsed.children(parsed.root)]
+    pieces = list(segments(file, "python", window))
+    assert [piece.first for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
+    assert (pieces[0].first, pieces[-1].end) == (0, file.n_lines)
+    assert [(first, last, node.type) for piece in pieces for first, last, node in piece.children(piece.root)] == whole
