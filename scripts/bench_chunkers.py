@@ -1,0 +1,171 @@
+"""How fast the chunkers are: ratios measured side by side, in one process, on the same files.
+
+Usage: python scripts/bench_chunkers.py [--source SOURCE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from chunkers.ast import AstChunker
+from chunkers.registry import make_chunker
+from repoeval_bench.dataset.loader import load
+from repoeval_bench.errors import SpecError
+from repoeval_bench.types import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Row = tuple[str, str, str]
+"""What was measured, the figure, and the limit or the circumstances."""
+
+PEERS = ("chonkie", "astchunk", "llama-index", "langchain")
+
+
+def best(work: Callable[[], object], repeat: int = 5) -> float:
+    """Seconds of the quickest of several runs: what the machine needs when nothing disturbs it."""
+    seconds = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def parse_all(files: Sequence[SourceFile]) -> None:
+    """The bare tree-sitter parse of the same bytes, which no chunker on syntax can go below."""
+    import tree_sitter_python
+    from tree_sitter import Language, Parser
+
+    parser = Parser(Language(tree_sitter_python.language()))
+    for file in files:
+        parser.parse(file.text.encode())
+
+
+def chunk_all(spec: str, files: Sequence[SourceFile]) -> int:
+    """Chunk every file; the number of chunks."""
+    chunker = make_chunker(spec)
+    return sum(len(chunker.chunk(file)) for file in files)
+
+
+def large_file(megabytes: float) -> SourceFile:
+    """A generated module: functions, classes, literals, in the proportions of ordinary code."""
+    pieces = []
+    size = index = 0
+    while size < megabytes * 1e6:
+        index += 1
+        body = "".join(f"        value_{n} = self.compute({n}, key='k{n}')  # step {n}\n" for n in range(index % 40))
+        pieces.append(
+            f"# About part {index}.\n@register\ndef function_{index}(a, b=None):\n"
+            f'    """Part {index}."""\n    return [a, b, {index}]\n\n\n'
+            f"class Class{index}(Base):\n    limit = {{'a': {index}, 'b': [1, 2, 3]}}\n\n    def run(self):\n{body}"
+            f"        return self\n\n\n"
+        )
+        size += len(pieces[-1])
+    return SourceFile("bench", "large.py", "".join(pieces))
+
+
+def nested_file(levels: int) -> SourceFile:
+    """Brackets in brackets, each on a line of its own."""
+    return SourceFile("bench", "nested.py", "x = " + "[\n" * levels + "1" + "]\n" * levels)
+
+
+def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
+    """`ast` against the bare parse and against the peers that are installed."""
+    megabytes = sum(len(file.text.encode()) for file in files) / 1e6
+    parse_all(files)
+    parse = ours = float("inf")
+    # Taken in turns, so that whatever else the machine does meets both.
+    for _ in range(7):
+        parse = min(parse, best(lambda: parse_all(files), 1))
+        ours = min(ours, best(lambda: chunk_all("ast", files), 1))
+    rows: list[Row] = [
+        ("bare tree-sitter parse", f"{megabytes / parse:.1f} MB/s", f"{megabytes:.2f} MB in {len(files)} files"),
+        ("ast", f"{megabytes / ours:.1f} MB/s", ""),
+        ("ast / bare parse, time", f"{ours / parse:.2f}", "limit 1.3"),
+    ]
+    for name in PEERS:
+        try:
+            make_chunker(name)
+        except SpecError as error:
+            rows.append((f"{name} / ast, time", "not measured", str(error)))
+            continue
+        chunk_all(name, files)
+        seconds = best(lambda name=name: chunk_all(name, files), 3)  # type: ignore[misc]
+        rows.append((f"{name} / ast, time", f"{seconds / ours:.2f}", f"{megabytes / seconds:.1f} MB/s; aim 1.5"))
+    return rows
+
+
+def memory_of(path: str) -> float:
+    """How far a fresh process's peak memory stands above its memory before, in multiples of the file's bytes.
+
+    An upper bound: where reading the file took more than chunking it, that is what is seen.
+    """
+    text = Path(path).read_text("utf-8")
+    file = SourceFile("bench", "large.py", text)
+    chunk_all("ast", [SourceFile("bench", "small.py", "x = 1\n" * 1000)])
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    chunk_all("ast", [file])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return (peak - pages * resource.getpagesize()) / len(text.encode())
+
+
+def growth_rows() -> list[Row]:
+    """Whether time grows with the file and with its nesting, and not with a square of them; and memory."""
+    chunker = AstChunker()
+    small, large = large_file(2.5), large_file(20)
+    one = best(lambda: chunker.chunk(small), 3)
+    eight = best(lambda: chunker.chunk(large), 2)
+    nested, deeper = nested_file(10_000), nested_file(40_000)
+    level = best(lambda: chunker.chunk(nested), 3)
+    levels = best(lambda: chunker.chunk(deeper), 3)
+    with TemporaryDirectory() as folder, ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        path = Path(folder) / "large.py"
+        path.write_text(large.text, "utf-8")
+        memory = pool.submit(memory_of, str(path)).result()
+    return [
+        ("20 MB / 2.5 MB file, time", f"{eight / one:.1f}", "8 is linear, 64 a square"),
+        ("40,000 / 10,000 levels, time", f"{levels / level:.1f}", "4 is linear, 16 a square"),
+        ("memory on a 20 MB file", f"{memory:.1f}x the file", "limit 5x"),
+    ]
+
+
+def chunk_large(megabytes: float, copies: int) -> int:
+    """Chunk generated files; what a worker does."""
+    return chunk_all("ast", [large_file(megabytes)] * copies)
+
+
+def worker_rows() -> list[Row]:
+    """Two processes against one on 20 MB in files of half a megabyte."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(chunk_large, [0.1, 0.1], [1, 1]))
+        one = best(lambda: pool.submit(chunk_large, 0.5, 40).result(), 2)
+        two = best(lambda: list(pool.map(chunk_large, [0.5, 0.5], [20, 20])), 2)
+    return [("one worker / two workers, time", f"{one / two:.2f}", f"20 MB; aim 1.6; {os.cpu_count()} CPUs")]
+
+
+def rows(source: str) -> list[Row]:
+    """Every measurement: (what, figure, limit or circumstances)."""
+    benchmark = load(source)
+    files = [file for repository in benchmark.files.values() for file in repository]
+    return [*speed_rows(files), *growth_rows(), *worker_rows()]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="Measure the chunkers' speed.")
+    parser.add_argument("--source", default=os.environ.get("REPOEVAL_SOURCE", "auto"), help="where the data is")
+    for what, figure, note in rows(parser.parse_args().source):
+        print(f"{what:<34} {figure:>16}   {note}")
+
+
+if __name__ == "__main__":
+    main()
