@@ -15,7 +15,7 @@ def print_table(table: Table) -> None:
     from rich.console import Console
     from rich.measure import Measurement
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)  # a cell may hold brackets
     needed = Measurement.get(console, console.options.update(width=1000), table).maximum
     console.width = max(console.width, MINIMUM_WIDTH, needed)
     console.print(table)
