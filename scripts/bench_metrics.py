@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytrec_eval
+from _bench import Row, print_rows
 
 from repoeval_bench.metrics import score_arrays, score_run
 
@@ -25,15 +26,6 @@ DEPTH = 100
 SMALL, LARGE = 455, 100_000
 THEIRS = {"ndcg_cut.5,10", "recall.5,10", "P.5,10", "success.5,10", "recip_rank"}
 IMPORT_MS = 150
-
-
-class Row(NamedTuple):
-    """One line of the table; `passed` says whether `figure` keeps within the bar."""
-
-    what: str
-    figure: str
-    bar: str
-    passed: bool
 
 
 class Data(NamedTuple):
@@ -156,8 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="10,000 queries instead of 100,000")
     options = parser.parse_args()
-    for row in rows(large=LARGE // 10 if options.quick else LARGE):
-        print(f"{'pass' if row.passed else 'FAIL'}  {row.what:<62}  {row.figure:<16}  {row.bar}")
+    print_rows("Metrics", rows(large=LARGE // 10 if options.quick else LARGE))
 
 
 if __name__ == "__main__":

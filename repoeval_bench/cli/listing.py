@@ -23,7 +23,7 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, no_wrap=i == 0, max_width=80)
+        table.add_column(column, no_wrap=i == 0)
     for row in rows:
         table.add_row(*row)
     return table
@@ -87,7 +87,7 @@ def list_command(*, what: str) -> None:
     """List what there is to choose from."""
     if what not in LISTS:
         raise UsageError(nearest("list", what, LISTS))
-    print_table(LISTS[what]())
+    print_table(LISTS[what](), prose=True)
 
 
 @click.command("explain", short_help="Say what a protocol or a measure means.")
