@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -16,10 +18,9 @@ def print_table(table: Table, *, prose: bool = False) -> None:
     from rich.measure import Measurement
 
     console = Console(highlight=False, markup=False)  # a cell may hold brackets
-    if prose:
-        console.width = max(console.width, MINIMUM_WIDTH)
-        console.print(table)
-        return
     needed = Measurement.get(console, console.options.update(width=1000), table).maximum
-    console.width = max(console.width, MINIMUM_WIDTH, needed)
-    console.print(table)
+    console.width = max(console.width, MINIMUM_WIDTH, 0 if prose else needed)
+    with console.capture() as captured:
+        console.print(table)
+    # rich pads every line to the table's width; in a file or a diff that is noise.
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))

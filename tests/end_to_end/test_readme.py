@@ -1,0 +1,35 @@
+"""The README shows what the commands print, on the real data."""
+
+import re
+from pathlib import Path
+
+import pytest
+from support.command import bench
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def blocks() -> list[str]:
+    """The README's fenced blocks without a language."""
+    return re.findall(r"^```\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_block_is_the_two_commands():
+    """The first screen holds exactly two commands."""
+    assert blocks()[0].splitlines() == ["make eval CHUNKER=ast", "make test"]
+
+
+@pytest.mark.full_data
+@pytest.mark.slow
+def test_every_figure_is_what_the_commands_print(real_source, tmp_path):
+    """All 455 tasks by the three chunkers, from an empty cache: the README's tables line by line."""
+    options = ("--source", real_source, "--out", tmp_path / "results")
+    printed = set()
+    for command in (("eval", "-c", "ast"), ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")):
+        done = bench(*command, *options, home=tmp_path / "home", timeout=1500)
+        assert done.code == 0, done.err
+        printed.update(done.out.splitlines())
+    shown = [block for block in blocks() if block.startswith(("repoeval-function", "difference to"))]
+    assert len(shown) == 2
+    missing = [line for block in shown for line in block.splitlines() if line not in printed]
+    assert not missing, "\n".join(missing)
