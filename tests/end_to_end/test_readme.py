@@ -19,17 +19,38 @@ def test_the_first_block_is_the_two_commands():
     assert blocks()[0].splitlines() == ["make eval CHUNKER=ast", "make test"]
 
 
+def alike(shown: str, printed: str) -> bool:
+    """The same words and the same figures but for what another processor's last bits can move."""
+    words = [
+        line.replace("/", " ").replace("[", " ").replace("]", " ").replace(",", " ").split()
+        for line in (shown, printed)
+    ]
+    return len(words[0]) == len(words[1]) and all(map(close, *words))
+
+
+def close(a: str, b: str) -> bool:
+    """Equal words; scores within 0.005, counts within 3."""
+    if a == b:
+        return True
+    try:
+        return abs(float(a) - float(b)) <= (0.005 if "." in a else 3)
+    except ValueError:
+        return False
+
+
 @pytest.mark.full_data
 @pytest.mark.slow
 def test_every_figure_is_what_the_commands_print(real_source, tmp_path):
     """All 455 tasks by the three chunkers, from an empty cache: the README's tables line by line."""
     options = ("--source", real_source, "--out", tmp_path / "results")
-    printed = set()
+    printed = []
     for command in (("eval", "-c", "ast"), ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")):
         done = bench(*command, *options, home=tmp_path / "home", timeout=1500)
         assert done.code == 0, done.err
-        printed.update(done.out.splitlines())
+        printed += done.out.splitlines()
     shown = [block for block in blocks() if block.startswith(("repoeval-function", "difference to"))]
     assert len(shown) == 2
-    missing = [line for block in shown for line in block.splitlines() if line not in printed]
+    missing = [
+        line for block in shown for line in block.splitlines() if not any(alike(line, other) for other in printed)
+    ]
     assert not missing, "\n".join(missing)
