@@ -111,9 +111,9 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: 
     limit = _limit(chunker)
     for text in texts.values():
         file = SourceFile("suite", path, text)
-        for promise, detail in broken_promises(chunker, file).items():
+        found, chunks = _look(chunker, file)
+        for promise, detail in found.items():
             broken.setdefault(promise, []).append((text, detail))
-        chunks = _chunks_or_none(chunker, file) or ()
         shared += _shared_lines(file, chunks)
         n_lines += file.n_lines
         n_chunks += len(chunks)
@@ -144,16 +144,21 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: 
 
 def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:
     """The promises that a chunker breaks on one file, each with one sentence on how."""
+    return _look(chunker, file)[0]
+
+
+def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[Chunk]]:
+    """The broken promises, and the chunks if they are any."""
     try:
-        chunks = chunker.chunk(file)
+        chunks = list(chunker.chunk(file))
     except Exception as error:  # noqa: BLE001 - whatever a chunker raises is what is reported here
         message = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
-        return {"no failure": message}
+        return {"no failure": message}, ()
     strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]
     if strangers:
-        return {"chunks": f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"}
+        return {"chunks": f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"}, ()
     found = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
-    return {promise: detail for promise, detail in found.items() if detail}
+    return {promise: detail for promise, detail in found.items() if detail}, chunks
 
 
 def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from chunkers._cases import CASES
 from chunkers.checks import assert_chunker_conforms, broken_promises
 from chunkers.registry import BUILT_IN, make_chunker
 from repoeval_bench.types import SourceFile
@@ -96,12 +97,17 @@ def test_no_built_in_is_left_out() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_built_in_passes_the_suite_at_its_defaults(name: str) -> None:
-    assert_chunker_conforms(make_chunker(name))
+    assert_chunker_conforms(make_chunker(name), examples=10)
 
 
 @pytest.mark.parametrize("spec", SMALL)
-def test_every_built_in_passes_the_suite_at_small_sizes(spec: str) -> None:
-    assert_chunker_conforms(make_chunker(spec), examples=10, seed=1)
+def test_every_built_in_passes_the_cases_at_small_sizes(spec: str) -> None:
+    broken = {
+        name: broken_promises(chunker(spec), SourceFile("r", "a.py", text))
+        for name, text in CASES.items()
+        if len(text) < 20_000
+    }
+    assert not any(broken.values()), broken
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
