@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from support.command import bench
 
 README = Path(__file__).resolve().parents[2] / "README.md"

@@ -26,7 +26,9 @@ def test_sign_flip_is_exact_for_few_clusters():
     sums = np.array([0.5, 1.0, -0.25, 2.0, 0.75])
     observed = sums.sum()
     totals = [np.dot(signs, sums) for signs in product((-1, 1), repeat=5)]
-    expected = 2 * min(np.mean([t >= observed - 1e-12 for t in totals]), np.mean([t <= observed + 1e-12 for t in totals]))
+    expected = 2 * min(
+        np.mean([t >= observed - 1e-12 for t in totals]), np.mean([t <= observed + 1e-12 for t in totals])
+    )
     assert sign_flip_p(sums, rng()) == pytest.approx(min(1, expected))
 
 
