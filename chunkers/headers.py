@@ -1,0 +1,71 @@
+"""One text for all arms: a header put before every chunk's text, whichever chunker cut it.
+
+What is embedded is header + text. Spans never move with a header, so what is scored stays the same lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chunkers._definitions import definitions
+from chunkers._options import one_of
+from chunkers._syntax import language_of, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chunkers._definitions import Definition
+    from repoeval_bench.types import Chunk, SourceFile
+
+KINDS = {
+    "none": "the chunk's text alone",
+    "path": "the file's path in its repository",
+    "scope": "the path, the classes and functions around the chunk, and the signatures it defines",
+}
+
+
+def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[Chunk]:
+    """The same chunks, ordered by start as they are given, with headers of a kind in comment lines.
+
+    `scope` names the definitions that begin on a line before the chunk and reach into it, outermost first,
+    and those that begin in it, however deep. SpecError for an unknown kind; ChunkError where `scope` is asked
+    for a file whose grammar is unknown or not installed.
+    """
+    one_of("header", "kind", kind, KINDS)
+    if kind == "none" or not chunks:
+        return list(chunks)
+    if kind == "path":
+        mark = "#" if file.path.endswith((".py", ".pyi", ".pyw")) else "//"
+        return [replace(chunk, header=f"{mark} {file.path}\n") for chunk in chunks]
+    language = language_of(file)
+    return _with_scopes(file, chunks, list(definitions(parse(file, language))), "#" if language == "python" else "//")
+
+
+def _with_scopes(file: SourceFile, chunks: Sequence[Chunk], found: Sequence[Definition], mark: str) -> list[Chunk]:
+    """One sweep over definitions and chunks, both in the order of the file."""
+    around: list[Definition] = []
+    following = 0
+    headed: list[Chunk] = []
+    for chunk in chunks:
+        while following < len(found) and found[following].start < chunk.lines.start:
+            _close(around, found[following].start)
+            around.append(found[following])
+            following += 1
+        _close(around, chunk.lines.start)
+        inside = following
+        while inside < len(found) and found[inside].start < chunk.lines.end:
+            inside += 1
+        lines = [file.path]
+        if around:
+            lines.append("in: " + " > ".join(definition.signature for definition in around))
+        if inside > following:
+            lines.append("defines: " + "; ".join(definition.signature for definition in found[following:inside]))
+        headed.append(replace(chunk, header="".join(f"{mark} {line}\n" for line in lines)))
+    return headed
+
+
+def _close(around: list[Definition], line: int) -> None:
+    """Leave the definitions that end before a line."""
+    while around and around[-1].end <= line:
+        around.pop()
