@@ -23,6 +23,11 @@ TYPES = frozenset({
     "enum_declaration", "record_declaration", "struct_item", "enum_item", "trait_item", "impl_item",
     "type_declaration",
 })  # fmt: skip
+# In Python no definition stands in an expression; elsewhere functions are passed as arguments, so all is visited.
+_BARREN = frozenset({
+    "expression_statement", "return_statement", "assert_statement", "raise_statement", "import_statement",
+    "import_from_statement", "future_import_statement", "delete_statement", "parameters", "argument_list",
+})  # fmt: skip
 _WRAPPERS = frozenset({"decorated_definition", "export_statement"})
 
 
@@ -48,12 +53,13 @@ def definitions(parsed: Parsed) -> Iterator[Definition]:
     By a stack, not by recursion: nesting can be deeper than Python's.
     """
     last_line = parsed.end - 1
+    barren = _BARREN if parsed.language == "python" else frozenset()
     stack: list[tuple[Node, int, int, int, int]] = [(parsed.root, 0, 0, last_line, 0)]
     while stack:
         node, glued, start, last, depth = stack.pop()
         kind = node.type
         if kind in FUNCTIONS or kind in TYPES:
-            yield Definition(_name(node), _signature(node), kind in TYPES, glued, start, last + 1, depth)
+            yield Definition(_name(node), parsed.signature(node), kind in TYPES, glued, start, last + 1, depth)
             depth += 1
         wrapped = kind in _WRAPPERS
         inner: list[tuple[Node, int, int, int, int]] = []
@@ -63,7 +69,8 @@ def definitions(parsed: Parsed) -> Iterator[Definition]:
                 top, below = (top if top >= 0 and first <= below else first), child_last + 1
                 continue
             above = top if top >= 0 and first <= below else first
-            if child_last > first or child.type in FUNCTIONS or child.type in TYPES:
+            inner_kind = child.type
+            if inner_kind in FUNCTIONS or inner_kind in TYPES or (child_last > first and inner_kind not in barren):
                 # A decorated definition starts where its first decorator does.
                 inner.append((child, glued, start, child_last, depth) if wrapped else
                              (child, above, first, child_last, depth))  # fmt: skip
@@ -78,9 +85,3 @@ def _name(node: Node) -> str:
             if found is not None and found.text is not None:
                 return found.text.decode("utf-8", "replace")
     return ""
-
-
-def _signature(node: Node) -> str:
-    body = node.child_by_field_name("body")
-    text = (node.text or b"")[: (body.start_byte - node.start_byte) if body else None]
-    return " ".join(text.decode("utf-8", "replace").split()).rstrip(" {:")

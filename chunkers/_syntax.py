@@ -62,6 +62,7 @@ _ROLES = {
 class _Grammar:
     """A grammar, with the roles of its node kinds looked up once."""
 
+    name: str
     language: Language
     roles: dict[int, int]
     lists: frozenset[int]
@@ -81,6 +82,7 @@ def _grammar(name: str) -> _Grammar:
     language = Language(make())
     kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
     return _Grammar(
+        name,
         language,
         {kind: _ROLES[text] for kind, text in kinds.items() if text in _ROLES},
         # What holds statements, members or elements is called so in every grammar: block, class_body, …
@@ -102,15 +104,26 @@ def language_of(file: SourceFile) -> str:
 class Parsed:
     """A syntax tree of the lines [first, end) of a file, its positions in the file's lines."""
 
-    __slots__ = ("_begin", "_grammar", "_starts", "end", "first", "root")
+    __slots__ = ("_begin", "_encoded", "_grammar", "_starts", "end", "first", "root")
 
-    def __init__(self, grammar: _Grammar, root: Node, lines: tuple[int, int], begin: int, starts: list[int]) -> None:
-        """Take a tree whose text begins at byte `begin`; `starts`: see `_line_starts`."""
+    def __init__(
+        self, grammar: _Grammar, encoded: bytes, *, lines: tuple[int, int], begin: int, starts: list[int]
+    ) -> None:
+        """Parse bytes that begin at byte `begin` of the file; `starts`: see `_line_starts`."""
+        from tree_sitter import Parser
+
         self._grammar = grammar
+        self._encoded = encoded
         self._begin = begin
         self._starts = starts
-        self.root = root
         self.first, self.end = lines
+        # A parser is not safe to share between threads, and making one costs a microsecond.
+        self.root: Node = Parser(grammar.language).parse(encoded).root_node
+
+    @property
+    def language(self) -> str:
+        """The name of the grammar."""
+        return self._grammar.name
 
     def children(self, node: Node) -> Iterator[Child]:
         """The node's children in order: first and last line, and node."""
@@ -138,6 +151,19 @@ class Parsed:
     def is_list(self, node: Node) -> bool:
         """Whether the node holds a sequence of statements, members or elements; the root does."""
         return node.kind_id in self._grammar.lists or node == self.root
+
+    def signature(self, node: Node) -> str:
+        """A definition's text up to its body, on one line, without comments."""
+        body = node.child_by_field_name("body")
+        at, end = node.start_byte, body.start_byte if body else node.end_byte
+        pieces = []
+        for child in node.children:
+            for part in (child, *child.children) if child.start_byte < end else ():
+                if self.role(part) == COMMENT and at <= part.start_byte < end:
+                    pieces.append(self._encoded[at : part.start_byte])
+                    at = part.end_byte
+        pieces.append(self._encoded[at:end])
+        return " ".join(b" ".join(pieces).decode("utf-8", "replace").split()).rstrip(" {:")
 
     def last_statement(self) -> tuple[int, int] | None:
         """Line and byte at which the last statement on the outermost level starts, comments above it included.
@@ -168,11 +194,7 @@ def segments(file: SourceFile, language: str, window: int = WINDOW) -> Iterator[
     up each tree before taking the next. A statement above the window widens it. ChunkError where the grammar
     is not installed.
     """
-    from tree_sitter import Parser
-
     grammar = _grammar(language)
-    # A parser is not safe to share between threads, and making one costs a microsecond.
-    parser = Parser(grammar.language)
     # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it. Lone surrogates are
     # no UTF-8; as three bytes each they are a syntax error and no crash.
     text = file.text.replace("\r\n", "\n")
@@ -184,8 +206,8 @@ def segments(file: SourceFile, language: str, window: int = WINDOW) -> Iterator[
         whole = begin + size >= len(encoded)
         stop = len(encoded) if whole else encoded.rfind(b"\n", begin, begin + size) + 1
         if stop > begin or whole:
-            root = parser.parse(encoded[begin:stop]).root_node
-            parsed = Parsed(grammar, root, (first, file.n_lines), begin, starts)
+            lines = (first, file.n_lines)
+            parsed = Parsed(grammar, encoded[begin:stop], lines=lines, begin=begin, starts=starts)
             if whole:
                 yield parsed
                 return

@@ -61,6 +61,13 @@ def test_overlapping_chunks_have_their_own_scopes() -> None:
     assert [chunk.header for chunk in headed] == alone
 
 
+def test_comments_are_no_part_of_a_signature() -> None:
+    text = "def f(  # one\n    a,  # two\n    b='# three',\n    # four\n):\n    # five\n    return a\n"
+    file = SourceFile("r", "a.py", text)
+    (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, len(text)))], "scope")
+    assert chunk.header == "# a.py\n# defines: def f( a, b='# three', )\n"
+
+
 def test_every_chunker_gets_the_same_header_for_the_same_span() -> None:
     (whole,) = AstChunker().chunk(FILE)
     assert header(whole) == header(Chunk.cut(FILE, CharSpan(0, len(TEXT))))
