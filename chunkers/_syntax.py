@@ -197,7 +197,7 @@ def segments(file: SourceFile, language: str, window: int = WINDOW) -> Iterator[
     grammar = _grammar(language)
     # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it. Lone surrogates are
     # no UTF-8; as three bytes each they are a syntax error and no crash.
-    text = file.text.replace("\r\n", "\n")
+    text = file.text.replace("\r\n", "\n") if "\r" in file.text else file.text
     encoded = text.encode("utf-8", "surrogatepass")
     starts = _line_starts(text, file.n_lines)
     begin = first = 0

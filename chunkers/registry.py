@@ -12,7 +12,6 @@ import os
 import sys
 from functools import partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from chunkers._foreign import NamedChunker
@@ -118,6 +117,8 @@ class _EntryPoint(NamedTuple):
 
 
 def _plug_ins() -> dict[str, _EntryPoint]:
+    from importlib.metadata import entry_points  # reads every installed package: only when a name is not ours
+
     return {point.name: _EntryPoint(point.name, point.load) for point in entry_points(group=GROUP)}
 
 
