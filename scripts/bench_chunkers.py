@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,27 +81,35 @@ def nested_file(levels: int) -> SourceFile:
 def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
     """`ast` against the bare parse and against the peers that are installed."""
     megabytes = sum(len(file.text.encode()) for file in files) / 1e6
-    parse_all(files)
-    parse = ours = float("inf")
-    # Taken in turns, so that whatever else the machine does meets both.
-    for _ in range(7):
-        parse = min(parse, best(lambda: parse_all(files), 1))
-        ours = min(ours, best(lambda: chunk_all("ast", files), 1))
-    rows: list[Row] = [
-        ("bare tree-sitter parse", f"{megabytes / parse:.1f} MB/s", f"{megabytes:.2f} MB in {len(files)} files"),
-        ("ast", f"{megabytes / ours:.1f} MB/s", ""),
-        ("ast / bare parse, time", f"{ours / parse:.2f}", "limit 1.3"),
-    ]
+    work: dict[str, Callable[[], object]] = {"": partial(parse_all, files), "ast": partial(chunk_all, "ast", files)}
+    absent: list[Row] = []
     for name in PEERS:
         try:
             make_chunker(name)
         except SpecError as error:
-            rows.append((f"{name} / ast, time", "not measured", str(error)))
-            continue
-        chunk_all(name, files)
-        seconds = best(lambda name=name: chunk_all(name, files), 3)  # type: ignore[misc]
-        rows.append((f"{name} / ast, time", f"{seconds / ours:.2f}", f"{megabytes / seconds:.1f} MB/s; aim 1.5"))
-    return rows
+            absent.append((f"{name} / ast, time", "not measured", str(error)))
+        else:
+            work[name] = partial(chunk_all, name, files)
+    for warm_up in work.values():
+        warm_up()
+    # Taken in turns, so that whatever else the machine does meets all of them.
+    turns = [{name: best(run, 1) for name, run in work.items()} for _ in range(7)]
+    seconds = {name: min(turn[name] for turn in turns) for name in work}
+    rows: list[Row] = [
+        ("bare tree-sitter parse", f"{megabytes / seconds['']:.1f} MB/s", f"{megabytes:.2f} MB in {len(files)} files"),
+        ("ast", f"{megabytes / seconds['ast']:.1f} MB/s", ""),
+        ("ast / bare parse, time", f"{seconds['ast'] / seconds['']:.2f}", "limit 1.3"),
+    ]
+    rows += [
+        (
+            f"{name} / ast, time",
+            f"{seconds[name] / seconds['ast']:.2f}",
+            f"{megabytes / seconds[name]:.1f} MB/s; aim 1.5",
+        )
+        for name in PEERS
+        if name in seconds
+    ]
+    return rows + absent
 
 
 def memory_of(path: str) -> float:
@@ -112,10 +120,15 @@ def memory_of(path: str) -> float:
     text = Path(path).read_text("utf-8")
     file = SourceFile("bench", "large.py", text)
     chunk_all("ast", [SourceFile("bench", "small.py", "x = 1\n" * 1000)])
-    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    before = _memory("VmRSS")
     chunk_all("ast", [file])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return (peak - pages * resource.getpagesize()) / len(text.encode())
+    return (_memory("VmHWM") - before) / len(text.encode())
+
+
+def _memory(field: str) -> int:
+    """Bytes of this process, by Linux's own count; getrusage would count the parent's before it was started."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("ascii").splitlines())
+    return int(status[field].split()[0]) * 1024
 
 
 def growth_rows() -> list[Row]:
