@@ -195,6 +195,8 @@ class Chunk:
 
 def encode_id(name: str) -> str:
     """An id as one word: `%` and every blank percent-encoded, the rest untouched."""
+    if "%" not in name and name.split() == [name]:  # the common case, on the path of every chunk
+        return name
     return "".join(
         "".join(f"%{byte:02X}" for byte in char.encode()) if char == "%" or char.isspace() else char for char in name
     )
