@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from repoeval_bench.config import DEPTH, Protocol, RunConfig
-from repoeval_bench.errors import SpecError
-from repoeval_bench.spec import Spec, nearest
+from repoeval_bench.config import BASELINE, DEPTH, Protocol, RunConfig
+from repoeval_bench.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.pipeline import Plan, RetrieverFactory
+    from repoeval_bench.pipeline import Plan
     from repoeval_bench.store import StoredRun
     from repoeval_bench.types import Benchmark, Chunker, Comparison
-
-RETRIEVERS = {"dense": "exact cosine similarity (faiss) between query and chunk vectors, per repository"}
 
 EMBEDDER = "minilm"
 RETRIEVER = "dense"
 PROTOCOL = "context"
+NO_EMBEDDER = "none"
+"""What stands in place of an embedder's spec where nothing was embedded."""
 RESULTS = Path("results")
 
 
@@ -65,37 +64,51 @@ def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> CachedEm
     return CachedEmbedder(SentenceTransformerEncoder(locate(spec)), VectorCache(home_folder(home) / "vectors"))
 
 
-def make_retriever(spec: str) -> tuple[str, RetrieverFactory]:
-    """A retriever's printed spec and how to build it over a corpus."""
-    parsed = Spec.parse(spec)
-    if parsed.name not in RETRIEVERS:
-        raise SpecError(nearest("retriever", parsed.name, RETRIEVERS))
-    if parsed.target or parsed.params:
-        raise SpecError(f"retriever {spec!r}: {parsed.name} takes no options")
+def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
+    """Whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
+    from repoeval_bench.metrics import Measure
+    from repoeval_bench.retrieval.registry import choose_retriever
 
-    def dense(corpus: Any, embedder: Any) -> Any:
-        from repoeval_bench.retrieval.dense import DenseRetriever
+    return choose_retriever(retriever).vectors or any("vectors" in Measure.parse(name).needs for name in metrics or ())
 
-        return DenseRetriever(corpus.chunks, embedder)
 
-    return parsed.name, dense
+def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
+    """(what makes the chunks, what makes the documents they are judged on if that is another) under a protocol.
+
+    A chunker under a protocol whose documents are fixed, or none under another, is a UsageError.
+    """
+    from chunkers.registry import make_chunker
+
+    if protocol.documents == "windows":
+        from repoeval_bench.windows import CoderagWindows
+
+        if chunker is None or isinstance(chunker, CoderagWindows):
+            return CoderagWindows(), None
+        raise UsageError(f"protocol {protocol.name} fixes its documents; name no chunker, or choose another protocol")
+    if chunker is None:
+        raise UsageError("no chunker was named; add --chunker ast, or see repoeval-bench list chunkers")
+    baseline = make_chunker(BASELINE) if protocol.documents == "baseline" else None
+    return make_chunker(chunker) if isinstance(chunker, str) else chunker, baseline
 
 
 def plan_run(
-    benchmark: Benchmark, chunker: str | Chunker, *, protocol: str | Protocol = PROTOCOL, skip_errors: bool = False
+    benchmark: Benchmark,
+    chunker: str | Chunker | None,
+    *,
+    protocol: str | Protocol = PROTOCOL,
+    skip_errors: bool = False,
 ) -> Plan:
     """Chunk the repositories and make the queries, and compute nothing else."""
-    from chunkers.registry import make_chunker
     from repoeval_bench.pipeline import plan
 
-    cutter = make_chunker(chunker) if isinstance(chunker, str) else chunker
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    return plan(benchmark, cutter, chosen, skip_errors=skip_errors)
+    cutter, baseline = make_parts(chosen, chunker)
+    return plan(benchmark, cutter, chosen, baseline=baseline, skip_errors=skip_errors)
 
 
 def evaluate(
     benchmark: Benchmark,
-    chunker: str | Chunker,
+    chunker: str | Chunker | None,
     *,
     protocol: str | Protocol = PROTOCOL,
     embedder: str | CachedEmbedder = EMBEDDER,
@@ -109,36 +122,39 @@ def evaluate(
 ) -> StoredRun:
     """Chunk, embed, retrieve, score and store one run; returns what was stored.
 
-    `chunker` is a spec or an object with `spec` and `chunk`. `k` is the depth that is ranked and stored. Every
-    distinct text is embedded once and kept, so a second call is quick; with `reuse` a run that is stored already,
-    made by this very code, is returned as it is. Raises a BenchError in one sentence.
+    `chunker` is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own. `k`
+    is the depth that is ranked and stored. `embedder` takes no part where neither the retriever nor a measure asks
+    for vectors. Every distinct text is embedded once and kept, so a second call is quick; with `reuse` a run that is
+    stored already, made by this very code, is returned as it is. Raises a BenchError in one sentence.
     """
-    from chunkers.registry import make_chunker
     from repoeval_bench import store
-    from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
+    from repoeval_bench.metrics import EVAL_MEASURES, Measure
     from repoeval_bench.pipeline import execute, plan
+    from repoeval_bench.retrieval.registry import choose_retriever
 
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    cutter = make_chunker(chunker) if isinstance(chunker, str) else chunker
-    retriever_spec, factory = make_retriever(retriever)
-    model = make_embedder(embedder, home=home) if isinstance(embedder, str) else embedder
+    cutter, baseline = make_parts(chosen, chunker)
+    searcher = choose_retriever(retriever)
+    model = None
+    if needs_vectors(retriever, metrics):
+        model = make_embedder(embedder, home=home) if isinstance(embedder, str) else embedder
     config = RunConfig(
         dataset=benchmark.name,
         fingerprint=benchmark.fingerprint,
         protocol=chosen,
         chunker=cutter.spec,
-        embedder=model.spec,
-        embedder_identity=model.identity,
-        retriever=retriever_spec,
+        embedder=model.spec if model else NO_EMBEDDER,
+        embedder_identity=model.identity if model else {},
+        retriever=searcher.spec,
         k=k,
-        measures=tuple(str(Measure.parse(name)) for name in metrics or DEFAULT_MEASURES),
+        measures=tuple(dict.fromkeys(str(Measure.parse(name)) for name in metrics or EVAL_MEASURES)),
         skip_errors=skip_errors,
     )
     if reuse and (stored := store.current(Path(out) / config.run_id)):
         return stored
     store.check_writable(Path(out))
-    planned = plan(benchmark, cutter, chosen, skip_errors=skip_errors)
-    outcome = execute(planned, config, model, factory)
+    planned = plan(benchmark, cutter, chosen, baseline=baseline, skip_errors=skip_errors)
+    outcome = execute(planned, config, model, searcher)
     return store.save(outcome, Path(out), created=datetime.now(UTC).isoformat(timespec="seconds"))
 
 

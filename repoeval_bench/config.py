@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Gold = Literal["prompt", "context", "body"]
 Repositories = Literal["all", "six"]
+Documents = Literal["chunks", "windows", "baseline"]
+Exclude = Literal["none", "prompt", "repocoder", "body"]
+Copies = Literal["distinct", "credited"]
 
 CUTOFFS = (5, 10)
 """The tables' cut-offs k."""
@@ -28,12 +31,29 @@ OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})
 """The function-level repositories that code-chunk and CodeRAG-Bench leave out."""
 
 
+BASELINE = "fixed:max_nws=1500"
+"""The chunker whose chunks are the documents of protocol `linemap`."""
+
+_CHOICES: Mapping[str, tuple[str, ...] | None] = {
+    "query": None,
+    "gold": get_args(Gold),
+    "relevance": None,
+    "repositories": get_args(Repositories),
+    "exclude": get_args(Exclude),
+    "copies": get_args(Copies),
+}
+"""What can be overridden, and its values where they are a fixed few."""
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A bundle of four choices: what is asked, what is gold, what counts as relevant, and where.
+    """A bundle of choices: what is asked, what is gold, what counts as relevant, and where.
 
-    `query` is `full` or `tail:LINES`; `relevance` is `overlap`, `lines:N`, `iou:T` or `graded:iou`.
-    Overriding a choice renames the protocol: `context+query=tail:20`.
+    `query` is `full` or `tail:LINES`; `relevance` is a rule of `qrels.RULES`. `documents` says what is ranked in the
+    end: the chunker's `chunks`, fixed `windows` (then there is no chunker to choose), or the `baseline`'s chunks,
+    scored through the lines they share with the chunker's. `exclude` is what a query may not see, `copies` whether
+    another chunk with a relevant chunk's text counts too. Overriding a choice renames the protocol:
+    `context+query=tail:20`. A combination that leaves no gold to find is a UsageError.
     """
 
     name: str
@@ -44,6 +64,14 @@ class Protocol:
     headline: Literal["micro", "macro"]
     users: str
     caution: str
+    documents: Documents = "chunks"
+    exclude: Exclude = "none"
+    copies: Copies = "distinct"
+
+    @property
+    def headline_measure(self) -> str:
+        """The measure that chunkers are compared by first: a short gold is read at its own size."""
+        return "line_rprec" if self.gold == "body" else "line_recall_auc"
 
     def override(
         self,
@@ -52,17 +80,39 @@ class Protocol:
         gold: str | None = None,
         relevance: str | None = None,
         repositories: str | None = None,
+        exclude: str | None = None,
+        copies: str | None = None,
     ) -> Protocol:
         """This protocol with some choices replaced, renamed where that changes anything."""
-        asked = {"query": query, "gold": gold, "relevance": relevance, "repositories": repositories}
+        asked = {
+            "query": query, "gold": gold, "relevance": relevance, "repositories": repositories, "exclude": exclude,
+            "copies": copies,
+        }  # fmt: skip
         changed = {key: value for key, value in asked.items() if value and value != getattr(self, key)}
         if not changed:
             return self
-        for key, allowed in (("gold", get_args(Gold)), ("repositories", get_args(Repositories))):
-            if key in changed and changed[key] not in allowed:
-                raise UsageError(nearest(key, changed[key], allowed))
+        for key, value in changed.items():
+            allowed = _CHOICES[key]
+            if allowed and value not in allowed:
+                raise UsageError(nearest(key, value, allowed))
         suffix = "".join(f"+{key}={value}" for key, value in changed.items())
-        return replace(self, name=self.name + suffix, **changed)  # type: ignore[arg-type]
+        chosen = replace(self, name=self.name + suffix, **changed)  # type: ignore[arg-type]
+        chosen.check()
+        return chosen
+
+    def check(self) -> None:
+        """A UsageError where what is excluded is all that is gold, or what is asked for twice over."""
+        gone = {"prompt": ("prompt",), "repocoder": ("body",), "body": ("body",), "none": ()}[self.exclude]
+        if self.gold in gone:
+            raise UsageError(
+                f"exclude={self.exclude} with gold={self.gold} leaves no gold to find; choose another gold, or "
+                "exclude=none"
+            )
+        if self.documents == "windows" and self.exclude == "body":
+            raise UsageError(
+                f"exclude=body chunks the task's file again, but the documents of {self.name} are fixed; choose "
+                "exclude=repocoder, or another protocol"
+            )
 
     @classmethod
     def parse(cls, text: str) -> Protocol:
@@ -73,10 +123,9 @@ class Protocol:
         choices: dict[str, str] = {}
         for override in overrides:
             key, equals, value = override.partition("=")
-            if not equals or key not in {"query", "gold", "relevance", "repositories"}:
-                raise UsageError(
-                    f"protocol {text!r}: {override!r} is not one of query=, gold=, relevance=, repositories="
-                )
+            if not equals or key not in _CHOICES:
+                known = ", ".join(f"{choice}=" for choice in _CHOICES)
+                raise UsageError(f"protocol {text!r}: {override!r} is not one of {known}")
             choices[key] = value
         return PROTOCOLS[name].override(**choices)
 
@@ -92,11 +141,23 @@ PROTOCOLS: Mapping[str, Protocol] = {
         "code-chunk", "full", "prompt", "overlap", "six", "macro",
         "the RepoEval evaluation of supermemoryai/code-chunk", _COPY,
     ),
+    "coderag": Protocol(
+        "coderag", "full", "prompt", "overlap", "six", "macro",
+        "CodeRAG-Bench (Wang et al. 2024): windows of 50 lines every 10, identical ones merged, titled by their file",
+        "there is no chunker here, so it says nothing about one; " + _COPY, documents="windows",
+    ),
     "body": Protocol(
         "body", "tail:20", "body", "overlap", "all", "micro",
         "RepoCoder's window: the last 20 lines of the prompt ask for the lines to be written",
         "the lines to be found follow the query's in the same file, so neighbourhood helps; they are not the only "
         "useful ones",
+    ),
+    "linemap": Protocol(
+        "linemap", "full", "prompt", "overlap", "six", "macro",
+        "after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to the "
+        f"chunks of {BASELINE}, so that all are judged on one set of documents",
+        "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage; " + _COPY,
+        documents="baseline",
     ),
 }  # fmt: skip
 

@@ -5,32 +5,44 @@ A chunker that breaks it stops the run with the file's name; nothing downstream 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.errors import BenchError, ChunkError
 from repoeval_bench.progress import progress
-from repoeval_bench.types import Chunk, count_nws
+from repoeval_bench.types import Chunk, SourceFile, count_nws, encode_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from repoeval_bench.types import Chunker, SourceFile
+    from repoeval_bench.types import Chunker, LineSpan, Task
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The documents of a run.
+    """What a chunker made of a run's files.
 
     chunks: repository -> its chunks, by path, then start.
     skipped: `repo/path: reason` of files the chunker failed on (only with `skip_errors`).
     uncovered_lines: non-blank lines that stand in no chunk, over all files.
+    own: query_id -> the chunks that this query sees in place of its file's, with ids of their own.
+    merged: chunk_id -> the chunk that stands for it in `chunks`, where identical texts are one document.
+    dropped: the chunks that were merged away.
     """
 
     chunks: Mapping[str, tuple[Chunk, ...]]
     n_files: int
     skipped: tuple[str, ...]
     uncovered_lines: int
+    own: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+    merged: Mapping[str, str] = field(default_factory=dict)
+    dropped: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Every chunk that can be ranked: the repositories', then the queries' own."""
+        for chunks in (*self.chunks.values(), *self.own.values()):
+            yield from chunks
 
     @property
     def n_chunks(self) -> int:
@@ -39,15 +51,28 @@ class Corpus:
 
     def sizes(self) -> dict[str, float]:
         """Realised chunk sizes in nws: mean, median, p95 and max (nearest rank); zeros for no chunk."""
-        sizes = sorted(count_nws(chunk.text) for chunks in self.chunks.values() for chunk in chunks)
-        if not sizes:
-            return {"mean": 0.0, "median": 0, "p95": 0, "max": 0}
-        return {
-            "mean": round(sum(sizes) / len(sizes), 1),
-            "median": sizes[(len(sizes) - 1) // 2],
-            "p95": sizes[max(0, -(-len(sizes) * 95 // 100) - 1)],
-            "max": sizes[-1],
-        }
+        return summarize([count_nws(chunk.text) for chunks in self.chunks.values() for chunk in chunks])
+
+    def duplicates(self) -> list[tuple[str, ...]]:
+        """Groups of chunk ids of one repository whose texts are the same but for blanks at the ends."""
+        groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for repo, chunks in self.chunks.items():
+            for chunk in chunks:
+                groups[repo, chunk.text.strip()].append(chunk.chunk_id)
+        return [tuple(ids) for ids in groups.values() if len(ids) > 1]
+
+
+def summarize(sizes: Sequence[int]) -> dict[str, float]:
+    """Mean, median, p95 and max (nearest rank) of sizes; zeros for none."""
+    if not sizes:
+        return {"mean": 0.0, "median": 0, "p95": 0, "max": 0}
+    ordered = sorted(sizes)
+    return {
+        "mean": round(sum(ordered) / len(ordered), 1),
+        "median": ordered[(len(ordered) - 1) // 2],
+        "p95": ordered[max(0, -(-len(ordered) * 95 // 100) - 1)],
+        "max": ordered[-1],
+    }
 
 
 def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *, skip_errors: bool = False) -> Corpus:
@@ -76,6 +101,50 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
                 bar.update()
             by_repo[repo] = tuple(found)
     return Corpus(by_repo, n_files, tuple(skipped), uncovered)
+
+
+def merge_identical(corpus: Corpus) -> Corpus:
+    """The corpus with chunks of the same lines of text in one repository as one document, the first of them."""
+    kept: dict[str, tuple[Chunk, ...]] = {}
+    dropped: dict[str, tuple[Chunk, ...]] = {}
+    merged: dict[str, str] = {}
+    for repo, chunks in corpus.chunks.items():
+        first: dict[tuple[str, ...], Chunk] = {}
+        copies: list[Chunk] = []
+        for chunk in chunks:
+            standing = first.setdefault(tuple(chunk.text.splitlines()), chunk)
+            if standing is not chunk:
+                merged[chunk.chunk_id] = standing.chunk_id
+                copies.append(chunk)
+        kept[repo], dropped[repo] = tuple(first.values()), tuple(copies)
+    return replace(corpus, chunks=kept, merged=merged, dropped=dropped)
+
+
+def chunk_blanked(
+    corpus: Corpus, tasks: Iterable[Task], files: Mapping[str, Sequence[SourceFile]], chunker: Chunker
+) -> Corpus:
+    """The corpus in which every task has its file's chunks anew, made with the ground truth's lines blanked.
+
+    Only the tasks' files are chunked again. Their ids carry the task's, so that they are no other task's chunks.
+    """
+    by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
+    own: dict[str, tuple[Chunk, ...]] = {}
+    for task in tasks:
+        blank = blanked(by_path[task.repo, task.path], task.body)
+        chunks = _chunk_file(blank, chunker)
+        own[task.task_id] = tuple(
+            replace(chunk, chunk_id=encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks
+        )
+    return replace(corpus, own=own)
+
+
+def blanked(file: SourceFile, lines: LineSpan) -> SourceFile:
+    """The file with these lines empty; every other line keeps its number."""
+    kept = file.text.splitlines(keepends=True)
+    for line in lines:
+        # A bare \n ends the line whatever ended it before, so the lines behind it stay where they are.
+        kept[line] = "\n"
+    return SourceFile(file.repo, file.path, "".join(kept))
 
 
 def _chunk_file(file: SourceFile, chunker: Chunker) -> Sequence[Chunk]:

@@ -7,30 +7,39 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.config import OUTSIDE_THE_SIX
-from repoeval_bench.corpus import build_corpus
+from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.errors import DatasetError
-from repoeval_bench.metrics import score_run
-from repoeval_bench.qrels import build_qrels
+from repoeval_bench.judging import judge_corpus
+from repoeval_bench.leak import gold_in_query, top_over_prompt
+from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run
 from repoeval_bench.queries import make_queries
+from repoeval_bench.retrieval.linemap import LineMap
+from repoeval_bench.retrieval.registry import Material
 from repoeval_bench.store import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from repoeval_bench.config import Protocol, RunConfig
     from repoeval_bench.corpus import Corpus
-    from repoeval_bench.types import Benchmark, Chunker, Embedder, Query, Retriever, Role
-
-    RetrieverFactory = Callable[[Corpus, Embedder], Retriever]
+    from repoeval_bench.judging import JudgedCorpus
+    from repoeval_bench.retrieval.registry import ChosenRetriever
+    from repoeval_bench.types import Benchmark, Chunker, Embedder, Query, Role, Run
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run will embed: made without a model, so that it can be shown before anything is computed."""
+    """What a run will embed: made without a model, so that it can be shown before anything is computed.
+
+    `corpus` is what the chunker made and the retriever ranks, `documents` what is judged: the same, unless the
+    protocol judges every chunker on one baseline's chunks.
+    """
 
     benchmark: Benchmark
+    protocol: Protocol
     chunker: str
     corpus: Corpus
+    documents: Corpus
     queries: tuple[Query, ...]
     seconds: dict[str, float]
 
@@ -38,21 +47,42 @@ class Plan:
         """Role -> the texts of that role, with repeats."""
         return {
             "query": [query.text for query in self.queries],
-            "document": [chunk.embed_text for chunks in self.corpus.chunks.values() for chunk in chunks],
+            "document": [chunk.embed_text for chunk in self.corpus],
         }
 
 
-def plan(benchmark: Benchmark, chunker: Chunker, protocol: Protocol, *, skip_errors: bool = False) -> Plan:
-    """Select the protocol's repositories, chunk them, and make the queries."""
+def plan(
+    benchmark: Benchmark,
+    chunker: Chunker,
+    protocol: Protocol,
+    *,
+    baseline: Chunker | None = None,
+    skip_errors: bool = False,
+) -> Plan:
+    """Select the protocol's repositories, chunk them, and make the queries.
+
+    `baseline` makes the documents where the protocol judges every chunker on one chunker's chunks.
+    """
     started = perf_counter()
     selected = _select(benchmark, protocol)
-    corpus = build_corpus(selected.files, chunker, skip_errors=skip_errors)
+
+    def chunk(cutter: Chunker) -> Corpus:
+        corpus = build_corpus(selected.files, cutter, skip_errors=skip_errors)
+        if protocol.documents == "windows":
+            corpus = merge_identical(corpus)
+        if protocol.exclude == "body":
+            corpus = chunk_blanked(corpus, selected.tasks, selected.files, cutter)
+        return corpus
+
+    corpus = chunk(chunker)
+    documents = chunk(baseline) if baseline and protocol.documents == "baseline" else corpus
     queries = make_queries(selected.tasks, protocol.query)
-    return Plan(selected, chunker.spec, corpus, queries, {"chunk": perf_counter() - started})
+    seconds = {"chunk": perf_counter() - started}
+    return Plan(selected, protocol, chunker.spec, corpus, documents, queries, seconds)
 
 
-def execute(planned: Plan, config: RunConfig, embedder: Embedder, retriever: RetrieverFactory) -> Outcome:
-    """Embed, retrieve, judge and score what was planned."""
+def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriever: ChosenRetriever) -> Outcome:
+    """Embed, retrieve, judge and score what was planned. `embedder` is None where nothing needs vectors."""
     seconds = dict(planned.seconds)
     started = perf_counter()
 
@@ -63,29 +93,64 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder, retriever: Ret
         started = now
 
     texts = planned.texts()
-    truncated = {role: _truncated(embedder, texts[role], role) for role in texts}
+    tokens = {role: embedder.count_tokens(texts[role], role) for role in texts} if embedder else {}
     lap("count tokens")
-    searcher = retriever(planned.corpus, embedder)
-    lap("embed and index")
-    run = searcher.search(planned.queries, config.k)
-    lap("embed queries and retrieve")
-    qrels = build_qrels(planned.benchmark.tasks, planned.corpus.chunks, config.protocol.gold, config.protocol.relevance)
+    benchmark, corpus, documents = planned.benchmark, planned.corpus, planned.documents
+    judged = judge_corpus(benchmark, documents, config.protocol, config.measures, embedder)
+    scored = judged if corpus is documents else judge_corpus(benchmark, corpus, config.protocol, ("line_rprec",))
     lap("judge")
-    scores = score_run(run.rankings, qrels, config.measures)
+    material = Material(
+        corpus.chunks, corpus.own, embedder, lambda: ideal_rankings(scored.qrels, scored.context, scored.hidden)
+    )
+    searcher = retriever.build(material)
+    lap("embed and index")
+    depth = config.k if corpus is documents else max(1, len(list(corpus)))
+    run = searcher.search(planned.queries, depth, scored.hidden)
+    if corpus is not documents:
+        run = _map_lines(planned, scored, judged, run, config.k)
+    lap("embed queries and retrieve")
+    scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
     lap("score")
-    corpus, benchmark = planned.corpus, planned.benchmark
+    ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, hidden=judged.hidden)
+    lap("ceilings")
+    leak = {
+        "gold_lines_in_query": gold_in_query(benchmark.tasks, planned.queries, benchmark.files, judged.spans),
+        "top10_over_prompt": top_over_prompt(
+            benchmark.tasks, run.rankings, {chunk.chunk_id: chunk for chunk in documents}
+        ),
+    }
+    lap("leak")
+    limit = embedder.max_tokens if embedder else None
+    truncated = {role: sum(limit is not None and n > limit for n in tokens.get(role, ())) for role in texts}
     counts = {
         "queries": len(planned.queries),
         "queries_truncated": truncated["query"],
-        "queries_without_relevant": sum(not gains for gains in qrels.values()),
+        "queries_without_relevant": sum(not gains for gains in judged.qrels.values()),
         "chunks": corpus.n_chunks,
         "chunks_truncated": truncated["document"],
+        "chunks_duplicate": sum(map(len, corpus.duplicates())),
+        "chunks_merged": len(corpus.merged),
         "files": corpus.n_files,
         "files_skipped": len(corpus.skipped),
         "files_undecodable": len(benchmark.undecodable),
         "lines_uncovered": corpus.uncovered_lines,
     }
-    return Outcome(config, benchmark, corpus, planned.queries, qrels, run, scores, counts, seconds)
+    chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
+    return Outcome(
+        config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, counts,
+        chunk_tokens, seconds,
+    )  # fmt: skip
+
+
+def _map_lines(planned: Plan, scored: JudgedCorpus, judged: JudgedCorpus, run: Run, k: int) -> Run:
+    corpus, documents = planned.corpus, planned.documents
+    blanked = {}
+    if planned.protocol.exclude == "body":
+        blanked = {task.task_id: (f"{task.repo}/{task.path}", task.body) for task in planned.benchmark.tasks}
+    line_map = LineMap(
+        corpus.chunks, corpus.own, documents.chunks, documents.own, judged.line_nws, blanked
+    )  # fmt: skip
+    return line_map.map(run, planned.queries, k, scored.hidden, judged.hidden)
 
 
 def _select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
@@ -100,8 +165,3 @@ def _select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
             "repositories=all"
         )
     return replace(benchmark, tasks=tasks, files=files)
-
-
-def _truncated(embedder: Embedder, texts: Sequence[str], role: Role) -> int:
-    limit = embedder.max_tokens
-    return 0 if limit is None else sum(count > limit for count in embedder.count_tokens(texts, role))

@@ -1,8 +1,8 @@
 """Run folders: `results/<run id>/`, written atomically, read back by every command and report.
 
 manifest.json      what ran: configuration, dataset, counts, versions, when (the only time beside timings.jsonl)
-metrics.json       means over queries (micro), over repositories (macro), and per repository
-per_query.jsonl    every query's value of every measure, with its file (the cluster of the statistics)
+metrics.json       means over queries (micro), over repositories (macro), and per repository; the same of the ceilings
+per_query.jsonl    every query's value and ceiling of every measure, with its file (the cluster of the statistics)
 run.trec           the ranking, qrels.trec the judgements: readable by trec_eval and ir_measures
 retrieved.jsonl    the run log: a query's top k with file and lines
 timings.jsonl      seconds per step and milliseconds per query
@@ -47,16 +47,24 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished run, as the pipeline hands it over to be written."""
+    """A finished run, as the pipeline hands it over to be written.
+
+    `corpus` is what the chunker made, `documents` what was ranked in the end and judged. `leak` is diagnostic ->
+    query_id -> share. `chunk_tokens` are sizes in the model's tokens, None where no model was asked.
+    """
 
     config: RunConfig
     benchmark: Benchmark
     corpus: Corpus
+    documents: Corpus
     queries: tuple[Query, ...]
     qrels: Qrels
     run: Run
     scores: RunScores
+    ceilings: RunScores
+    leak: Mapping[str, Mapping[str, float]]
     counts: dict[str, int]
+    chunk_tokens: dict[str, float] | None
     seconds: dict[str, float]
 
 
@@ -83,7 +91,7 @@ class StoredRun:
 
     @cached_property
     def per_query(self) -> list[dict[str, Any]]:
-        """Rows of per_query.jsonl: query_id, repo, path, n_relevant, metrics."""
+        """Rows of per_query.jsonl: query_id, repo, path, n_relevant, metrics, ceilings, leak."""
         try:
             return [json.loads(line) for line in self.text(PER_QUERY).splitlines()]
         except ValueError as error:
@@ -205,18 +213,24 @@ def _dataset(outcome: Outcome) -> dict[str, Any]:
 def _metrics(outcome: Outcome) -> dict[str, Any]:
     config = outcome.config
     repos = [query.repo for query in outcome.queries]
+    ceilings = means({name: values.tolist() for name, values in outcome.ceilings.values.items()}, repos)
+    leak = means({name: list(values.values()) for name, values in outcome.leak.items()}, repos)
     return {
         "run_id": config.run_id,
         "dataset": _dataset(outcome),
         "protocol": config.protocol.name,
         "headline": config.protocol.headline,
+        "headline_measure": config.protocol.headline_measure,
         "chunker": config.chunker,
         "embedder": config.embedder,
         "retriever": config.retriever,
         "k": config.k,
         "counts": outcome.counts,
         "chunk_nws": outcome.corpus.sizes(),
+        "chunk_tokens": outcome.chunk_tokens,
         **means({name: values.tolist() for name, values in outcome.scores.values.items()}, repos),
+        "ceilings": ceilings,
+        "leak": {mean: leak[mean] for mean in ("micro", "macro")},
     }
 
 
@@ -242,20 +256,24 @@ def means(values: Mapping[str, list[float]], repos: list[str]) -> dict[str, Any]
 
 def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
     columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
+    ceilings = {name: values.tolist() for name, values in outcome.ceilings.values.items()}
     position = {query_id: i for i, query_id in enumerate(outcome.scores.query_ids)}
     for task in outcome.benchmark.tasks:
+        row = position[task.task_id]
         yield {
             "query_id": task.task_id,
             "repo": task.repo,
             "path": task.path,
             "n_relevant": len(outcome.qrels[task.task_id]),
-            "metrics": {name: column[position[task.task_id]] for name, column in columns.items()},
+            "metrics": {name: column[row] for name, column in columns.items()},
+            "ceilings": {name: column[row] for name, column in ceilings.items()},
+            "leak": {name: shares[task.task_id] for name, shares in outcome.leak.items()},
         }
 
 
 def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
     config = outcome.config
-    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunks in outcome.corpus.chunks.values() for chunk in chunks}
+    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in outcome.documents}
     spec = Spec.parse(config.chunker)
     chunker = {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params}
     version = index_version(outcome)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from repoeval_bench.embedding.cache import CachedEmbedder
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
@@ -20,11 +24,11 @@ def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool,
 
     Example: repoeval-bench eval --chunker ast --chunker fixed --source FOLDER
     """
-    if not chunkers:
-        raise UsageError("no chunker was named; add --chunker ast, or see repoeval-bench list chunkers")
     prepared = Prepared.make(chunkers, options)
     if dry_run:
-        _dry_run(prepared)
+        if prepared.embedder is None:
+            raise UsageError(f"retriever {options['retriever']} embeds nothing; leave out --dry-run")
+        _dry_run(prepared, prepared.embedder)
         return
     runs = [prepared.evaluate(chunker) for chunker in prepared.chunkers]
     if as_json:
@@ -34,22 +38,22 @@ def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool,
         print_scores(runs)
 
 
-def _dry_run(prepared: Prepared) -> None:
+def _dry_run(prepared: Prepared, embedder: CachedEmbedder) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-
-    from repoeval_bench.pipeline import plan
 
     table = Table(title=f"would embed · {prepared.benchmark.label}", title_justify="left", box=SIMPLE_HEAD)
     for column in ("chunker", "texts", "count", "distinct", "cached", "tokens", "tokens read"):
         table.add_column(column, justify="left" if column in {"chunker", "texts"} else "right", no_wrap=True)
-    limit = prepared.embedder.max_tokens
+    limit = embedder.max_tokens
     for chunker in prepared.chunkers:
-        planned = plan(prepared.benchmark, chunker, prepared.protocol, skip_errors=prepared.options["skip_errors"])
+        planned = api.plan_run(
+            prepared.benchmark, chunker, protocol=prepared.protocol, skip_errors=prepared.options["skip_errors"]
+        )
         for role, texts in planned.texts().items():
             distinct = list(dict.fromkeys(texts))
-            tokens = prepared.embedder.count_tokens(distinct, role)
-            missing = len(prepared.embedder.missing(distinct, role))
+            tokens = embedder.count_tokens(distinct, role)
+            missing = len(embedder.missing(distinct, role))
             read = sum(tokens if limit is None else (min(count, limit) for count in tokens))
             table.add_row(
                 chunker.spec, "queries" if role == "query" else "chunks", str(len(texts)), str(len(distinct)),

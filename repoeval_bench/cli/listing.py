@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.config import PROTOCOLS, Protocol
+from repoeval_bench.config import BASELINE, PROTOCOLS, Protocol
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import nearest
 
@@ -41,9 +41,34 @@ def _chunkers() -> Table:
 
 def _protocols() -> Table:
     return _table(
-        ("protocol", "query", "gold", "relevant", "repositories", "headline", "who asks so"),
-        ((p.name, p.query, p.gold, p.relevance, p.repositories, p.headline, p.users) for p in PROTOCOLS.values()),
+        ("protocol", "query", "gold", "relevant", "repositories", "documents", "headline", "who asks so"),
+        (
+            (p.name, p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline, p.users)
+            for p in PROTOCOLS.values()
+        ),
     )
+
+
+def _relevance() -> Table:
+    from repoeval_bench.qrels import RULES
+
+    return _table(("relevance", "a chunk is relevant where it"), RULES.items())
+
+
+def _exclusions() -> Table:
+    from repoeval_bench.exclusion import POLICIES
+
+    return _table(("exclude", "what a query may not see"), POLICIES.items())
+
+
+def _retrievers() -> Table:
+    from repoeval_bench.retrieval.registry import RETRIEVERS
+
+    rows = [
+        (name, ", ".join(f"{key}={option.default}" for key, option in entry.options.items()), entry.meaning)
+        for name, entry in RETRIEVERS.items()
+    ]
+    return _table(("retriever", "options and defaults", "what it does"), rows)
 
 
 def _metrics() -> Table:
@@ -75,13 +100,16 @@ def _datasets() -> Table:
 LISTS: dict[str, Callable[[], Table]] = {
     "chunkers": _chunkers,
     "protocols": _protocols,
+    "relevance": _relevance,
+    "exclusions": _exclusions,
+    "retrievers": _retrievers,
     "metrics": _metrics,
     "embedders": _embedders,
     "datasets": _datasets,
 }
 
 
-@click.command("list", short_help="List chunkers, protocols, metrics, embedders or datasets.")
+@click.command("list", short_help="List chunkers, protocols, retrievers, metrics, …")
 @click.argument("what", metavar="|".join(LISTS))
 def list_command(*, what: str) -> None:
     """List what there is to choose from."""
@@ -96,15 +124,41 @@ def explain_command(*, name: str) -> None:
     """Explain a protocol such as `context`, or a measure such as `ndcg@10`."""
     if name.partition("+")[0] in PROTOCOLS:
         protocol = Protocol.parse(name)
-        click.echo(
-            f"{protocol.name}: {protocol.users}\n"
-            f"  query         {protocol.query}\n"
-            f"  gold          {protocol.gold}\n"
-            f"  relevant      {protocol.relevance}\n"
-            f"  repositories  {protocol.repositories} (headline: {protocol.headline} mean)\n"
-            f"  mind          {protocol.caution}"
-        )
+        click.echo(_explain_protocol(protocol))
         return
     from repoeval_bench.metrics import explain
 
     click.echo(explain(name))
+
+
+_GOLD = {
+    "prompt": "[c, h+1): the prompt's lines and the first line to be written",
+    "context": "[c, h+n): the prompt's lines and all lines to be written",
+    "body": "[h, h+n): the lines to be written",
+}
+_DOCUMENTS = {
+    "chunks": "the chunker's chunks",
+    "windows": "windows of 50 lines every 10, identical ones merged; no chunker is chosen",
+    "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
+}
+
+
+def _explain_protocol(protocol: Protocol) -> str:
+    from repoeval_bench.exclusion import POLICIES
+    from repoeval_bench.qrels import RULES
+
+    kind = protocol.relevance.partition(":")[0]
+    rule = next((words for name, words in RULES.items() if name in (protocol.relevance, f"{kind}:N", f"{kind}:T")), "")
+    query = {"full": "the whole prompt"}.get(protocol.query, "the prompt's last lines")
+    rows = {
+        "query": f"{protocol.query}: {query}",
+        "gold": f"{protocol.gold}: {_GOLD[protocol.gold]}",
+        "relevant": f"{protocol.relevance}: {rule}",
+        "repositories": f"{protocol.repositories} (headline: {protocol.headline} mean of {protocol.headline_measure})",
+        "documents": f"{protocol.documents}: {_DOCUMENTS[protocol.documents]}",
+        "exclude": f"{protocol.exclude}: {POLICIES[protocol.exclude]}",
+        "copies": f"{protocol.copies}: another chunk with a relevant chunk's text "
+        + ("counts too" if protocol.copies == "credited" else "does not count"),
+        "mind": protocol.caution,
+    }
+    return "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in rows.items())])

@@ -31,11 +31,17 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--query", metavar="POLICY", help="Override the protocol's query: full or tail:LINES."),
         click.option("--gold", metavar="SPAN", help="Override the gold: prompt, context or body."),
         click.option("--relevance", metavar="RULE",
-                     help="Override the relevance: overlap, lines:N, iou:T or graded:iou."),
+                     help="Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou "
+                     "or graded:levels."),
         click.option("--repositories", metavar="SET", help="Override the protocol's repositories: all or six."),
+        click.option("--exclude", metavar="POLICY",
+                     help="What a query may not see of its own file: none, prompt, repocoder or body."),
+        click.option("--copies", metavar="POLICY",
+                     help="credited: a chunk with the same text as a relevant one counts too; distinct: it does not."),
         click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC",
                      help="minilm, or st:NAME for any sentence-transformers model or folder."),
-        click.option("--retriever", default=api.RETRIEVER, show_default=True, metavar="SPEC", help="How to rank."),
+        click.option("--retriever", default=api.RETRIEVER, show_default=True, metavar="SPEC",
+                     help="How to rank: dense, bm25, random, oracle; see `list retrievers`."),
         click.option("--k", type=int, default=DEPTH, show_default=True, help="Depth that is ranked and stored."),
         click.option("--metrics", "-m", multiple=True, metavar="NAME",
                      help="A measure such as ndcg@10 in place of the default ones; repeat it."),
@@ -57,7 +63,7 @@ class Prepared:
         benchmark: Benchmark,
         chunkers: Sequence[Chunker],
         protocol: Protocol,
-        embedder: CachedEmbedder,
+        embedder: CachedEmbedder | None,
         options: dict[str, Any],
     ) -> None:
         self.benchmark = benchmark
@@ -69,10 +75,10 @@ class Prepared:
     @classmethod
     def make(cls, specs: Sequence[str], options: dict[str, Any]) -> Prepared:
         """Parse the cheap things first, so that a typing error is told before a download starts."""
-        from chunkers.registry import make_chunker
         from repoeval_bench.metrics import Measure
         from repoeval_bench.qrels import relevance_rule
         from repoeval_bench.queries import query_policy
+        from repoeval_bench.retrieval.registry import choose_retriever
 
         RunConfig.check_depth(options["k"])
         protocol = Protocol.parse(options["protocol"]).override(
@@ -80,13 +86,15 @@ class Prepared:
             gold=options["gold"],
             relevance=options["relevance"],
             repositories=options["repositories"],
+            exclude=options["exclude"],
+            copies=options["copies"],
         )
         query_policy(protocol.query)
         relevance_rule(protocol.relevance)
         for name in options["metrics"]:
             Measure.parse(name)
-        api.make_retriever(options["retriever"])
-        chunkers = [make_chunker(spec) for spec in specs]
+        choose_retriever(options["retriever"])
+        chunkers = [api.make_parts(protocol, spec)[0] for spec in specs or (None,)]
         repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
         if repeated:
             raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
@@ -100,7 +108,9 @@ class Prepared:
             home=options["home"],
             notify=say,
         )
-        embedder = api.make_embedder(options["embedder"], home=options["home"])
+        embedder = None
+        if api.needs_vectors(options["retriever"], options["metrics"]):
+            embedder = api.make_embedder(options["embedder"], home=options["home"])
         return cls(benchmark, chunkers, protocol, embedder, options)
 
     def evaluate(self, chunker: Chunker, *, reuse: bool = False) -> StoredRun:
@@ -109,7 +119,7 @@ class Prepared:
             self.benchmark,
             chunker,
             protocol=self.protocol,
-            embedder=self.embedder,
+            embedder=self.embedder or self.options["embedder"],
             retriever=self.options["retriever"],
             k=self.options["k"],
             metrics=self.options["metrics"] or None,
@@ -123,10 +133,11 @@ class Prepared:
 
 
 def print_scores(runs: Sequence[StoredRun]) -> None:
-    """The score table of runs of one protocol, and what stands under it."""
-    from repoeval_bench.report.tables import footnotes, score_table
+    """The score tables of runs of one protocol, lines first, and what stands under them."""
+    from repoeval_bench.report.tables import footnotes, score_tables
 
-    print_table(score_table(runs, per_repo=len(runs) == 1))
+    for table in score_tables(runs, per_repo=len(runs) == 1):
+        print_table(table)
     for run in runs:
         for line in footnotes(run):
             click.echo(line)

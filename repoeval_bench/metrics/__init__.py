@@ -5,7 +5,7 @@
 """
 
 from repoeval_bench.metrics.arrays import score_arrays
-from repoeval_bench.metrics.ceiling import score_ceilings
+from repoeval_bench.metrics.ceiling import ideal_rankings, score_ceilings
 from repoeval_bench.metrics.context import Context, Place
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.lists import (
@@ -22,7 +22,14 @@ from repoeval_bench.metrics.lists import (
     recall_at_k,
     reciprocal_rank,
 )
-from repoeval_bench.metrics.registry import DEFAULT_MEASURES, Measure, catalogue, inputs_of
+from repoeval_bench.metrics.registry import (
+    DEFAULT_MEASURES,
+    EVAL_MEASURES,
+    LINE_MEASURES,
+    Measure,
+    catalogue,
+    inputs_of,
+)
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
     Item,
@@ -37,6 +44,8 @@ from repoeval_bench.metrics.walk import BUDGETS, LineWalk, walk_lines
 __all__ = [
     "BUDGETS",
     "DEFAULT_MEASURES",
+    "EVAL_MEASURES",
+    "LINE_MEASURES",
     "Context",
     "ExplicitRelevance",
     "Item",
@@ -54,6 +63,7 @@ __all__ = [
     "evaluate_batch",
     "evaluate_retrieval",
     "explain",
+    "ideal_rankings",
     "inputs_of",
     "intra_list_diversity",
     "mean_average_precision",

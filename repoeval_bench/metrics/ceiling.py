@@ -52,6 +52,18 @@ def score_ceilings(
     return replace(best, values=MappingProxyType({name: values[name] for name in order}))
 
 
+def ideal_rankings(
+    qrels: Judgements, context: Context, hidden: Mapping[str, frozenset[str]] | None = None
+) -> dict[str, list[str]]:
+    """query_id -> its relevant chunks in the best order: by gain, of equals as the greedy choice of lines has them."""
+    order = {}
+    greedy_run = _greedy_run(qrels, context, hidden or {})
+    for query_id, gains in qrels.items():
+        place = {chunk_id: i for i, (chunk_id, _) in enumerate(greedy_run[query_id])}
+        order[query_id] = sorted(gains, key=lambda chunk_id: (-gains[chunk_id], place.get(chunk_id, len(place))))
+    return order
+
+
 def _greedy_run(
     qrels: Judgements, context: Context | None, hidden: Mapping[str, frozenset[str]]
 ) -> dict[str, list[tuple[str, float]]]:

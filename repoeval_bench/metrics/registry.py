@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.errors import UsageError
 from repoeval_bench.metrics import diversity, graded, lines, ranked, sets, spans, subtopics
+from repoeval_bench.metrics.walk import BUDGETS
 from repoeval_bench.spec import nearest
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ _BY_NAME = {name: d for d in REGISTRY.values() for name in (d.name, *d.aliases)}
 DEFAULT_MEASURES = (
     "ndcg@5", "ndcg@10", "recall@5", "recall@10", "precision@5", "precision@10", "hit@5", "hit@10", "mrr",
 )  # fmt: skip
-"""What is scored where nothing is named."""
+"""What is scored where nothing is named and only a ranking and its judgements are at hand."""
+
+LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for budget in BUDGETS))
+"""The headline of every comparison of chunkers: the same documents, lines, for all of them."""
+
+EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
+"""What an evaluation scores where nothing is named; it has the files' lines at hand."""
 
 _WORDS = re.compile(r"(?P<name>[A-Za-z][\w-]*)\s*(?:\((?P<options>.*)\))?\s*\Z")
 _SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)

@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.metrics import LINE_MEASURES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,7 +17,14 @@ if TYPE_CHECKING:
     from repoeval_bench.types import Comparison
 
 ALPHA = 0.05
-_NAMES = {"ndcg": "nDCG", "recall": "R", "precision": "P", "hit": "Hit", "mrr": "MRR"}
+_NAMES = {
+    "ndcg": "nDCG", "recall": "R", "precision": "P", "hit": "Hit", "mrr": "MRR",
+    "line_recall": "lineR", "line_rprec": "lineRprec", "line_recall_auc": "area lineR",
+}  # fmt: skip
+
+
+SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
+"""Of the default line measures, what the terminal's table has room for."""
 
 
 def heading(measure: str) -> str:
@@ -31,10 +40,12 @@ def rows(run: StoredRun, *, per_repo: bool) -> list[tuple[str, dict[str, float]]
     return [*(metrics["per_repo"].items() if per_repo else ()), *means]
 
 
-def score_table(runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
-    """One row per chunker and mean; all runs are of one protocol and dataset.
+def score_tables(runs: Sequence[StoredRun], *, per_repo: bool) -> list[Table]:
+    """The line measures (comparable between chunkers, so they come first), then the measures over chunks.
 
-    A single run stands in the title, so that the repositories have the first column.
+    One row per chunker and mean; all runs are of one protocol and dataset. Under each run's headline mean stand the
+    ceiling (a perfect ranker over the same chunks) and the score's share of it. A single run stands in the title, so
+    that the repositories have the first column.
     """
     first = runs[0].metrics
     alone = len(runs) == 1
@@ -44,8 +55,22 @@ def score_table(runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
     ]
     if alone:
         title[1] = f"{first['chunker']} · {title[1]}"
-    table = _table("\n".join(title))
-    measures = list(first["micro"])
+    lines = [measure for measure in first["micro"] if measure.startswith("line_")]
+    chunks = [measure for measure in first["micro"] if measure not in lines]
+    if set(LINE_MEASURES) <= set(lines):
+        # Every budget is in the files; a table of them all would be wider than a screen.
+        lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
+    tables = []
+    for what, measures in (("lines, at equal budgets of nws", lines), ("chunks", chunks)):
+        if measures:
+            tables.append(_score_table("\n".join([*title, what]), measures, runs, per_repo=per_repo))
+            title = []
+    return tables
+
+
+def _score_table(title: str, measures: Sequence[str], runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
+    alone = len(runs) == 1
+    table = _table(title)
     if not alone:
         table.add_column("chunker", overflow="fold", max_width=36)
     table.add_column("mean over", no_wrap=True)
@@ -58,7 +83,24 @@ def score_table(runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
             bold = label == run.metrics["headline"]
             table.add_row(*name, _mean_label(label, run.metrics), *cells, style="bold" if bold else "")
             name = name and [""]
+        for label, values in (("ceiling", _ceilings(run)), ("share of it", shares_of_ceiling(run))):
+            cells = [f"{values[measure]:.4f}" if measure in values else "" for measure in measures]
+            table.add_row(*name, f"  {run.metrics['headline']} {label}", *cells, style="dim")
     return table
+
+
+def _ceilings(run: StoredRun) -> dict[str, float]:
+    ceilings: dict[str, float] = run.metrics["ceilings"][run.metrics["headline"]]
+    return ceilings
+
+
+def shares_of_ceiling(run: StoredRun) -> dict[str, float]:
+    """Measure -> headline mean over its ceiling's mean: 1 - it is what the retriever lost, 1 - ceiling the chunker.
+
+    A measure whose ceiling is 0 has no share and is left out.
+    """
+    means = run.metrics[run.metrics["headline"]]
+    return {name: means[name] / ceiling for name, ceiling in _ceilings(run).items() if ceiling > 0}
 
 
 def _table(title: str) -> Table:
@@ -81,14 +123,24 @@ def footnotes(run: StoredRun) -> list[str]:
     """What stands under a run's rows: sizes, truncation, and whatever was skipped or cannot be found."""
     metrics = run.metrics
     counts, sizes = metrics["counts"], metrics["chunk_nws"]
+    leak, tokens = metrics["leak"][metrics["headline"]], metrics["chunk_tokens"]
+    truncated = (
+        f"truncated by the model: {counts['queries_truncated']} of {counts['queries']} queries, "
+        f"{counts['chunks_truncated']} of {counts['chunks']} chunks"
+        if tokens
+        else "nothing embedded, nothing truncated"
+    )
     lines = [
         f"{metrics['chunker']}: {counts['chunks']} chunks of {counts['files']} files, "
-        f"nws mean {sizes['mean']:.0f}, median {sizes['median']}, p95 {sizes['p95']}",
-        f"  truncated by the model: {counts['queries_truncated']} of {counts['queries']} queries, "
-        f"{counts['chunks_truncated']} of {counts['chunks']} chunks · "
-        f"queries with no relevant chunk: {counts['queries_without_relevant']} of {counts['queries']}",
+        f"nws mean {sizes['mean']:.0f}, median {sizes['median']}, p95 {sizes['p95']}"
+        + (f"; tokens mean {tokens['mean']:.0f}, median {tokens['median']}, p95 {tokens['p95']}" if tokens else ""),
+        f"  {truncated} · queries with no relevant chunk: {counts['queries_without_relevant']} of {counts['queries']}",
+        f"  leak: {leak['gold_lines_in_query']:.1%} of the gold lines stand in the query, "
+        f"{leak['top10_over_prompt']:.1%} of the top 10 overlap the prompt's own lines",
     ]
     lost = {
+        "chunks whose text stands elsewhere in the repository too": counts["chunks_duplicate"],
+        "documents merged into an identical one": counts["chunks_merged"],
         "files the chunker failed on, left out": counts["files_skipped"],
         "files that are no UTF-8, left out": counts["files_undecodable"],
         "non-blank lines in no chunk": counts["lines_uncovered"],
@@ -163,6 +215,7 @@ def as_markdown(run: StoredRun) -> str:
     """The score table and what stands under it, as Markdown."""
     metrics = run.metrics
     measures = list(metrics["micro"])
+    ceilings, shares = _ceilings(run), shares_of_ceiling(run)
     lines = [
         f"**{metrics['dataset']['label']}** · protocol `{metrics['protocol']}` · chunker `{metrics['chunker']}` · "
         f"embedder `{metrics['embedder']}` · retriever `{metrics['retriever']}`",
@@ -173,4 +226,7 @@ def as_markdown(run: StoredRun) -> str:
     for label, means in rows(run, per_repo=True):
         cells = " | ".join(f"{means[measure]:.4f}" for measure in measures)
         lines.append(f"| {_mean_label(label, metrics)} | {cells} |")
+    for label, values in (("ceiling", ceilings), ("share of it", shares)):
+        cells = " | ".join(f"{values[measure]:.4f}" if measure in values else "" for measure in measures)
+        lines.append(f"| {metrics['headline']} {label} | {cells} |")
     return "\n".join([*lines, "", *(f"- {note}" for note in footnotes(run)), ""])

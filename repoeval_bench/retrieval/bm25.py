@@ -1,0 +1,107 @@
+"""BM25 over the chunks of a repository (bm25s, the variant of Lucene)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.progress import progress
+from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.tokens import TOKENIZERS
+from repoeval_bench.retrieval.visible import hidden_from, visible
+from repoeval_bench.types import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.types import Chunk, Query, Ranking
+
+NAME = "bm25"
+
+
+class Bm25Retriever:
+    """Terms are weighed within the query's repository, as its chunks are all that is searched.
+
+    score = sum over the query's terms, repeats counted, of idf tf / (tf + k1 (1 - b + b length / mean length)), with
+    idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Lucene's; Kamphuis et al. 2020). A query with chunks of its own is
+    answered from an index of what it sees, so that no other task's chunks move its weights.
+    """
+
+    def __init__(
+        self,
+        chunks: Mapping[str, Sequence[Chunk]],
+        own: Mapping[str, Sequence[Chunk]],
+        *,
+        k1: float,
+        b: float,
+        tokenizer: str,
+    ) -> None:
+        self._chunks, self._own = chunks, own
+        self._k1, self._b = k1, b
+        self._tokenize = TOKENIZERS[tokenizer]
+        self._terms: dict[str, list[str]] = {}
+        self._indexes: dict[str, _Index] = {}
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks of each query's repository; one that shares no term scores 0."""
+        rankings: dict[str, Ranking] = {}
+        latency: dict[str, float] = {}
+        for query in progress(queries, desc="retrieve", unit="queries"):
+            index, hidden = self._index_for(query, exclude), hidden_from(query, exclude)
+            start = perf_counter()
+            scores = index.scores(Counter(self._tokenize(query.text))).tolist()
+            pairs = zip(index.ids, scores, strict=True)
+            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in hidden), k)
+            latency[query.query_id] = (perf_counter() - start) * 1000
+        return Run(NAME, rankings, latency)
+
+    def _index_for(self, query: Query, exclude: Mapping[str, frozenset[str]] | None) -> _Index:
+        if query.query_id in self._own:
+            return self._index(visible(query, self._chunks, self._own, exclude))
+        if query.repo not in self._indexes:
+            self._indexes[query.repo] = self._index(self._chunks.get(query.repo, ()))
+        return self._indexes[query.repo]
+
+    def _index(self, chunks: Sequence[Chunk]) -> _Index:
+        for chunk in chunks:
+            if chunk.chunk_id not in self._terms:
+                self._terms[chunk.chunk_id] = self._tokenize(chunk.embed_text)
+        ids = [chunk.chunk_id for chunk in chunks]
+        return _Index(ids, [self._terms[chunk_id] for chunk_id in ids], self._k1, self._b)
+
+
+class _Index:
+    """bm25s's index, read through its arrays: all terms of a query at once, in place of one call a term."""
+
+    def __init__(self, ids: list[str], terms: list[list[str]], k1: float, b: float) -> None:
+        self.ids = ids
+        self._vocabulary: dict[str, int] = {}
+        if not any(terms):
+            return
+        import bm25s
+
+        index = bm25s.BM25(k1=k1, b=b, method="lucene", backend="numpy", dtype="float64")
+        index.index(terms, create_empty_token=False, show_progress=False)
+        self._vocabulary = index.vocab_dict
+        self._weights: NDArray[np.float64] = index.scores["data"]
+        self._chunks: NDArray[np.integer] = index.scores["indices"]
+        self._starts: NDArray[np.integer] = index.scores["indptr"]
+
+    def scores(self, query: Counter[str]) -> NDArray[np.float64]:
+        """Score of every chunk, float64 (n_chunks,), in the order of `ids`."""
+        # In the order of the terms themselves: a sum's last bits must not depend on how they were numbered.
+        known = [(self._vocabulary[term], count) for term, count in sorted(query.items()) if term in self._vocabulary]
+        if not known:
+            return np.zeros(len(self.ids))
+        numbers, counts = (np.array(column, dtype=np.int64) for column in zip(*known, strict=True))
+        starts = self._starts[numbers].astype(np.int64)
+        lengths = self._starts[numbers + 1].astype(np.int64) - starts
+        before = np.cumsum(lengths) - lengths
+        entries = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+        weights = self._weights[entries] * np.repeat(counts, lengths)
+        return np.bincount(self._chunks[entries], weights, minlength=len(self.ids))

@@ -1,0 +1,56 @@
+"""The floor and the ceiling of every table: a shuffle, and a ranking that knows the answers."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import TYPE_CHECKING
+
+from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.visible import visible
+from repoeval_bench.types import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.types import Chunk, Query
+
+
+class RandomRetriever:
+    """Scores are drawn anew for every query, from the seed and the query's id alone."""
+
+    def __init__(self, chunks: Mapping[str, Sequence[Chunk]], own: Mapping[str, Sequence[Chunk]], *, seed: int) -> None:
+        self._chunks, self._own, self._seed = chunks, own, seed
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """k chunks of each query's repository, in random order."""
+        rankings = {}
+        for query in queries:
+            # Not Python's hash, which differs from process to process.
+            digest = hashlib.sha256(f"{self._seed}\0{query.query_id}".encode("utf-8", "surrogatepass")).digest()
+            rng = random.Random(digest)
+            seen = visible(query, self._chunks, self._own, exclude)
+            rankings[query.query_id] = rank(((chunk.chunk_id, rng.random()) for chunk in seen), k)
+        return Run("random", rankings)
+
+
+class OracleRetriever:
+    """Ranks the chunks of `ideal` (query_id -> ids, best first) first and all others behind them."""
+
+    def __init__(
+        self,
+        chunks: Mapping[str, Sequence[Chunk]],
+        own: Mapping[str, Sequence[Chunk]],
+        ideal: Mapping[str, Sequence[str]],
+    ) -> None:
+        self._chunks, self._own, self._ideal = chunks, own, ideal
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks of each query's repository by the judgements; a chunk that is not relevant scores 0."""
+        rankings = {}
+        for query in queries:
+            order = self._ideal[query.query_id]
+            score = {chunk_id: float(len(order) - i) for i, chunk_id in enumerate(order)}
+            seen = visible(query, self._chunks, self._own, exclude)
+            rankings[query.query_id] = rank(((chunk.chunk_id, score.get(chunk.chunk_id, 0.0)) for chunk in seen), k)
+        return Run("oracle", rankings)
