@@ -12,10 +12,9 @@ from repoeval_bench.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.pipeline import Plan
     from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Benchmark, Chunker, Comparison
+    from repoeval_bench.types import Benchmark, Chunker, Comparison, Embedder
 
 EMBEDDER = "minilm"
 RETRIEVER = "dense"
@@ -55,13 +54,16 @@ def load_benchmark(
     )
 
 
-def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> CachedEmbedder:
+def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`."""
     from repoeval_bench.embedding.cache import CachedEmbedder, VectorCache
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+    from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
     from repoeval_bench.embedding.models import locate
 
-    return CachedEmbedder(SentenceTransformerEncoder(locate(spec)), VectorCache(home_folder(home) / "vectors"))
+    model, policies = split_spec(spec)
+    embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(home_folder(home) / "vectors"))
+    return embedder if set(policies.values()) == {"head"} else LongTextEmbedder(embedder, policies)
 
 
 def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
@@ -111,7 +113,7 @@ def evaluate(
     chunker: str | Chunker | None,
     *,
     protocol: str | Protocol = PROTOCOL,
-    embedder: str | CachedEmbedder = EMBEDDER,
+    embedder: str | Embedder = EMBEDDER,
     retriever: str = RETRIEVER,
     k: int = DEPTH,
     metrics: Sequence[str] | None = None,

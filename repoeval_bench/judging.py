@@ -49,13 +49,14 @@ def judge_corpus(
     qrels = hide(qrels, hidden)
     spans = {task.task_id: gold_span(task, protocol) for task in tasks}
     needs = frozenset().union(*(Measure.parse(name).needs for name in measures))
-    context = _context(benchmark, corpus, spans, line_nws, qrels, needs, embedder)
+    context = _context(benchmark, corpus, spans=spans, line_nws=line_nws, qrels=qrels, needs=needs, embedder=embedder)
     return JudgedCorpus(qrels, hidden, spans, line_nws, context)
 
 
 def _context(
     benchmark: Benchmark,
     corpus: Corpus,
+    *,
     spans: Mapping[str, LineSpan],
     line_nws: Mapping[str, Sequence[int]],
     qrels: Qrels,
@@ -64,15 +65,16 @@ def _context(
 ) -> Context:
     places = {chunk.chunk_id: Place.of_chunk(chunk) for chunks in corpus.chunks.values() for chunk in chunks}
     gold = {task.task_id: Place.of_task(task, spans[task.task_id]) for task in benchmark.tasks}
-    sizes = dict(line_nws)
+    sizes: dict[str, Sequence[int]] = dict(line_nws)
     for task in benchmark.tasks:
         if task.task_id not in corpus.own:
             continue
         # The task's file with blanked lines is a file of its own: its lines cost and count differently.
         base = gold[task.task_id]
         file = f"{base.file}#{task.task_id}"
-        sizes[file] = list(line_nws[base.file])
-        sizes[file][task.body.start : task.body.end] = [0] * len(task.body)
+        blanked = list(line_nws[base.file])
+        blanked[task.body.start : task.body.end] = [0] * len(task.body)
+        sizes[file] = blanked
         gold[task.task_id] = Place(file, base.lines)
         for chunk in corpus.own[task.task_id]:
             places[chunk.chunk_id] = Place(file, chunk.lines, Place.of_chunk(chunk).header_nws)

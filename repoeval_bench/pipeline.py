@@ -120,8 +120,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
         ),
     }
     lap("leak")
-    limit = embedder.max_tokens if embedder else None
-    truncated = {role: sum(limit is not None and n > limit for n in tokens.get(role, ())) for role in texts}
+    truncated = {role: _truncated(embedder, tokens.get(role, ()), role) for role in texts}
     counts = {
         "queries": len(planned.queries),
         "queries_truncated": truncated["query"],
@@ -148,8 +147,13 @@ def _map_lines(planned: Plan, scored: JudgedCorpus, judged: JudgedCorpus, run: R
     if planned.protocol.exclude == "body":
         blanked = {task.task_id: (f"{task.repo}/{task.path}", task.body) for task in planned.benchmark.tasks}
     line_map = LineMap(
-        corpus.chunks, corpus.own, documents.chunks, documents.own, judged.line_nws, blanked
-    )  # fmt: skip
+        scored=corpus.chunks,
+        scored_own=corpus.own,
+        documents=documents.chunks,
+        documents_own=documents.own,
+        line_nws=judged.line_nws,
+        blanked=blanked,
+    )
     return line_map.map(run, planned.queries, k, scored.hidden, judged.hidden)
 
 
@@ -165,3 +169,9 @@ def _select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
             "repositories=all"
         )
     return replace(benchmark, tasks=tasks, files=files)
+
+
+def _truncated(embedder: Embedder | None, tokens: Sequence[int], role: Role) -> int:
+    if embedder is None or embedder.max_tokens is None or not embedder.truncates(role):
+        return 0
+    return sum(count > embedder.max_tokens for count in tokens)

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -312,6 +312,12 @@ class Embedder(Protocol):
     @property
     def max_tokens(self) -> int | None:
         """How many tokens the model reads, special ones included; None where there is no limit."""
+
+    def truncates(self, role: Role) -> bool:
+        """Whether a text beyond `max_tokens` loses something."""
+
+    def missing(self, texts: Iterable[str], role: Role) -> list[str]:
+        """The distinct texts whose vectors are not at hand yet."""
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""

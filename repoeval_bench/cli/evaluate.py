@@ -13,7 +13,7 @@ from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.types import Embedder
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
@@ -38,7 +38,7 @@ def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool,
         print_scores(runs)
 
 
-def _dry_run(prepared: Prepared, embedder: CachedEmbedder) -> None:
+def _dry_run(prepared: Prepared, embedder: Embedder) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -12,13 +12,13 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import dataset_options, say
 from repoeval_bench.config import DEPTH, Protocol, RunConfig
 from repoeval_bench.errors import UsageError
+from repoeval_bench.spec import Spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Benchmark, Chunker
+    from repoeval_bench.types import Benchmark, Chunker, Embedder
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,6 +40,9 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="credited: a chunk with the same text as a relevant one counts too; distinct: it does not."),
         click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC",
                      help="minilm, or st:NAME for any sentence-transformers model or folder."),
+        click.option("--long-text", metavar="POLICY",
+                     help="What is read of a text longer than the model reads: head, tail or mean; or apart, "
+                     "queries=tail,chunks=mean."),
         click.option("--retriever", default=api.RETRIEVER, show_default=True, metavar="SPEC",
                      help="How to rank: dense, bm25, random, oracle; see `list retrievers`."),
         click.option("--k", type=int, default=DEPTH, show_default=True, help="Depth that is ranked and stored."),
@@ -63,7 +66,7 @@ class Prepared:
         benchmark: Benchmark,
         chunkers: Sequence[Chunker],
         protocol: Protocol,
-        embedder: CachedEmbedder | None,
+        embedder: Embedder | None,
         options: dict[str, Any],
     ) -> None:
         self.benchmark = benchmark
@@ -110,7 +113,9 @@ class Prepared:
         )
         embedder = None
         if api.needs_vectors(options["retriever"], options["metrics"]):
-            embedder = api.make_embedder(options["embedder"], home=options["home"])
+            embedder = api.make_embedder(
+                with_long_text(options["embedder"], options["long_text"]), home=options["home"]
+            )
         return cls(benchmark, chunkers, protocol, embedder, options)
 
     def evaluate(self, chunker: Chunker, *, reuse: bool = False) -> StoredRun:
@@ -130,6 +135,23 @@ class Prepared:
         )
         say(f"{run.metrics['chunker']} -> {run.folder}")
         return run
+
+
+def with_long_text(embedder: str, policy: str | None) -> str:
+    """The embedder's spec with a --long-text policy: one for queries and chunks, or `queries=…,chunks=…`."""
+    if not policy:
+        return embedder
+    spec = Spec.parse(embedder)
+    chosen = {"queries": policy, "chunks": policy}
+    if "=" in policy:
+        chosen = Spec.parse(f"long-text:{policy}").params
+    for what, value in chosen.items():
+        if what not in ("queries", "chunks"):
+            raise UsageError(f"--long-text {policy}: {nearest('kind of text', what, ('queries', 'chunks'))}")
+        if spec.params.get(f"long_{what}", value) != value:
+            raise UsageError(f"--long-text {policy} contradicts --embedder {embedder}; leave one of them out")
+        spec.params[f"long_{what}"] = value
+    return str(spec)
 
 
 def print_scores(runs: Sequence[StoredRun]) -> None:

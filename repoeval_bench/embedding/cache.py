@@ -152,6 +152,14 @@ class CachedEmbedder:
             found.update(counts)
         return [int(found[text]) for text in texts]
 
+    def truncates(self, role: Role) -> bool:  # noqa: ARG002 - the same for both
+        """Whether a text beyond `max_tokens` loses something: the model reads its head."""
+        return True
+
+    def token_starts(self, text: str) -> list[int]:
+        """Character at which each token of the text begins, special ones left out."""
+        return self._encoder.token_starts(text)
+
     def missing(self, texts: Iterable[str], role: Role) -> list[str]:
         """The distinct texts whose vectors are not cached yet, in order of first appearance."""
         distinct = list(dict.fromkeys(texts))

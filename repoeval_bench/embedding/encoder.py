@@ -44,19 +44,18 @@ class SentenceTransformerEncoder:
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each text before truncation, special ones and the prompt included."""
-        if self._tokenizer is None:
-            from tokenizers import Tokenizer
-
-            self._tokenizer = Tokenizer.from_file(str(self.files.tokenizer))
-            self._tokenizer.no_truncation()
-            self._tokenizer.no_padding()
+        tokenizer = self._load_tokenizer()
         prompt = self.prompt(role)
         # One encoding holds far more than its length, so a long list is counted in parts.
         counts: list[int] = []
         for start in range(0, len(texts), 256):
             part = [prompt + readable(text) for text in texts[start : start + 256]]
-            counts.extend(len(encoding) for encoding in self._tokenizer.encode_batch_fast(part))
+            counts.extend(len(encoding) for encoding in tokenizer.encode_batch_fast(part))
         return counts
+
+    def token_starts(self, text: str) -> list[int]:
+        """Character at which each token of the text begins, special ones left out, nothing truncated."""
+        return [start for start, _ in self._load_tokenizer().encode(text, add_special_tokens=False).offsets]
 
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]
@@ -99,6 +98,15 @@ class SentenceTransformerEncoder:
             }
             vectors: NDArray[np.float32] = model(on_device)["sentence_embedding"].float().cpu().numpy()
         return vectors
+
+    def _load_tokenizer(self) -> Any:
+        if self._tokenizer is None:
+            from tokenizers import Tokenizer
+
+            self._tokenizer = Tokenizer.from_file(str(self.files.tokenizer))
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+        return self._tokenizer
 
     def _load(self) -> Any:
         if self._model is None:

@@ -104,4 +104,7 @@ class _Index:
         before = np.cumsum(lengths) - lengths
         entries = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
         weights = self._weights[entries] * np.repeat(counts, lengths)
-        return np.bincount(self._chunks[entries], weights, minlength=len(self.ids))
+        scores: NDArray[np.float64] = np.bincount(self._chunks[entries], weights, minlength=len(self.ids)).astype(
+            np.float64, copy=False
+        )
+        return scores

@@ -23,7 +23,7 @@ class RandomRetriever:
         self._chunks, self._own, self._seed = chunks, own, seed
 
     def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
-        """k chunks of each query's repository, in random order."""
+        """At most k chunks of each query's repository, in random order."""
         rankings = {}
         for query in queries:
             # Not Python's hash, which differs from process to process.

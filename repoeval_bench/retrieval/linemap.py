@@ -27,6 +27,7 @@ class LineMap:
 
     def __init__(
         self,
+        *,
         scored: Mapping[str, Sequence[Chunk]],
         scored_own: Mapping[str, Sequence[Chunk]],
         documents: Mapping[str, Sequence[Chunk]],

@@ -1,0 +1,141 @@
+"""What happens to a text that is longer than the model reads: its head is kept, its tail, or the mean of its parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from repoeval_bench.embedding.encoder import readable
+from repoeval_bench.errors import SpecError
+from repoeval_bench.spec import Spec, format_spec, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.types import Role
+
+LongText = Literal["head", "tail", "mean"]
+
+POLICIES: Mapping[LongText, str] = {
+    "head": "the model reads the beginning and drops the rest, as its library does",
+    "tail": "the model reads the end, from the beginning of a word",
+    "mean": "the text is cut into windows that the model reads whole; their mean, of unit length, is its vector",
+}
+
+OPTIONS: Mapping[Role, str] = {"query": "long_queries", "document": "long_chunks"}
+"""Role -> the option of an embedder's spec that says what happens to long texts of that role."""
+
+
+def split_spec(text: str) -> tuple[str, dict[Role, LongText]]:
+    """(the spec without the options of this module, role -> policy); a SpecError where a policy does not exist.
+
+    >>> split_spec("minilm:long_queries=tail")
+    ('minilm', {'query': 'tail', 'document': 'head'})
+    """
+    spec = Spec.parse(text)
+    policies: dict[Role, LongText] = {}
+    for role, option in OPTIONS.items():
+        policy = spec.params.pop(option, "head")
+        if policy not in get_args(LongText):
+            raise SpecError(f"embedder {text!r}: {nearest(option, policy, get_args(LongText))}")
+        policies[role] = policy  # type: ignore[assignment]
+    return str(spec), policies
+
+
+class LongTextEmbedder:
+    """An `Embedder` that hands another one nothing longer than it reads.
+
+    Short texts pass as they are. Every part is kept in the other's cache as the text that it is.
+    """
+
+    def __init__(self, inner: CachedEmbedder, policies: Mapping[Role, LongText]) -> None:
+        self._inner = inner
+        self._policies = policies
+        self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
+
+    @property
+    def spec(self) -> str:
+        """The spec that rebuilds this embedder; policies that are the default anyway are left out."""
+        inner = Spec.parse(self._inner.spec)
+        return format_spec(inner.name, {**inner.params, **self._named()}, inner.target)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a vector beside prompt and text."""
+        return {**self._inner.identity, **self._named()}
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens the model reads at a time, special ones included."""
+        return self._inner.max_tokens
+
+    def truncates(self, role: Role) -> bool:
+        """Whether a text beyond `max_tokens` loses something."""
+        return self._policies[role] != "mean"
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Tokens of each whole text, special ones and the role's prompt included."""
+        return self._inner.count_tokens(texts, role)
+
+    def missing(self, texts: Iterable[str], role: Role) -> list[str]:
+        """The distinct texts of which a part is not cached yet."""
+        distinct = list(dict.fromkeys(texts))
+        parts = self._split(distinct, role)
+        absent = set(self._inner.missing((part for pieces in parts for part in pieces), role))
+        return [text for text, pieces in zip(distinct, parts, strict=True) if absent.intersection(pieces)]
+
+    def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text."""
+        parts = self._split(texts, role)
+        rows = self._inner.encode([part for pieces in parts for part in pieces], role)
+        if len(rows) == len(parts):
+            return rows
+        ends = np.cumsum([len(pieces) for pieces in parts])
+        means = np.stack([part.mean(axis=0, dtype=np.float64) for part in np.split(rows, ends[:-1])])
+        unit: NDArray[np.float32] = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
+        return unit
+
+    def _named(self) -> dict[str, str]:
+        return {OPTIONS[role]: policy for role, policy in self._policies.items() if policy != "head"}
+
+    def _split(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
+        policy, limit = self._policies[role], self.max_tokens
+        if policy == "head" or limit is None:
+            return [(text,) for text in texts]
+        for text, count in zip(texts, self._inner.count_tokens(texts, role), strict=True):
+            if (role, text) not in self._parts:
+                self._parts[role, text] = (text,) if count <= limit else self._cut(readable(text), role, policy, limit)
+        return [self._parts[role, text] for text in texts]
+
+    def _cut(self, text: str, role: Role, policy: LongText, limit: int) -> tuple[str, ...]:
+        """The tail, or the windows in order; a part starts at a word unless a word is longer than the model reads."""
+        starts = self._inner.token_starts(text)
+        room = max(1, limit - self._inner.count_tokens([""], role)[0])
+        words = [i for i, start in enumerate(starts) if i == 0 or text[start - 1].isspace()]
+
+        def fits(part: str) -> bool:
+            # Cut out of its text, a part may be read as a token more or less.
+            return self._inner.count_tokens([part], role)[0] <= limit
+
+        if policy == "tail":
+            first = len(starts) - room
+            candidates = [i for i in words if i >= first] or range(first, len(starts))
+            return (next(part for i in candidates if fits(part := text[starts[i] :]) or i == candidates[-1]),)
+        parts: list[str] = []
+        at = 0
+        while at < len(starts):
+            ends = [i for i in words if at < i <= at + room]
+            if len(starts) - at <= room:
+                ends.append(len(starts))
+            ends = ends or list(range(at + 1, min(at + room, len(starts)) + 1))
+            for end in reversed(ends):
+                part = text[starts[at] : starts[end] if end < len(starts) else len(text)]
+                if fits(part) or end == ends[0]:
+                    break
+            parts.append(part)
+            at = end
+        return tuple(parts)
