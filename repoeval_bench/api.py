@@ -12,6 +12,7 @@ from repoeval_bench.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from repoeval_bench.grid import Cell, Contest, Scores
     from repoeval_bench.pipeline import Plan
     from repoeval_bench.store import StoredRun
     from repoeval_bench.types import Benchmark, Chunker, Comparison, Embedder
@@ -68,10 +69,10 @@ def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder
 
 def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
     """Whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
-    from repoeval_bench.metrics import Measure
+    from repoeval_bench.metrics import inputs_of
     from repoeval_bench.retrieval.registry import choose_retriever
 
-    return choose_retriever(retriever).vectors or any("vectors" in Measure.parse(name).needs for name in metrics or ())
+    return choose_retriever(retriever).vectors or "vectors" in inputs_of(metrics or ())
 
 
 def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
@@ -168,3 +169,65 @@ def compare(runs: Sequence[StoredRun], *, baseline: StoredRun | None = None) -> 
     from repoeval_bench.compare import compare_runs
 
     return compare_runs(runs, baseline or runs[0])
+
+
+def sensitivity(
+    benchmark: Benchmark,
+    chunkers: Sequence[str],
+    *,
+    protocols: Sequence[str],
+    queries: Sequence[str],
+    relevances: Sequence[str],
+    retrievers: Sequence[str],
+    measures: Sequence[str],
+    match: bool = True,
+    placebo: int = 10,
+    embedder: str = EMBEDDER,
+    home: Path | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+) -> list[Contest]:
+    """Every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's realised size.
+
+    `placebo` is the number of line offsets at which the fixed baseline is started for the placebo band; fewer than 2
+    measure none. Chunkers, protocols and retrievers are specs. Raises a BenchError in one sentence.
+    """
+    from chunkers.registry import make_chunker
+    from chunkers.sizes import match_size, mean_nws
+    from repoeval_bench.grid import contests, make_protocols, placebo_bands, score_grid
+    from repoeval_bench.metrics import Measure
+    from repoeval_bench.retrieval.registry import choose_retriever
+
+    if len(set(chunkers)) < 2:
+        raise UsageError("give at least two different chunkers to compare")
+    grid = make_protocols(protocols, queries, relevances)
+    if fixed := [protocol.name for protocol in grid if protocol.documents == "windows"]:
+        raise UsageError(f"protocol {fixed[0]} has no chunker to compare; leave it out")
+    names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures))
+    chosen = [choose_retriever(spec) for spec in retrievers]
+    if cheats := [each.spec for each in chosen if each.spec == "oracle"]:
+        raise UsageError(f"retriever {cheats[0]} knows the answers of one cell only; choose dense, bm25 or random")
+    arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
+    model = make_embedder(embedder, home=home) if any(needs_vectors(spec, measures) for spec in retrievers) else None
+    baseline = make_chunker(BASELINE)
+
+    def score(cutter: Chunker) -> dict[Cell, Scores]:
+        notify(f"scoring {cutter.spec}")
+        return score_grid(benchmark, cutter, grid, chosen, names, baseline=baseline, embedder=model)
+
+    bands: dict[Cell, float] = {}
+    if placebo > 1:
+        bands = placebo_bands([score(make_chunker(f"{BASELINE},offset={4 * i}")) for i in range(placebo)])
+    nominal = {spec: score(cutter) for spec, cutter in arms.items()}
+    found = contests(nominal, "nominal", bands)
+    if match:
+        files = [file for held in benchmark.files.values() for file in held]
+        first, *others = arms
+        target = mean_nws(arms[first], files)
+        matched = {first: nominal[first]}
+        for spec in others:
+            size = match_size(spec, target, files)
+            notify(f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip())
+            if size.matched:
+                matched[spec] = score(make_chunker(size.spec))
+        found += contests(matched, f"matched to {first}", bands)
+    return found

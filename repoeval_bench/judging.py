@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.exclusion import hidden_chunks
-from repoeval_bench.metrics import Context, Measure, Place
+from repoeval_bench.metrics import Context, Place, inputs_of
 from repoeval_bench.qrels import build_qrels, credit_copies, gold_span, hide, merge_copies
 
 if TYPE_CHECKING:
@@ -37,10 +37,14 @@ def judge_corpus(
     protocol: Protocol,
     measures: Sequence[str],
     embedder: Embedder | None = None,
+    line_nws: Mapping[str, Sequence[int]] | None = None,
 ) -> JudgedCorpus:
-    """Judge every chunk by the protocol, and gather what `measures` need."""
+    """Judge every chunk by the protocol, and gather what `measures` need.
+
+    `line_nws` spares a caller who judges often the counting (`count_lines` of these files, or of more).
+    """
     tasks = benchmark.tasks
-    line_nws = {f"{file.repo}/{file.path}": file.line_nws() for files in benchmark.files.values() for file in files}
+    line_nws = line_nws or count_lines(benchmark)
     with_dropped = {repo: (*chunks, *corpus.dropped.get(repo, ())) for repo, chunks in corpus.chunks.items()}
     qrels = merge_copies(build_qrels(tasks, with_dropped, protocol, line_nws, corpus.own), corpus.merged)
     if protocol.copies == "credited":
@@ -48,9 +52,14 @@ def judge_corpus(
     hidden = hidden_chunks(tasks, corpus.chunks, protocol.exclude)
     qrels = hide(qrels, hidden)
     spans = {task.task_id: gold_span(task, protocol) for task in tasks}
-    needs = frozenset().union(*(Measure.parse(name).needs for name in measures))
+    needs = inputs_of(measures)
     context = _context(benchmark, corpus, spans=spans, line_nws=line_nws, qrels=qrels, needs=needs, embedder=embedder)
     return JudgedCorpus(qrels, hidden, spans, line_nws, context)
+
+
+def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:
+    """`repo/path` -> non-whitespace characters of each line."""
+    return {f"{file.repo}/{file.path}": file.line_nws() for files in benchmark.files.values() for file in files}
 
 
 def _context(

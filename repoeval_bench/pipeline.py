@@ -18,7 +18,7 @@ from repoeval_bench.retrieval.registry import Material
 from repoeval_bench.store import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from repoeval_bench.config import Protocol, RunConfig
     from repoeval_bench.corpus import Corpus
@@ -64,7 +64,7 @@ def plan(
     `baseline` makes the documents where the protocol judges every chunker on one chunker's chunks.
     """
     started = perf_counter()
-    selected = _select(benchmark, protocol)
+    selected = select(benchmark, protocol)
 
     def chunk(cutter: Chunker) -> Corpus:
         corpus = build_corpus(selected.files, cutter, skip_errors=skip_errors)
@@ -107,7 +107,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     depth = config.k if corpus is documents else max(1, len(list(corpus)))
     run = searcher.search(planned.queries, depth, scored.hidden)
     if corpus is not documents:
-        run = _map_lines(planned, scored, judged, run, config.k)
+        run = map_lines(planned, scored.hidden, judged, run, config.k)
     lap("embed queries and retrieve")
     scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
     lap("score")
@@ -141,7 +141,8 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     )  # fmt: skip
 
 
-def _map_lines(planned: Plan, scored: JudgedCorpus, judged: JudgedCorpus, run: Run, k: int) -> Run:
+def map_lines(planned: Plan, hidden: Mapping[str, frozenset[str]], judged: JudgedCorpus, run: Run, k: int) -> Run:
+    """A run over the chunker's chunks as one over the documents; `hidden` are the chunks that queries may not see."""
     corpus, documents = planned.corpus, planned.documents
     blanked = {}
     if planned.protocol.exclude == "body":
@@ -154,10 +155,11 @@ def _map_lines(planned: Plan, scored: JudgedCorpus, judged: JudgedCorpus, run: R
         line_nws=judged.line_nws,
         blanked=blanked,
     )
-    return line_map.map(run, planned.queries, k, scored.hidden, judged.hidden)
+    return line_map.map(run, planned.queries, k, hidden, judged.hidden)
 
 
-def _select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
+def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
+    """The repositories and tasks that the protocol scores; a DatasetError where it scores none of them."""
     # "The six" are named at function level only; elsewhere all that is present is scored.
     if protocol.repositories == "all" or benchmark.level != "function":
         return benchmark

@@ -1,0 +1,137 @@
+"""`sensitivity`: whether a verdict on two chunkers holds when the setting changes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench import api
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.errors import ResultError
+from repoeval_bench.files import write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.table import Table
+
+    from repoeval_bench.grid import Contest
+
+PROTOCOLS = ("context", "code-chunk", "body", "linemap")
+QUERIES = ("full", "tail:20")
+RELEVANCES = ("overlap", "iou:0.2", "graded:levels")
+RETRIEVERS = ("dense", "bm25")
+MEASURES = ("ndcg@10", "line_recall_auc")
+SHOWN = 12
+"""Cells that flip a verdict are listed up to so many; --json has all."""
+
+
+def _several(
+    name: str, attribute: str, default: tuple[str, ...], what: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(name, attribute, multiple=True, default=default, show_default=True, help=f"{what}; repeat it.")
+
+
+@click.command("sensitivity", short_help="Say in how many settings one chunker beats another.")
+@click.option("--chunker", "-c", "chunkers", multiple=True, metavar="SPEC", help="Two or more; repeat it.")
+@_several("--protocol", "protocols", PROTOCOLS, "Protocols of the grid")
+@_several("--query", "queries", QUERIES, "Query policies of the grid")
+@_several("--relevance", "relevances", RELEVANCES, "Relevance rules of the grid")
+@_several("--retriever", "retrievers", RETRIEVERS, "Retrievers of the grid")
+@_several("--metrics", "measures", MEASURES, "Measures of the grid")
+@click.option("--match/--no-match", default=True, show_default=True, help="Compare at matched realised sizes too.")
+@click.option(
+    "--placebo",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Line offsets at which the fixed baseline is started for the placebo band; 0 for none.",
+)
+@click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC", help="See `list embedders`.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write the cells there as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
+@dataset_options
+def sensitivity_command(
+    *,
+    chunkers: tuple[str, ...],
+    as_json: bool,
+    output: Path | None,
+    source: str,
+    level: str,
+    context: str,
+    tokenizer: str,
+    home: Path | None,
+    repos: tuple[str, ...] | None,
+    limit: int | None,
+    **grid: Any,
+) -> None:
+    """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
+
+    A cell is decided where the clustered 95 % interval of the difference leaves out 0, and is noise where the
+    difference is no larger than the spread of one and the same chunker started at other lines.
+    """
+    benchmark = api.load_benchmark(
+        source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit, home=home, notify=say
+    )
+    found = api.sensitivity(benchmark, chunkers, **grid, home=home, notify=say)
+    text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
+    if output:
+        try:
+            write_atomic(output, text + "\n")
+        except OSError as error:
+            raise ResultError(f"{output} cannot be written ({error}); choose another with --output") from error
+    if as_json:
+        click.echo(text)
+        return
+    from repoeval_bench.grid import flips
+
+    click.echo(benchmark.label)
+    print_table(_summary(found))
+    against = flips(found)
+    if against:
+        print_table(_cells(against[:SHOWN]))
+        if len(against) > SHOWN:
+            click.echo(f"and {len(against) - SHOWN} more cells against the majority; --json lists all")
+    else:
+        click.echo("no decided cell contradicts another of the same pair")
+
+
+def _summary(found: Sequence[Contest]) -> Table:
+    table = _table("chunker", "against", "sizes", "measure", "cells", "wins", "loses", "undecided", "noise")
+    table.title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
+    tallies: dict[tuple[str, str, str, str], Counter[str]] = {}
+    for contest in found:
+        key = (contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.measure)
+        tallies.setdefault(key, Counter())[contest.verdict] += 1
+    for key, tally in tallies.items():
+        verdicts = (str(tally[verdict]) for verdict in ("wins", "loses", "undecided", "noise"))
+        table.add_row(*key, str(tally.total()), *verdicts)
+    return table
+
+
+def _cells(found: Sequence[Contest]) -> Table:
+    table = _table("chunker", "against", "sizes", "protocol", "retriever", "measure", "difference", "band", "verdict")
+    table.title = "decided cells that contradict the majority of their pair"
+    for contest in found:
+        table.add_row(
+            contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.protocol, contest.cell.retriever,
+            contest.cell.measure, f"{contest.difference:+.4f} [{contest.low:+.4f}, {contest.high:+.4f}]",
+            "" if contest.band is None else f"{contest.band:.4f}", contest.verdict,
+        )  # fmt: skip
+    return table
+
+
+def _table(*columns: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold", max_width=34)
+    return table
