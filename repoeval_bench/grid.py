@@ -180,30 +180,27 @@ def contests(arms: Mapping[str, Mapping[Cell, Scores]], sizes: str, bands: Mappi
     for a, b in combinations(arms, 2):
         for cell, ours in arms[a].items():
             theirs = arms[b][cell]
-            difference, error = mean_and_error(ours.values - theirs.values, ours.repos, ours.files, ours.headline)
-            margin = _quantile(len(set(ours.files))) * error
-            found.append(
-                Contest(a, b, sizes, cell, difference, difference - margin, difference + margin, bands.get(cell))
-            )
+            difference, low, high = interval(ours.values - theirs.values, ours.repos, ours.files, ours.headline)
+            found.append(Contest(a, b, sizes, cell, difference, low, high, bands.get(cell)))
     return found
 
 
 def mean_and_error(
-    differences: NDArray[np.float64], repos: Sequence[str], files: Sequence[str], headline: str
+    values: NDArray[np.float64], repos: Sequence[str], files: Sequence[str], headline: str
 ) -> tuple[float, float]:
-    """Mean of the differences and its standard error, clustered by file.
+    """Mean of the values and its standard error, clustered by file.
 
     Linearised (Cochran 1977) for a mean over queries whose clusters differ in size; the macro mean averages the
     repositories' means and their variances. A repository of one file adds no variance: there is nothing to tell it.
     """
-    groups: list[NDArray[np.bool_]] = [np.ones(len(differences), dtype=np.bool_)]
+    groups: list[NDArray[np.bool_]] = [np.ones(len(values), dtype=np.bool_)]
     if headline == "macro":
         names = np.array(repos)
         groups = [names == repo for repo in dict.fromkeys(repos)]
     means, variances = [], []
     for group in groups:
         inside = np.flatnonzero(group).tolist()
-        sums, counts = cluster_sums(differences[inside].tolist(), [files[i] for i in inside])
+        sums, counts = cluster_sums(values[inside].tolist(), [files[i] for i in inside])
         mean, n = float(sums.sum() / counts.sum()), len(sums)
         residuals = sums - mean * counts
         means.append(mean)
@@ -211,10 +208,15 @@ def mean_and_error(
     return sum(means) / len(means), sqrt(sum(variances)) / len(variances)
 
 
-def _quantile(clusters: int) -> float:
+def interval(
+    values: NDArray[np.float64], repos: Sequence[str], files: Sequence[str], headline: str
+) -> tuple[float, float, float]:
+    """Mean of values (or of differences) and the ends of its 95 % interval, clustered by file: t, linearised."""
     from scipy.stats import t
 
-    return float(t.ppf(0.975, max(1, clusters - 1)))
+    mean, error = mean_and_error(values, repos, files, headline)
+    margin = float(t.ppf(0.975, max(1, len(set(files)) - 1))) * error
+    return mean, mean - margin, mean + margin
 
 
 def flips(found: Sequence[Contest]) -> list[Contest]:

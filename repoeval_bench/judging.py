@@ -36,6 +36,7 @@ def judge_corpus(
     corpus: Corpus,
     protocol: Protocol,
     measures: Sequence[str],
+    *,
     embedder: Embedder | None = None,
     line_nws: Mapping[str, Sequence[int]] | None = None,
 ) -> JudgedCorpus:

@@ -96,7 +96,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     tokens = {role: embedder.count_tokens(texts[role], role) for role in texts} if embedder else {}
     lap("count tokens")
     benchmark, corpus, documents = planned.benchmark, planned.corpus, planned.documents
-    judged = judge_corpus(benchmark, documents, config.protocol, config.measures, embedder)
+    judged = judge_corpus(benchmark, documents, config.protocol, config.measures, embedder=embedder)
     scored = judged if corpus is documents else judge_corpus(benchmark, corpus, config.protocol, ("line_rprec",))
     lap("judge")
     material = Material(

@@ -1,0 +1,34 @@
+"""Measure published numbers again and write the page: python scripts/reproduce.py [--source SOURCE].
+
+Vectors and runs are kept, so an interrupted reproduction goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from repoeval_bench import load_benchmark
+from repoeval_bench.errors import BenchError
+from repoeval_bench.reproduce import reproduce
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", default=os.environ.get("REPOEVAL_SOURCE", "auto"))
+    parser.add_argument("--out", type=Path, default=Path("results/reproduce"))
+    parser.add_argument(
+        "--embedder", action="append", default=[], help="a model whose CodeRAG-Bench row is wanted, such as st:NAME"
+    )
+    arguments = parser.parse_args()
+
+    def say(line: str) -> None:
+        """Progress goes to standard error, the page to standard output."""
+        print(line, file=sys.stderr)
+
+    try:
+        benchmark = load_benchmark(arguments.source, notify=say)
+        print(reproduce(benchmark, arguments.out, embedders=arguments.embedder, notify=say), end="")
+    except BenchError as error:
+        sys.exit(f"error: {error}")
