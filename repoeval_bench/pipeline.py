@@ -11,7 +11,7 @@ from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, 
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.judging import judge_corpus
 from repoeval_bench.leak import gold_in_query, top_over_prompt
-from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run
+from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.queries import make_queries
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.registry import Material
@@ -112,6 +112,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
     lap("score")
     ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, hidden=judged.hidden)
+    scores = with_ceiling(scores, ceilings, config.protocol.headline_measure)
     lap("ceilings")
     leak = {
         "gold_lines_in_query": gold_in_query(benchmark.tasks, planned.queries, benchmark.files, judged.spans),

@@ -113,10 +113,10 @@ def reproduce(
         return stored, command
 
     for protocol in ("context", "code-chunk"):
-        for chunker, published in EXPECTED.items():
+        for chunker, values in EXPECTED.items():
             made = run(chunker, protocol=protocol)
-            for measure, value in zip(MEASURES, published, strict=True):
-                found.append(_row(made, "expected", protocol, chunker, measure, value))
+            for measure, value in zip(MEASURES, values, strict=True):
+                found.append(_row(made, "expected", protocol, chunker, measure, published=value))
     for setting, changed in CAUSES:
         for chunker in EXPECTED:
             made = run(chunker, **{"protocol": "code-chunk", **changed})
@@ -127,7 +127,7 @@ def reproduce(
             for measure in (*MEASURES, "line_recall_auc"):
                 found.append(_row(made, "sizes", f"{size}", chunker, measure))
     made = run(None, protocol="coderag", retriever=CODERAG_BM25)
-    found.append(_row(made, "coderag", "coderag", "BM25", "ndcg@10", CODERAG["BM25"] / 100))
+    found.append(_row(made, "coderag", "coderag", "BM25", "ndcg@10", published=CODERAG["BM25"] / 100))
     for embedder in embedders:
         name = embedder.partition(":")[2] or embedder
         points = CODERAG.get(name.partition(",")[0])
@@ -138,7 +138,7 @@ def reproduce(
             reason = f"skipped: {error}"
             found.append(Row("coderag", "coderag", name, "ndcg@10", published, None, None, None, reason, ""))
         else:
-            found.append(_row(made, "coderag", "coderag", name, "ndcg@10", published))
+            found.append(_row(made, "coderag", "coderag", name, "ndcg@10", published=published))
     page = format_page(benchmark.label, found)
     try:
         write_atomic(out / "reproduction.json", json.dumps([asdict(row) for row in found], indent=2) + "\n")
@@ -149,7 +149,7 @@ def reproduce(
 
 
 def _row(
-    made: tuple[StoredRun, str], table: str, setting: str, system: str, measure: str, published: float | None = None
+    made: tuple[StoredRun, str], table: str, setting: str, system: str, measure: str, *, published: float | None = None
 ) -> Row:
     stored, command = made
     rows = stored.per_query

@@ -5,7 +5,7 @@
 """
 
 from repoeval_bench.metrics.arrays import score_arrays
-from repoeval_bench.metrics.ceiling import ideal_rankings, score_ceilings
+from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
 from repoeval_bench.metrics.context import Context, Place
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.lists import (
@@ -43,9 +43,11 @@ from repoeval_bench.metrics.walk import BUDGETS, LineWalk, walk_lines
 
 __all__ = [
     "BUDGETS",
+    "CEILING",
     "DEFAULT_MEASURES",
     "EVAL_MEASURES",
     "LINE_MEASURES",
+    "SHARE",
     "Context",
     "ExplicitRelevance",
     "Item",
@@ -78,4 +80,5 @@ __all__ = [
     "score_query",
     "score_run",
     "walk_lines",
+    "with_ceiling",
 ]

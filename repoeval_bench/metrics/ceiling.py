@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.lookup import look_up
 from repoeval_bench.metrics.registry import parse_measures
 from repoeval_bench.metrics.scoring import score_run
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import Judgements
     from repoeval_bench.metrics.registry import Measure
     from repoeval_bench.metrics.scoring import RunScores
+
+CEILING, SHARE = "_ceiling", "_share"
+"""What ends the name of a column made by `with_ceiling`."""
 
 
 def score_ceilings(
@@ -50,6 +54,18 @@ def score_ceilings(
             values[name] = ceiling if seen is None else np.maximum(ceiling, seen)
     order = [str(measure) for measure in parsed if str(measure) in values]
     return replace(best, values=MappingProxyType({name: values[name] for name in order}))
+
+
+def with_ceiling(scores: RunScores, ceilings: RunScores, measure: str) -> RunScores:
+    """The scores with two columns more, `MEASURE_ceiling` and `MEASURE_share`, so that they can be compared too.
+
+    A query's share is its score over its ceiling; 0 where the ceiling is 0, as the score is.
+    """
+    if measure not in scores.values or measure not in ceilings.values:
+        return scores
+    score, ceiling = scores.values[measure], ceilings.values[measure]
+    added = {measure + CEILING: ceiling, measure + SHARE: share(score, ceiling)}
+    return replace(scores, values=MappingProxyType({**scores.values, **added}))
 
 
 def ideal_rankings(

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.metrics import LINE_MEASURES
+from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,8 +55,10 @@ def score_tables(runs: Sequence[StoredRun], *, per_repo: bool) -> list[Table]:
     ]
     if alone:
         title[1] = f"{first['chunker']} · {title[1]}"
-    lines = [measure for measure in first["micro"] if measure.startswith("line_")]
-    chunks = [measure for measure in first["micro"] if measure not in lines]
+    # Ceilings stand in rows of their own, so their columns are for `compare`.
+    measures = [measure for measure in first["micro"] if not measure.endswith((CEILING, SHARE))]
+    lines = [measure for measure in measures if measure.startswith("line_")]
+    chunks = [measure for measure in measures if measure not in lines]
     if set(LINE_MEASURES) <= set(lines):
         # Every budget is in the files; a table of them all would be wider than a screen.
         lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
