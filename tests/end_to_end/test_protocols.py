@@ -1,0 +1,211 @@
+"""Protocols, retrievers, exclusions and the grid, as processes on the mini benchmark; nothing here embeds."""
+
+import json
+
+import numpy as np
+import pytest
+
+from repoeval_bench.api import load_benchmark, plan_run
+from support.brute_metrics import line_recall, line_recall_auc, line_rprec
+from support.command import bench, one_sentence
+
+AST = "ast:max_nws=400"
+BM25 = ("--retriever", "bm25")
+
+
+def metrics_of(done):
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+@pytest.mark.parametrize("protocol", ["context", "body", "context+exclude=body", "context+exclude=repocoder"])
+def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, protocol):
+    """line_recall at every budget, line_rprec and the area, recomputed literally from the run log and the files."""
+    metrics_of(evaluate("-c", AST, *BM25, "--protocol", protocol, "--json"))
+    (folder,) = (tmp_path / "results").iterdir()
+    benchmark = load_benchmark(str(mirror), home=warm_home)
+    nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}
+    tasks = {task.task_id: task for task in benchmark.tasks}
+    rows = {row["query_id"]: row for row in map(json.loads, (folder / "per_query.jsonl").read_text().splitlines())}
+    for entry in map(json.loads, (folder / "retrieved.jsonl").read_text().splitlines()):
+        task = tasks[entry["query_id"]]
+        file = f"{task.repo}/{task.path}"
+        gold = {"context": task.context_span, "body": task.body}[protocol.partition("+")[0]]
+        mine = dict(nws)
+        if protocol.endswith("exclude=body"):
+            mine[file] = [0 if line in task.body else size for line, size in enumerate(nws[file])]
+        chunks = [(each["file"], each["start_line"], each["end_line"], 0) for each in entry["topk"]]
+        span = (file, gold.start, gold.end)
+        scores = rows[entry["query_id"]]["metrics"]
+        for budget in (250, 500, 1000, 1500, 3000, 6000, 12000):
+            assert scores[f"line_recall@{budget}"] == pytest.approx(line_recall(chunks, span, mine, budget))
+        assert scores["line_rprec"] == pytest.approx(line_rprec(chunks, span, mine))
+        assert scores["line_recall_auc"] == pytest.approx(line_recall_auc(chunks, span, mine))
+
+
+def test_the_oracle_reaches_the_ceiling_and_nothing_passes_it(evaluate):
+    """Under RETRIEVER=oracle every chunk measure is its ceiling; random and bm25 stay between 0 and theirs."""
+    for retriever in ("oracle", "bm25", "random"):
+        metrics = metrics_of(evaluate("-c", AST, "--retriever", retriever, "--json"))
+        assert metrics["embedder"] == "none"
+        for mean in ("micro", "macro"):
+            for name, ceiling in metrics["ceilings"][mean].items():
+                assert metrics[mean][name] <= ceiling + 1e-9, name
+                if retriever == "oracle" and not name.startswith("line_"):
+                    assert metrics[mean][name] == pytest.approx(ceiling), name
+        share = metrics["micro"]["line_recall_auc_share"]
+        assert share == pytest.approx(1, abs=0.02) if retriever == "oracle" else share < 1
+
+
+def test_any_measure_of_the_registry_can_be_asked_for(evaluate):
+    """Lines, texts, vectors, spans and sub-topics are at hand in an evaluation."""
+    names = ("line_iou@500", "line_precision@500", "novelty@5", "ild@5", "novelty_ndcg@5", "best_iou@5", "mean_iou@5",
+             "alpha_ndcg@5", "redundancy@5", "err@10", "recall_auc@50")  # fmt: skip
+    asked = [part for name in names for part in ("-m", name)]
+    metrics = metrics_of(evaluate("-c", AST, *asked, "--json"))
+    assert list(metrics["micro"]) == list(names)
+    assert all(0 <= value <= 1.5 for value in metrics["micro"].values())
+    assert metrics["micro"]["alpha_ndcg@5"] > 0
+
+
+def test_coderag_has_documents_of_its_own(evaluate):
+    """No chunker is named; naming one is a usage error; the windows carry the protocol's spec."""
+    metrics = metrics_of(evaluate("--protocol", "coderag", "--retriever", "bm25:tokenizer=words", "--json"))
+    assert metrics["chunker"] == "coderag-windows:lines=50,step=10"
+    assert metrics["headline"] == "macro"
+    assert metrics["counts"]["chunks_merged"] == 0
+    sentence = one_sentence(evaluate("--protocol", "coderag", "-c", AST), 2)
+    assert "name no chunker" in sentence
+
+
+def test_linemap_judges_every_chunker_on_the_baselines_chunks(evaluate, tmp_path):
+    """Two chunkers have one set of judgements; the baseline's own run is as under code-chunk."""
+    metrics_of(evaluate("-c", AST, *BM25, "--protocol", "linemap", "--json"))
+    metrics_of(evaluate("-c", "fixed", *BM25, "--protocol", "linemap", "--json"))
+    folders = sorted((tmp_path / "results").iterdir())
+    assert len({(folder / "qrels.trec").read_bytes() for folder in folders}) == 1
+    mapped = json.loads((folders[1] / "metrics.json").read_text())
+    assert mapped["chunker"].startswith("fixed")
+    direct = metrics_of(evaluate("-c", "fixed", *BM25, "--protocol", "code-chunk", "--json"))
+    assert mapped["micro"] == direct["micro"]
+
+
+def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path):
+    """prompt, repocoder and body: no chunk that the page hides is in the run log, and judgements are over the rest."""
+    benchmark = load_benchmark(str(mirror), home=warm_home)
+    tasks = {task.task_id: task for task in benchmark.tasks}
+    for policy in ("prompt", "repocoder", "body"):
+        out = ("--out", tmp_path / policy)
+        metrics = metrics_of(evaluate("-c", AST, *BM25, "--exclude", policy, "--json", *out))
+        assert metrics["protocol"] == f"context+exclude={policy}"
+        (folder,) = (tmp_path / policy).iterdir()
+        for entry in map(json.loads, (folder / "retrieved.jsonl").read_text().splitlines()):
+            task = tasks[entry["query_id"]]
+            for each in entry["topk"]:
+                if each["file"] != f"{task.repo}/{task.path}":
+                    continue
+                if policy == "prompt":
+                    assert each["start_line"] >= task.body.start
+                elif policy == "repocoder":
+                    assert each["end_line"] <= max(0, task.body.start - 20)
+                else:
+                    assert each["chunk_id"].endswith(f"#{task.task_id}")
+
+
+def test_exclude_body_changes_no_other_tasks_vectors(evaluate, mirror, warm_home):
+    """Only the task's file is chunked again: the plan has the plain chunks and each task's few."""
+    benchmark = load_benchmark(str(mirror), home=warm_home)
+    plain = plan_run(benchmark, AST)
+    again = plan_run(benchmark, AST, protocol="context+exclude=body")
+    assert again.corpus.chunks == plain.corpus.chunks
+    assert set(again.corpus.own) == {task.task_id for task in benchmark.tasks}
+    assert {chunk.path for chunk in again.corpus.own[benchmark.tasks[0].task_id]} == {benchmark.tasks[0].path}
+
+
+def test_crediting_copies_never_lowers_what_is_relevant(evaluate):
+    """copies=credited renames the run and has at least as many relevant chunks."""
+    metrics = metrics_of(evaluate("-c", "window:lines=3,step=3", *BM25, "--copies", "credited", "--json"))
+    assert metrics["protocol"] == "context+copies=credited"
+    assert metrics["counts"]["chunks_duplicate"] >= 0
+
+
+def test_long_texts_are_read_by_policy(evaluate):
+    """tail and mean are embedders of their own name; with mean nothing is truncated."""
+    done = evaluate("-c", AST, "--long-text", "queries=tail", "--json", "--limit", "4")
+    assert metrics_of(done)["embedder"] == "minilm:long_queries=tail"
+    metrics = metrics_of(evaluate("-c", AST, "--long-text", "mean", "--json", "--limit", "4"))
+    assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
+
+
+def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
+    """Every cell once for each pair and size; JSON and the table agree on how many there are."""
+    arguments = ["sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror]
+    done = bench(*arguments, "--placebo", "2", "--json", "-o", tmp_path / "cells.json", home=warm_home)
+    cells = metrics_of(done)
+    assert cells == json.loads((tmp_path / "cells.json").read_text())
+    keys = {(c["sizes"], c["protocol"], c["retriever"], c["measure"]) for c in cells}
+    assert len(keys) == len(cells)
+    # 4 protocols x 2 queries x (3 rules of ndcg, 1 of lines).
+    assert sum(c["sizes"] == "nominal" for c in cells) == 4 * 2 * (3 + 1)
+    for cell in cells:
+        low, high = cell["interval"]
+        assert low <= cell["difference"] <= high
+        assert np.isfinite(cell["placebo_band"])
+        inside = abs(cell["difference"]) <= cell["placebo_band"]
+        expected = (
+            "undecided" if low <= 0 <= high else "noise" if inside else "wins" if cell["difference"] > 0 else "loses"
+        )
+        assert cell["verdict"] == expected
+    table = bench(*arguments, "--placebo", "0", "--no-match", home=warm_home)
+    assert "undecided" in table.out
+
+
+def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
+    """The grid's difference is that of two runs of eval under the cell's protocol."""
+    cells = metrics_of(bench(
+        "sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--placebo", "0", "--no-match",
+        "--source", mirror, "--json", home=warm_home,
+    ))  # fmt: skip
+    for protocol in ("body", "linemap+query=tail:20"):
+        for measure in ("ndcg@10", "line_recall_auc"):
+            runs = [
+                metrics_of(evaluate("-c", c, *BM25, "--protocol", protocol, "--json"))
+                for c in (AST, "fixed:max_nws=400")
+            ]
+            mean = runs[0]["headline"]
+            (cell,) = [c for c in cells if (c["protocol"], c["measure"]) == (protocol, measure)]
+            assert cell["difference"] == pytest.approx(runs[0][mean][measure] - runs[1][mean][measure], abs=1e-12)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["eval", "-c", AST, "--protocol", "body", "--exclude", "repocoder"], "leaves no gold"),
+    (["eval", "-c", AST, "--gold", "prompt", "--exclude", "prompt"], "leaves no gold"),
+    (["eval", "-c", AST, "--exclude", "promt"], "did you mean 'prompt'"),
+    (["eval", "-c", AST, "--copies", "all"], "unknown copies 'all'"),
+    (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
+    (["eval", "-c", AST, "--long-text", "middle"], "unknown long_queries 'middle'"),
+    (["eval", "-c", AST, "--long-text", "query=tail"], "did you mean 'queries'"),
+    (["eval", "-c", AST, "--long-text", "tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
+    (["eval", "-c", AST, "--retriever", "bm25", "--dry-run"], "embeds nothing"),
+    (["sensitivity", "-c", AST], "two different chunkers"),
+    (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "coderag"], "no chunker to compare"),
+    (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "oracle"], "knows the answers"),
+])  # fmt: skip
+def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, arguments, message):
+    """Contradictions and unknown names exit 2 before anything is computed."""
+    assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
+
+
+@pytest.mark.parametrize(("what", "piece"), [
+    ("protocols", "linemap"), ("retrievers", "bm25"), ("relevance", "graded:levels"), ("exclusions", "repocoder"),
+])  # fmt: skip
+def test_choices_are_listed(what, piece):
+    """Each choice of a protocol, and every retriever, has a list."""
+    assert piece in bench("list", what).out
+
+
+def test_explain_tells_who_uses_a_protocol_and_what_it_cannot_tell():
+    """Source, gold, relevance, documents and the caution of a protocol, also of an overridden one."""
+    done = bench("explain", "coderag+relevance=gold-share:0.3")
+    for piece in ("CodeRAG-Bench", "[c, h+1)", "T of the gold's non-blank lines", "windows", "mind"):
+        assert piece in done.out
