@@ -1,0 +1,33 @@
+"""Verdicts on published numbers, and the page they stand on."""
+
+from repoeval_bench.reproduce import EXPECTED, MEASURES, Row, format_page, judge
+
+
+def row(table, setting, system, measure, published=None, verdict=""):
+    return Row(table, setting, system, measure, published, 0.5, 0.4, 0.6, verdict, f"repoeval-bench eval -c {system}")
+
+
+def test_a_number_is_reproduced_within_its_tolerance():
+    """The distance stands beside the verdict, signed."""
+    assert judge(0.78, 0.82, 0.05) == "reproduced (-0.040)"
+    assert judge(0.77, 0.82, 0.05) == "reproduced (-0.050)"
+    assert judge(0.63, 0.82, 0.05) == "not reproduced (-0.190)"
+
+
+def test_the_page_has_every_row_its_verdict_and_the_commands():
+    """Expected cells are counted; a skipped row says why; commands stand under each table, once."""
+    found = [
+        row("expected", p, c, m, 0.8, judge(0.5, 0.8, 0.05))
+        for p in ("context", "code-chunk")
+        for c in EXPECTED
+        for m in MEASURES
+    ]
+    found += [row("causes", "base", c, m) for c in EXPECTED for m in MEASURES]
+    found += [row("sizes", "500", c, m) for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
+    found.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.932, "reproduced (-0.008)"))
+    found.append(Row("coderag", "coderag", "far/model", "ndcg@10", None, None, None, None, "skipped: not here", ""))
+    page = format_page("mini", found)
+    assert "0 of 16 cells are" in page
+    assert page.count("not reproduced (-0.300)") == 16
+    assert "| far/model |  | |  | skipped: not here |" in page
+    assert page.count("repoeval-bench eval -c ast\n") == 3
