@@ -17,6 +17,8 @@ SOURCE    ?= $(or $(REPOEVAL_SOURCE),auto)
 REPOS     ?=
 LIMIT     ?=
 BASELINE  ?=
+EXCLUDE   ?=
+LONG_TEXT ?=
 
 # Data and vectors stay in the checkout unless you say otherwise.
 export REPOEVAL_HOME ?= $(CURDIR)/data/cache
@@ -28,18 +30,23 @@ BIN   := .venv/bin
 BENCH := $(BIN)/repoeval-bench
 DATA  = --source '$(SOURCE)' --level '$(LEVEL)' --context '$(CONTEXT)' --tokenizer '$(TOKENIZER)'
 PICK  = $(if $(REPOS),--repos '$(REPOS)') $(if $(LIMIT),--limit '$(LIMIT)')
-RUN   = $(foreach c,$(CHUNKER),--chunker '$(c)') --protocol '$(PROTOCOL)' --embedder '$(EMBEDDER)' \
-        --retriever '$(RETRIEVER)' --k '$(K)' --out '$(OUT)' $(DATA) $(PICK)
+# coderag has documents of its own: only a chunker that was asked for is passed on (and then refused).
+CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker '$(c)'))
+RUN   = $(CUT) --protocol '$(PROTOCOL)' --embedder '$(EMBEDDER)' \
+        --retriever '$(RETRIEVER)' --k '$(K)' --out '$(OUT)' $(DATA) $(PICK) \
+        $(if $(EXCLUDE),--exclude '$(EXCLUDE)') $(if $(LONG_TEXT),--long-text '$(LONG_TEXT)')
 
-.PHONY: help download eval compare test check bench clean
+.PHONY: help download eval compare sensitivity reproduce test check bench clean
 
 help: ## list the targets and variables
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo '  CHUNKER="ast fixed chonkie"  one or more specs; ast:max_nws=800 sets an option'
-	@echo '  PROTOCOL=context             context, code-chunk, body'
+	@echo '  PROTOCOL=context             context, code-chunk, coderag, body, linemap'
 	@echo '  EMBEDDER=minilm              minilm or st:NAME'
-	@echo '  RETRIEVER=dense              how to rank'
+	@echo '  RETRIEVER=dense              dense, bm25, random, oracle'
+	@echo '  EXCLUDE=repocoder            what a query may not see: prompt, repocoder, body'
+	@echo '  LONG_TEXT=tail               what is read of a long text: head, tail, mean'
 	@echo '  SOURCE=auto                  auto, github, pypi, or a folder or URL that mirrors the archives'
 	@echo '  LEVEL=function CONTEXT=2k TOKENIZER=codex   which task file'
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'
@@ -67,6 +74,13 @@ eval: .venv/run.stamp ## chunk, embed, retrieve, score; print the nDCG/Recall ta
 
 compare: .venv/run.stamp ## run what is missing and say which differences are real
 	@$(BENCH) compare $(RUN) $(if $(BASELINE),--baseline '$(BASELINE)')
+
+sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
+	@$(BENCH) sensitivity $(CUT) --embedder '$(EMBEDDER)' $(DATA) $(PICK)
+
+reproduce: .venv/run.stamp ## measure published numbers again, with causes
+	@$(BIN)/python scripts/reproduce.py --source '$(SOURCE)' --out '$(OUT)/reproduce' \
+	  $(if $(filter-out minilm,$(EMBEDDER)),--embedder '$(EMBEDDER)')
 
 test: .venv/dev.stamp ## the whole test suite
 	@$(BIN)/python -m pytest -n auto
