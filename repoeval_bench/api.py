@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.config import BASELINE, DEPTH, Protocol, RunConfig
 from repoeval_bench.errors import UsageError
+from repoeval_bench.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,6 +93,18 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
         raise UsageError("no chunker was named; add --chunker ast, or see repoeval-bench list chunkers")
     baseline = make_chunker(BASELINE) if protocol.documents == "baseline" else None
     return make_chunker(chunker) if isinstance(chunker, str) else chunker, baseline
+
+
+def resize(chunker: str, size: int) -> str:
+    """The chunker's spec with its own size option set; a UsageError where it has none."""
+    from chunkers.registry import make_chunker
+    from chunkers.sizes import SIZE_OPTIONS
+
+    spec = Spec.parse(make_chunker(chunker).spec)
+    option = next((name for name in SIZE_OPTIONS if name in spec.params), None)
+    if option is None:
+        raise UsageError(f"{chunker} has no option for a size; leave it out of a sweep of sizes")
+    return str(Spec(spec.name, spec.target, {**spec.params, option: str(size)}))
 
 
 def plan_run(

@@ -19,6 +19,7 @@ from repoeval_bench.spec import nearest
 COMMANDS = {
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
     "compare": "repoeval_bench.cli.compare:compare_command",
+    "sweep": "repoeval_bench.cli.sweep:sweep_command",
     "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",
     "export": "repoeval_bench.cli.export:export_command",
     "data": "repoeval_bench.cli.data:data_group",

@@ -1,0 +1,102 @@
+"""`sweep`: every measure against the realised size of the chunks, or against the cutoff k."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench import api
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.prepared import Prepared, run_options
+from repoeval_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from repoeval_bench.store import StoredRun
+
+CUTOFFS = (1, 3, 5, 10, 20, 50)
+K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
+
+
+def _sizes(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Whole numbers above 0, separated by blanks or commas."""
+    words = (value or "").replace(",", " ").split()
+    wrong = [word for word in words if not word.isdecimal() or int(word) < 1]
+    if wrong:
+        raise UsageError(f"--sizes {value!r}: {wrong[0]!r} is no size; give whole numbers, such as '500 1000 1500'")
+    return tuple(map(int, words))
+
+
+@click.command("sweep", short_help="Show what size alone buys, or how scores grow with k.")
+@run_options
+@click.option("--sizes", callback=_sizes, metavar="'N …'",
+              help="Nominal sizes for each chunker's own size option; without it, k is swept.")  # fmt: skip
+def sweep_command(*, chunkers: tuple[str, ...], as_json: bool, sizes: tuple[int, ...], **options: Any) -> None:
+    """Evaluate each --chunker at each of --sizes, and print every measure beside the realised mean size.
+
+    Without --sizes: recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee, the k
+    whose recall stands farthest above a straight line from the first k to the last. Runs that are stored already are
+    not made again.
+
+    Example: repoeval-bench sweep -c fixed -c ast --sizes '500 1000 1500 3000 6000'
+    """
+    if not sizes and not options["metrics"]:
+        options["metrics"] = K_MEASURES
+    specs = [api.resize(spec, size) for spec in chunkers for size in sizes] if sizes else list(chunkers)
+    prepared = Prepared.make(specs, options)
+    runs = [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
+    rows = [_row(run) for run in runs]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    click.echo(f"{runs[0].metrics['dataset']['label']}\nprotocol {runs[0].metrics['protocol']}")
+    print_table(_table(rows))
+
+
+def _row(run: StoredRun) -> dict[str, Any]:
+    metrics = run.metrics
+    means = metrics[metrics["headline"]]
+    recall = {k: means[f"recall@{k}"] for k in CUTOFFS if f"recall@{k}" in means}
+    row = {
+        "chunker": metrics["chunker"],
+        "mean_nws": metrics["chunk_nws"]["mean"],
+        "chunks": metrics["counts"]["chunks"],
+    }
+    if len(recall) == len(CUTOFFS):
+        row["knee"] = knee(list(recall), list(recall.values()))
+    return {**row, **means}
+
+
+def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int:
+    """The cutoff whose value stands farthest above the line from the first to the last point (Satopaa et al. 2011).
+
+    The first of several that are equally far.
+    """
+    span, rise = cutoffs[-1] - cutoffs[0], values[-1] - values[0]
+    above = [value - values[0] - rise * (k - cutoffs[0]) / span for k, value in zip(cutoffs, values, strict=True)]
+    return cutoffs[above.index(max(above))]
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from repoeval_bench.metrics import CEILING, SHARE
+    from repoeval_bench.report.tables import heading
+
+    columns = [name for name in rows[0] if not name.endswith((CEILING, SHARE))]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(heading(name), overflow="fold", max_width=36, justify="left" if name == "chunker" else "right")
+    for row in rows:
+        table.add_row(*(_cell(name, row[name]) for name in columns))
+    return table
+
+
+def _cell(name: str, value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) and name != "mean_nws" else str(value)
