@@ -29,6 +29,9 @@ SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500",
 
 def heading(measure: str) -> str:
     """A measure's name as a column heading: `ndcg@10` as `nDCG@10`."""
+    for ending in (CEILING, SHARE):
+        if measure.endswith(ending):
+            return f"{heading(measure.removesuffix(ending))} {ending.strip('_')}"
     name, at, rest = measure.partition("@")
     return _NAMES.get(name, name) + at + rest
 
