@@ -16,6 +16,7 @@ from repoeval_bench import api
 from repoeval_bench.errors import EmbeddingError, ResultError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.grid import interval
+from repoeval_bench.store import PER_QUERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -152,7 +153,7 @@ def _row(
     made: tuple[StoredRun, str], table: str, setting: str, system: str, measure: str, *, published: float | None = None
 ) -> Row:
     stored, command = made
-    rows = stored.per_query
+    rows = [json.loads(line) for line in stored.text(PER_QUERY).splitlines()]
     values = np.array([row["metrics"][measure] for row in rows])
     files = [f"{row['repo']}/{row['path']}" for row in rows]
     mean, low, high = interval(values, [row["repo"] for row in rows], files, stored.metrics["headline"])

@@ -91,7 +91,7 @@ class StoredRun:
 
     @cached_property
     def per_query(self) -> list[dict[str, Any]]:
-        """Rows of per_query.jsonl: query_id, repo, path, n_relevant, metrics, ceilings, facts."""
+        """Rows of per_query.jsonl: query_id, repo, path, n_relevant, metrics, ceilings, leak."""
         try:
             return [json.loads(line) for line in self.text(PER_QUERY).splitlines()]
         except ValueError as error:
@@ -267,7 +267,7 @@ def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
             "n_relevant": len(outcome.qrels[task.task_id]),
             "metrics": {name: column[row] for name, column in columns.items()},
             "ceilings": {name: column[row] for name, column in ceilings.items()},
-            "facts": {name: shares[task.task_id] for name, shares in outcome.leak.items()},
+            "leak": {name: shares[task.task_id] for name, shares in outcome.leak.items()},
         }
 
 
