@@ -45,7 +45,6 @@ def _dry_run(prepared: Prepared, embedder: Embedder) -> None:
     table = Table(title=f"would embed · {prepared.benchmark.label}", title_justify="left", box=SIMPLE_HEAD)
     for column in ("chunker", "texts", "count", "distinct", "cached", "tokens", "tokens read"):
         table.add_column(column, justify="left" if column in {"chunker", "texts"} else "right", no_wrap=True)
-    limit = embedder.max_tokens
     for chunker in prepared.chunkers:
         planned = api.plan_run(
             prepared.benchmark, chunker, protocol=prepared.protocol, skip_errors=prepared.options["skip_errors"]
@@ -53,6 +52,7 @@ def _dry_run(prepared: Prepared, embedder: Embedder) -> None:
         for role, texts in planned.texts().items():
             distinct = list(dict.fromkeys(texts))
             tokens = embedder.count_tokens(distinct, role)
+            limit = embedder.max_tokens if embedder.truncates(role) else None
             missing = len(embedder.missing(distinct, role))
             read = sum(tokens if limit is None else (min(count, limit) for count in tokens))
             table.add_row(
