@@ -20,20 +20,18 @@ BASELINE  ?=
 EXCLUDE   ?=
 LONG_TEXT ?=
 
-# Data and vectors stay in the checkout unless you say otherwise.
-export REPOEVAL_HOME ?= $(CURDIR)/data/cache
-# Build environments are pinned too.
-export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 BIN   := .venv/bin
+# The variable pins build environments too, which -c does not; its name is relative, for pip splits it at blanks.
+PIP   := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q
 BENCH := $(BIN)/repoeval-bench
 DATA  = --source '$(SOURCE)' --level '$(LEVEL)' --context '$(CONTEXT)' --tokenizer '$(TOKENIZER)'
 PICK  = $(if $(REPOS),--repos '$(REPOS)') $(if $(LIMIT),--limit '$(LIMIT)')
 # coderag has documents of its own: only a chunker that was asked for is passed on (and then refused).
 CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker '$(c)'))
 RUN   = $(CUT) --protocol '$(PROTOCOL)' --embedder '$(EMBEDDER)' \
-        --retriever '$(RETRIEVER)' --k '$(K)' --out '$(OUT)' $(DATA) $(PICK) \
+        --retriever '$(RETRIEVER)' --k '$(K)' --out '$(or $(OUT),results)' $(DATA) $(PICK) \
         $(if $(EXCLUDE),--exclude '$(EXCLUDE)') $(if $(LONG_TEXT),--long-text '$(LONG_TEXT)')
 
 .PHONY: help download eval compare sensitivity reproduce test check bench clean
@@ -52,18 +50,19 @@ help: ## list the targets and variables
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'
 	@echo '  K=100                        depth that is ranked and stored'
 	@echo '  OUT=results                  where run folders go'
+	@echo '  BASELINE=fixed               what compare takes the differences to'
 
 # torch comes first and alone, so that a CPU build that an index offers is kept by everything after it.
 .venv/run.stamp: pyproject.toml constraints.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	@echo 'installing into .venv (once; a few minutes)' >&2
-	@$(BIN)/python -m pip install -q "$$(grep '^torch==' constraints.txt)"
-	@$(BIN)/python -m pip install -q -e .
+	@$(PIP) "$$(grep '^torch==' constraints.txt)"
+	@$(PIP) -e .
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp
 	@echo 'installing the tools for tests and checks' >&2
-	@$(BIN)/python -m pip install -q -e '.[dev]'
+	@$(PIP) -e '.[dev]'
 	@touch $@
 
 download: .venv/run.stamp ## obtain and verify the RepoEval data
@@ -98,4 +97,4 @@ bench: .venv/dev.stamp ## speed and memory as ratios, side by side in one run
 clean: ## remove the environment and tool caches; data, vectors and results stay
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -not -path './data/cache/*' -prune -exec rm -rf {} +
-	@echo "kept: $(REPOEVAL_HOME) (data and vectors), $(OUT)/ (runs)"
+	@echo "kept: data/cache/ (data and vectors), $(OUT)/ (runs)"

@@ -12,7 +12,7 @@ import os
 import sys
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from chunkers._foreign import NamedChunker
 from repoeval_bench.errors import BenchError, SpecError
@@ -173,6 +173,10 @@ def _read(name: str, key: str, text: str, parameter: inspect.Parameter) -> objec
     kind = parameter.annotation
     if kind is parameter.empty and parameter.default is not parameter.empty:
         kind = type(parameter.default)
+    if type(None) in (members := get_args(kind)):
+        if text.lower() == "none":
+            return None
+        (kind,) = [member for member in members if member is not type(None)] if len(members) == 2 else [str]
     if kind is bool:
         if text.lower() not in ("true", "false"):
             raise SpecError(f"{name}: {key}={text} is no truth value; write {key}=true or {key}=false")

@@ -34,12 +34,12 @@ def home_folder(home: Path | None = None) -> Path:
 
 
 def load_benchmark(
-    source: str = "auto",
+    source: str | Path = "auto",
     *,
     level: str = "function",
     context: str = "2k",
     tokenizer: str = "codex",
-    repos: Sequence[str] | None = None,
+    repos: str | Sequence[str] | None = None,
     limit: int | None = None,
     home: Path | None = None,
     notify: Callable[[str], None] = lambda _: None,
@@ -51,8 +51,17 @@ def load_benchmark(
     """
     from repoeval_bench.dataset.loader import load
 
+    if isinstance(repos, str):
+        repos = repos.replace(",", " ").split()
     return load(
-        source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit, home=home, notify=notify
+        str(source),
+        level=level,
+        context=context,
+        tokenizer=tokenizer,
+        repos=repos,
+        limit=limit,
+        home=home,
+        notify=notify,
     )
 
 
@@ -66,6 +75,20 @@ def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder
     model, policies = split_spec(spec)
     embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(home_folder(home) / "vectors"))
     return embedder if set(policies.values()) == {"head"} else LongTextEmbedder(embedder, policies)
+
+
+def choose_measures(metrics: Sequence[str] | None, k: int) -> tuple[str, ...]:
+    """The measures' canonical names, each once; the default ones for none.
+
+    A UsageError where one looks deeper than the `k` results that are ranked: its value would be another measure's.
+    """
+    from repoeval_bench.metrics import EVAL_MEASURES, Measure
+
+    measures = [Measure.parse(name) for name in metrics or EVAL_MEASURES]
+    for measure in measures:
+        if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
+            raise UsageError(f"K={k} ranks less than {measure} looks at; raise K to {measure.k} or name other measures")
+    return tuple(dict.fromkeys(map(str, measures)))
 
 
 def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
@@ -144,16 +167,18 @@ def evaluate(
     stored already, made by this very code, is returned as it is. Raises a BenchError in one sentence.
     """
     from repoeval_bench import store
-    from repoeval_bench.metrics import EVAL_MEASURES, Measure
-    from repoeval_bench.pipeline import execute, plan
+    from repoeval_bench.pipeline import execute, plan, select
     from repoeval_bench.retrieval.registry import choose_retriever
 
+    RunConfig.check_depth(k)
+    measures = choose_measures(metrics, k)
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     cutter, baseline = make_parts(chosen, chunker)
     searcher = choose_retriever(retriever)
     model = None
     if needs_vectors(retriever, metrics):
         model = make_embedder(embedder, home=home) if isinstance(embedder, str) else embedder
+    benchmark = select(benchmark, chosen)
     config = RunConfig(
         dataset=benchmark.name,
         fingerprint=benchmark.fingerprint,
@@ -163,7 +188,7 @@ def evaluate(
         embedder_identity=model.identity if model else {},
         retriever=searcher.spec,
         k=k,
-        measures=tuple(dict.fromkeys(str(Measure.parse(name)) for name in metrics or EVAL_MEASURES)),
+        measures=measures,
         skip_errors=skip_errors,
     )
     if reuse and (stored := store.current(Path(out) / config.run_id)):

@@ -5,7 +5,9 @@ A chunker that breaks it stops the run with the file's name; nothing downstream 
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -100,6 +102,9 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
                     uncovered += _uncovered(file, chunks)
                 bar.update()
             by_repo[repo] = tuple(found)
+    if not any(by_repo.values()) and any(file.text.strip() for repo_files in files.values() for file in repo_files):
+        reason = f"; the first failure: {skipped[0]}" if skipped else ""
+        raise ChunkError(f"{chunker.spec} gave no chunk for any of {n_files} files{reason}")
     return Corpus(by_repo, n_files, tuple(skipped), uncovered)
 
 
@@ -147,13 +152,15 @@ def blanked(file: SourceFile, lines: LineSpan) -> SourceFile:
     return SourceFile(file.repo, file.path, "".join(kept))
 
 
-def _chunk_file(file: SourceFile, chunker: Chunker) -> Sequence[Chunk]:
+def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
     where = f"{file.repo}/{file.path}"
     try:
-        chunks = chunker.chunk(file)
-    except (BenchError, KeyboardInterrupt):
+        # A generator runs here, where its errors are caught; what a plug-in prints must not get among the results.
+        with redirect_stdout(sys.stderr):
+            chunks = tuple(chunker.chunk(file))
+    except BenchError:
         raise
-    except Exception as error:  # whatever a plug-in raises becomes one sentence that names the file
+    except (Exception, SystemExit) as error:  # whatever a plug-in raises becomes one sentence that names the file
         raise ChunkError(
             f"{chunker.spec} failed on {where}: {type(error).__name__}: {error}; "
             "leave such files out, counted, with --skip-errors"
@@ -163,7 +170,7 @@ def _chunk_file(file: SourceFile, chunker: Chunker) -> Sequence[Chunk]:
 
 
 def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
-    """Raise a ChunkError unless the chunks are cut from the file, ordered by start, with distinct ids."""
+    """Raise a ChunkError unless the chunks are what `Chunk.cut` gives, not blank, ordered by start, and distinct."""
     where = f"{file.repo}/{file.path}"
     ids: set[str] = set()
     previous = -1
@@ -174,10 +181,19 @@ def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
             )
         if (chunk.repo, chunk.path) != (file.repo, file.path):
             raise ChunkError(f"{spec} gave chunk {chunk.chunk_id!r} for {where}, which is another file")
-        if chunk.chars.end > len(file.text) or chunk.text != file.slice(chunk.chars):
-            raise ChunkError(f"{spec}: the text of {chunk.chunk_id!r} is not the file's text at its span")
-        if chunk.lines != file.lines_of(chunk.chars):
-            raise ChunkError(f"{spec}: the lines of {chunk.chunk_id!r} are not those of its characters")
+        if chunk.chars.end > len(file.text) or not chunk.chars:
+            raise ChunkError(f"{spec}: {chunk.chunk_id!r} is empty or outside {where}")
+        if not isinstance(chunk.header, str):
+            raise ChunkError(f"{spec}: the header of {chunk.chunk_id!r} is a {type(chunk.header).__name__}, not a text")
+        cut = Chunk.cut(file, chunk.chars, chunk.header)
+        for what in ("text", "lines", "chunk_id"):
+            if getattr(chunk, what) != getattr(cut, what):
+                raise ChunkError(
+                    f"{spec}: the {what} of {chunk.chunk_id!r} is not that of its span in {where}; "
+                    "make chunks with Chunk.cut(file, CharSpan)"
+                )
+        if not chunk.text.strip():
+            raise ChunkError(f"{spec}: {chunk.chunk_id!r} holds nothing but blanks; leave such chunks out")
         if chunk.chars.start < previous:
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} starts before the chunk in front of it")
         if chunk.chunk_id in ids:

@@ -18,11 +18,18 @@ def write_atomic(path: Path, data: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(raw)
-        temporary.chmod(0o644)
+        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """The process's umask, which mkstemp does not follow; it can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def sha256_file(path: Path) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.config import OUTSIDE_THE_SIX
 from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
+from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.judging import judge_corpus
 from repoeval_bench.leak import gold_in_query, top_over_prompt
@@ -171,7 +172,9 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
             f"protocol {protocol.name} scores none of {', '.join(benchmark.files)}; choose other repositories or "
             "repositories=all"
         )
-    return replace(benchmark, tasks=tasks, files=files)
+    if len(tasks) == len(benchmark.tasks):
+        return benchmark
+    return replace(benchmark, tasks=tasks, files=files, fingerprint=fingerprint(tasks, files))
 
 
 def _truncated(embedder: Embedder | None, tokens: Sequence[int], role: Role) -> int:

@@ -44,6 +44,21 @@ TIMINGS = "timings.jsonl"
 
 SCHEMA = 1
 
+IDENTITY = (
+    "dataset",
+    "protocol",
+    "chunker",
+    "embedder",
+    "retriever",
+    "k",
+    "counts",
+    "chunk_nws",
+    "micro",
+    "macro",
+    "per_repo",
+)
+"""What every metrics.json holds; a file without one of them is not ours, or broken."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -87,7 +102,11 @@ class StoredRun:
     @cached_property
     def metrics(self) -> dict[str, Any]:
         """Content of metrics.json."""
-        return self._json(METRICS)
+        content = self._json(METRICS)
+        missing = [key for key in IDENTITY if key not in content]
+        if missing:
+            raise ResultError(f"{self.folder / METRICS} holds no {missing[0]}; run the evaluation again")
+        return content
 
     @cached_property
     def per_query(self) -> list[dict[str, Any]]:
@@ -178,10 +197,11 @@ def current(folder: Path) -> StoredRun | None:
 
 def check_writable(results: Path) -> None:
     """Fail before hours of work, not after: raise a ResultError unless files can be made in `results`."""
-    probe = results / ".writable"
+    # Nothing is left behind: the probe goes where the folder will be made.
+    folder = next(path for path in (results, *results.absolute().parents) if path.exists())
     try:
-        write_atomic(probe, "")
-        probe.unlink()
+        write_atomic(folder / f".{results.name}.writable", "")
+        (folder / f".{results.name}.writable").unlink()
     except OSError as error:
         raise ResultError(
             f"the results folder {results} cannot be written ({error}); choose another with --out"

@@ -13,7 +13,9 @@ from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Embedder
+    from collections.abc import Iterator
+
+    from repoeval_bench.types import Chunker, Embedder
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
@@ -28,7 +30,7 @@ def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool,
     if dry_run:
         if prepared.embedder is None:
             raise UsageError(f"retriever {options['retriever']} embeds nothing; leave out --dry-run")
-        _dry_run(prepared, prepared.embedder)
+        _dry_run(prepared, prepared.embedder, as_json=as_json)
         return
     runs = [prepared.evaluate(chunker) for chunker in prepared.chunkers]
     if as_json:
@@ -38,25 +40,39 @@ def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool,
         print_scores(runs)
 
 
-def _dry_run(prepared: Prepared, embedder: Embedder) -> None:
+def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
+    rows = [row for chunker in prepared.chunkers for row in _would_embed(prepared, chunker, embedder)]
+    if as_json:
+        click.echo(json.dumps({"dataset": prepared.benchmark.label, "texts": rows}, indent=2, ensure_ascii=False))
+        return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(title=f"would embed · {prepared.benchmark.label}", title_justify="left", box=SIMPLE_HEAD)
-    for column in ("chunker", "texts", "count", "distinct", "cached", "tokens", "tokens read"):
-        table.add_column(column, justify="left" if column in {"chunker", "texts"} else "right", no_wrap=True)
-    for chunker in prepared.chunkers:
-        planned = api.plan_run(
-            prepared.benchmark, chunker, protocol=prepared.protocol, skip_errors=prepared.options["skip_errors"]
-        )
-        for role, texts in planned.texts().items():
-            distinct = list(dict.fromkeys(texts))
-            tokens = embedder.count_tokens(distinct, role)
-            limit = embedder.max_tokens if embedder.truncates(role) else None
-            missing = len(embedder.missing(distinct, role))
-            read = sum(tokens if limit is None else (min(count, limit) for count in tokens))
-            table.add_row(
-                chunker.spec, "queries" if role == "query" else "chunks", str(len(texts)), str(len(distinct)),
-                str(len(distinct) - missing), f"{sum(tokens):,}", f"{read:,}",
-            )  # fmt: skip
+    for column in rows[0]:
+        table.add_column(column.replace("_", " "), justify="left" if column in {"chunker", "texts"} else "right")
+    for row in rows:
+        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row.values()))
     print_table(table)
+
+
+def _would_embed(prepared: Prepared, chunker: Chunker, embedder: Embedder) -> Iterator[dict[str, str | int]]:
+    """For queries and chunks: texts, distinct ones, those cached, and the tokens of those that are not."""
+    planned = api.plan_run(
+        prepared.benchmark, chunker, protocol=prepared.protocol, skip_errors=prepared.options["skip_errors"]
+    )
+    for role, texts in planned.texts().items():
+        distinct = list(dict.fromkeys(texts))
+        missing = embedder.missing(distinct, role)
+        tokens = embedder.count_tokens(missing, role)
+        limit = embedder.max_tokens if embedder.truncates(role) else None
+        yield {
+            "chunker": chunker.spec,
+            "texts": "queries" if role == "query" else "chunks",
+            "count": len(texts),
+            "distinct": len(distinct),
+            "cached": len(distinct) - len(missing),
+            "to_embed": len(missing),
+            "tokens": sum(tokens),
+            "tokens_read": sum(tokens if limit is None else (min(count, limit) for count in tokens)),
+        }

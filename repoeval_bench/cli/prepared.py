@@ -78,10 +78,10 @@ class Prepared:
     @classmethod
     def make(cls, specs: Sequence[str], options: dict[str, Any]) -> Prepared:
         """Parse the cheap things first, so that a typing error is told before a download starts."""
-        from repoeval_bench.metrics import Measure
         from repoeval_bench.qrels import relevance_rule
         from repoeval_bench.queries import query_policy
         from repoeval_bench.retrieval.registry import choose_retriever
+        from repoeval_bench.store import check_writable
 
         RunConfig.check_depth(options["k"])
         protocol = Protocol.parse(options["protocol"]).override(
@@ -94,13 +94,18 @@ class Prepared:
         )
         query_policy(protocol.query)
         relevance_rule(protocol.relevance)
-        for name in options["metrics"]:
-            Measure.parse(name)
+        api.choose_measures(options["metrics"], options["k"])
         choose_retriever(options["retriever"])
         chunkers = [api.make_parts(protocol, spec)[0] for spec in specs or (None,)]
         repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
         if repeated:
             raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
+        check_writable(options["out"])
+        embedder = None
+        if api.needs_vectors(options["retriever"], options["metrics"]):
+            embedder = api.make_embedder(
+                with_long_text(options["embedder"], options["long_text"]), home=options["home"]
+            )
         benchmark = api.load_benchmark(
             options["source"],
             level=options["level"],
@@ -111,11 +116,6 @@ class Prepared:
             home=options["home"],
             notify=say,
         )
-        embedder = None
-        if api.needs_vectors(options["retriever"], options["metrics"]):
-            embedder = api.make_embedder(
-                with_long_text(options["embedder"], options["long_text"]), home=options["home"]
-            )
         return cls(benchmark, chunkers, protocol, embedder, options)
 
     def evaluate(self, chunker: Chunker, *, reuse: bool = False) -> StoredRun:

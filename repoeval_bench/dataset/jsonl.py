@@ -123,7 +123,7 @@ def parse_tasks(raw: bytes, *, name: str, level: str) -> tuple[Task, ...]:
         rows_word = "row" if bad_rows == 1 else "rows"
         raise DatasetError("\n  ".join([f"{name} has {bad_rows} bad {rows_word}:", *problems]))
     if not rows:
-        raise DatasetError(f"{name} holds no task; fetch the data again with `repoeval-bench data fetch`")
+        raise DatasetError(f"{name} holds no task; delete it and fetch it again with `repoeval-bench data fetch`")
     return tuple(row.task(number, level) for row, number in zip(rows, _numbers(rows), strict=True))
 
 

@@ -50,7 +50,23 @@ def load(
     tasks = read_tasks(installed.task_file(combination), level=level)
     if notify is not None and (obtained.fetched or len(tasks) < whole_size(installed, combination, tasks)[0]):
         notify(_describe(obtained, combination, tasks))
-    return _assemble(installed, combination, tasks, repos, limit)
+    benchmark = _assemble(installed, combination, tasks, repos, limit)
+    if notify is not None and (astray := misplaced(benchmark)):
+        notify(
+            f"{len(astray)} of {len(benchmark.tasks)} ground truths do not stand at their lines; "
+            "`repoeval-bench data verify` names them"
+        )
+    return benchmark
+
+
+def misplaced(benchmark: Benchmark) -> list[str]:
+    """Ids of the tasks whose ground truth does not stand at its lines: their gold lines are not what they seem."""
+    files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
+    return [
+        task.task_id
+        for task in benchmark.tasks
+        if files[task.repo, task.path].line_text(task.body).rstrip("\n") != task.ground_truth.rstrip("\n")
+    ]
 
 
 def load_set(installed: InstalledSet, combination: Combination) -> Benchmark:

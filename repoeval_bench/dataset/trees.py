@@ -27,7 +27,8 @@ def read_tree(root: Path, repo: str) -> Tree:
     """
     if not root.is_dir():
         raise DatasetError(
-            f"repository {repo} is not among the data at {root.parent}; fetch it with `repoeval-bench data fetch`"
+            f"repository {repo} is not among the data at {root.parent}; delete that folder "
+            "and fetch it again with `repoeval-bench data fetch`"
         )
     files: list[SourceFile] = []
     undecodable: list[str] = []

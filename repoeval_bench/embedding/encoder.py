@@ -118,7 +118,14 @@ class SentenceTransformerEncoder:
 
             logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-            model = SentenceTransformer(str(self.files.folder), device=self.files.device)
+            try:
+                model = SentenceTransformer(str(self.files.folder), device=self.files.device)
+            except (RuntimeError, AssertionError, OSError, ValueError) as error:
+                # torch refuses an unknown or absent device, and a broken weights file, each in its own way.
+                raise EmbeddingError(
+                    f"the model in {self.files.folder} cannot be loaded on device {self.files.device!r} "
+                    f"({str(error).partition(chr(10))[0]}); choose device=cpu or restore the model's folder"
+                ) from error
             if self.files.max_tokens is not None:
                 model.max_seq_length = self.files.max_tokens
             model.eval()

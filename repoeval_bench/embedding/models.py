@@ -48,6 +48,7 @@ class ModelFiles:
     normalize: bool
     prompts: dict[str, str]
     tokenizer: Path
+    tokenizer_hash: str
     device: str
 
     @property
@@ -59,6 +60,7 @@ class ModelFiles:
             "max_length": self.max_tokens,
             "pooling": self.pooling,
             "model_normalizes": self.normalize,
+            "tokenizer_sha256": self.tokenizer_hash,
             "precision": "fp32",
             "device": self.device,
         }
@@ -143,6 +145,7 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
         normalize="Normalize" in kinds,
         prompts=_json(folder / "config_sentence_transformers.json", default={}).get("prompts") or {},
         tokenizer=tokenizer,
+        tokenizer_hash=sha256_file(tokenizer),
         device=device,
     )
 

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from support import minirepo
+from support.command import heed_interrupts
 from support.server import Site, serve
 
 
@@ -108,7 +109,11 @@ def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_goes_on(mirror, 
         running.stalls = [half]
         command = [sys.executable, "-m", "repoeval_bench", "data", "fetch", "--source", running.url]
         process = subprocess.Popen(
-            [*command, "--home", str(home)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+            [*command, "--home", str(home)],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            preexec_fn=heed_interrupts,
         )
         deadline = time.monotonic() + 20
         while not any(path.stat().st_size >= half for path in home.rglob("datasets.zip.part")):

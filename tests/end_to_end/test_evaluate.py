@@ -11,7 +11,7 @@ import ir_measures
 import pytest
 from ir_measures import RR, P, R, Success, nDCG
 
-from support.command import bench, interrupt_when, one_sentence
+from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
@@ -87,7 +87,7 @@ def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
 
 def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
     """retrieved.jsonl has a row per query with ranks from 1, files, lines and falling scores."""
-    evaluate("--chunker", AST, "--k", "3")
+    evaluate("--chunker", AST, "--k", "3", "-m", "ndcg@3")
     rows = [json.loads(line) for line in (only_run(tmp_path / "results") / "retrieved.jsonl").read_text().splitlines()]
     for row in rows:
         assert {"query_id", "query_sha256", "system", "k_raw", "topk", "index_version", "chunker"} <= set(row)
@@ -237,6 +237,8 @@ def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, 
         (["-c", "ast", "--protocol", "contxt"], "did you mean 'context'"),
         (["-c", "ast", "-m", "ndgc@10"], "ndcg"),
         (["-c", "ast", "--k", "0"], "K=0"),
+        (["-c", "ast", "--k", "5"], "raise K to 10"),
+        (["-c", "ast", "-m", "recall@1000"], "raise K to 1000"),
         (["-c", "ast", "--embedder", "minlm"], "did you mean 'minilm'"),
         (["-c", "ast", "--retriever", "dens"], "did you mean 'dense'"),
         (["-c", "ast", "--relevance", "iou:2"], "unknown relevance"),
@@ -306,10 +308,45 @@ def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path):
     assert "files the chunker failed on, left out: 1" in done.out
 
 
-def test_a_chunker_that_returns_strings_is_refused(evaluate, tmp_path):
-    """A plug-in that gives strings is told how to cut chunks."""
-    (tmp_path / "broken.py").write_text(BROKEN)
-    assert "Chunk.cut" in one_sentence(evaluate("-c", "py:broken:Strings", PYTHONPATH=str(tmp_path)), 1)
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return [file.text]", "Chunk.cut"),
+        ("return None", "failed on"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("yield whole(file); raise ValueError('late')", "late"),
+        ("return []", "gave no chunk for any of"),
+        ("return [replace(whole(file), header=None)]", "header"),
+        ("return [replace(whole(file), chunk_id='a b')]", "chunk_id"),
+        ("return [replace(whole(file), text='x')]", "text"),
+        ("return [replace(whole(file), path='other.py')]", "another file"),
+        ("return [whole(file), whole(file)]", "twice"),
+        ("return [Chunk.cut(file, CharSpan(9, 20)), Chunk.cut(file, CharSpan(0, 9))]", "starts before"),
+    ],
+)
+def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, body, message):
+    """Whatever a plug-in gives back that is no chunk of its file is named, and nothing is scored."""
+    (tmp_path / "wrong.py").write_text(
+        "from dataclasses import replace\n"
+        "from repoeval_bench.types import CharSpan, Chunk\n"
+        "def whole(file): return Chunk.cut(file, CharSpan(0, len(file.text)))\n"
+        "class Cutter:\n    spec = 'py:wrong:Cutter'\n    def chunk(self, file):\n"
+        f"        if not file.text: return []\n        {body}\n"
+    )
+    assert message in one_sentence(evaluate("-c", "py:wrong:Cutter", PYTHONPATH=str(tmp_path)), 1)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, tmp_path):
+    """A chunk method that yields is scored like one that returns a list; --json stays JSON whatever it prints."""
+    (tmp_path / "lazy.py").write_text(
+        "from chunkers.registry import make_chunker\n"
+        "class Lazy:\n    spec = 'py:lazy:Lazy'\n"
+        "    def chunk(self, file):\n        print('cutting', file.path)\n"
+        f"        yield from make_chunker('{AST}').chunk(file)\n"
+    )
+    lazy = json.loads(evaluate("-c", "py:lazy:Lazy", "--json", PYTHONPATH=str(tmp_path)).out)
+    assert lazy["micro"] == json.loads(evaluate("-c", AST, "--json").out)["micro"]
 
 
 def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
@@ -340,7 +377,7 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
         [sys.executable, "-c", script, "eval", "-c", "ast:max_nws=100", "--source", str(mirror),
          "--out", str(tmp_path / "results")],
         env=dict(os.environ, REPOEVAL_HOME=str(home)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        start_new_session=True, preexec_fn=heed_interrupts,
     )  # fmt: skip
     interrupt_when(process, lambda: vectors() >= 2)
     _, err = process.communicate(timeout=60)
@@ -350,8 +387,8 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
     kept = vectors()
     assert kept >= 2
     assert not any((tmp_path / "results").glob("*/manifest.json"))
-    dry = bench("eval", "-c", "ast:max_nws=100", "--source", mirror, "--dry-run", home=home)
-    cached = sum(int(line.split()[-3]) for line in dry.out.splitlines() if "ast:" in line)
+    dry = bench("eval", "-c", "ast:max_nws=100", "--source", mirror, "--dry-run", "--json", home=home)
+    cached = sum(row["cached"] for row in json.loads(dry.out)["texts"])
     assert cached == kept
 
 

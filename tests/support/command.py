@@ -43,6 +43,11 @@ def one_sentence(result: Result, code: int) -> str:
     return errors[0]
 
 
+def heed_interrupts() -> None:
+    """For a child's `preexec_fn`: Ctrl-C works in it even where this process was started to ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupt_when(process: subprocess.Popen[str], ready: object) -> None:
     """Send Ctrl-C to the process's group once `ready()` is true."""
     import time
