@@ -150,12 +150,13 @@ def test_an_address_that_is_none_is_a_usage_error(tmp_path, source):
         load(source, home=tmp_path)
 
 
-def test_the_home_is_named_by_argument_by_environment_or_by_the_platform(tmp_path, monkeypatch):
+def test_the_home_is_named_by_argument_by_environment_or_lies_in_the_checkout(tmp_path, monkeypatch):
     assert data_home(tmp_path) == tmp_path
     monkeypatch.setenv("REPOEVAL_HOME", str(tmp_path / "env"))
     assert data_home() == tmp_path / "env"
     monkeypatch.delenv("REPOEVAL_HOME")
-    assert data_home().name == "repoeval-bench"
+    assert data_home().parts[-2:] == ("data", "cache")
+    assert (data_home().parents[1] / "Makefile").is_file()
 
 
 def test_sets_of_two_sources_never_share_a_folder(tmp_path):
