@@ -10,6 +10,9 @@ from support.command import bench
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
+PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+
+
 def blocks() -> list[str]:
     """The README's fenced blocks without a language."""
     return re.findall(r"^```\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
@@ -18,6 +21,17 @@ def blocks() -> list[str]:
 def test_the_first_block_is_the_two_commands():
     """The first screen holds exactly two commands."""
     assert blocks()[0].splitlines() == ["make eval CHUNKER=ast", "make test"]
+
+
+def test_the_readmes_chunker_conforms(tmp_path, monkeypatch):
+    """The class that the README shows passes the conformance suite."""
+    from chunkers.checks import assert_chunker_conforms
+    from chunkers.registry import make_chunker
+
+    (source,) = [block for block in PYTHON.findall(README.read_text(encoding="utf-8")) if "class Halves" in block]
+    (tmp_path / "cutter.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert_chunker_conforms(make_chunker("py:cutter:Halves"))
 
 
 def alike(shown: str, printed: str) -> bool:
