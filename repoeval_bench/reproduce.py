@@ -50,12 +50,13 @@ CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
     ("as the default does it", {}),
     ("the query's end is read, not its head", {"embedder": "minilm:long_queries=tail"}),
     ("all of every text is read (mean over windows)", {"embedder": "minilm:long_queries=mean,long_chunks=mean"}),
+    ("every chunk has a context header", {"options": ":header=scope"}),
     ("words in place of vectors (BM25 reads everything)", {"retriever": "bm25"}),
     ("gold is the prompt and the whole function", {"protocol": "code-chunk+gold=context"}),
     ("gold is the function alone", {"protocol": "code-chunk+gold=body"}),
     ("a chunk is relevant from IoU 0.2 on", {"protocol": "code-chunk+relevance=iou:0.2"}),
 )
-"""What differs from the base run, one thing at a time; the base is protocol code-chunk, dense, MiniLM."""
+"""What differs from the base run, one thing at a time (`options` are the chunker's); the base is protocol code-chunk, dense, MiniLM."""
 
 SIZES = (500, 1000, 1500, 3000, 6000)
 """Nominal sizes (nws) that show what size alone buys; with BM25, so that no model's window takes part."""
@@ -120,7 +121,8 @@ def reproduce(
                 found.append(_row(made, "expected", protocol, chunker, measure, published=value))
     for setting, changed in CAUSES:
         for chunker in EXPECTED:
-            made = run(chunker, **{"protocol": "code-chunk", **changed})
+            settings = {"protocol": "code-chunk", **changed}
+            made = run(chunker + settings.pop("options", ""), **settings)
             found += [_row(made, "causes", setting, chunker, measure) for measure in MEASURES]
     for chunker in EXPECTED:
         for size in SIZES:
