@@ -15,7 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from chunkers._foreign import NamedChunker
-from chunkers.headed import HeadedChunker
 from repoeval_bench.errors import BenchError, SpecError
 from repoeval_bench.spec import Spec, format_spec, nearest
 
@@ -74,11 +73,15 @@ def make_chunker(spec: str | Spec) -> Chunker:
         raise SpecError(f"spec {str(parsed)!r}: {parsed.target!r} is not key=value")
     if parsed.name in _TABLE:
         # `header` is no chunker's own: one kind of header has to mean the same for all of them.
-        params = {key: value for key, value in parsed.params.items() if key != "header"}
+        own = {key: value for key, value in parsed.params.items() if key != "header"}
         factory = _load(_TABLE[parsed.name])
-        chunker = cast("Chunker", factory(**_values(parsed.name, factory, params)))
+        chunker = cast("Chunker", factory(**_values(parsed.name, factory, own)))
         kind = parsed.params.get("header", "none")
-        return chunker if kind == "none" else HeadedChunker(chunker, kind)
+        if kind == "none":
+            return chunker
+        from chunkers.headed import HeadedChunker
+
+        return HeadedChunker(chunker, kind)
     plug_ins = _plug_ins()
     if parsed.name not in plug_ins:
         raise SpecError(nearest("chunker", parsed.name, [*_TABLE, *plug_ins, "py", "exec"]))

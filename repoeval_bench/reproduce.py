@@ -56,7 +56,9 @@ CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
     ("gold is the function alone", {"protocol": "code-chunk+gold=body"}),
     ("a chunk is relevant from IoU 0.2 on", {"protocol": "code-chunk+relevance=iou:0.2"}),
 )
-"""What differs from the base run, one thing at a time (`options` are the chunker's); the base is protocol code-chunk, dense, MiniLM."""
+"""What differs from the base run, one thing at a time (`options` are the chunker's).
+
+The base is protocol code-chunk with MiniLM."""
 
 SIZES = (500, 1000, 1500, 3000, 6000)
 """Nominal sizes (nws) that show what size alone buys; with BM25, so that no model's window takes part."""
@@ -84,13 +86,12 @@ def reproduce(
     *,
     embedders: Sequence[str] = (),
     home: Path | None = None,
-    source: str = "auto",
     notify: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Measure every row, write `out/reproduction.json` and `out/reproduction.md`, and return the page.
 
     Runs that are stored in `out` already, made by this very code, are not made again. `embedders` are specs of models
-    whose CodeRAG-Bench row is wanted; one that cannot be had is a row that says so. `source` is printed in commands.
+    whose CodeRAG-Bench row is wanted; one that cannot be had is a row that says so.
     """
     found: list[Row] = []
 
@@ -100,7 +101,7 @@ def reproduce(
         parts = ["repoeval-bench eval", f"-c {chunker}" if chunker else "", f"--protocol {protocol}"]
         parts += [f"--retriever {retriever}" if retriever != api.RETRIEVER else ""]
         parts += [f"--embedder {embedder}" if embedder != api.EMBEDDER else ""]
-        command = " ".join(filter(None, [*parts, f"--source {source}" if source != "auto" else ""]))
+        command = " ".join(filter(None, parts))
         notify(command)
         stored = api.evaluate(
             benchmark,

@@ -6,6 +6,7 @@ import pytest
 
 from chunkers.ast import AstChunker
 from chunkers.headers import with_headers
+from chunkers.registry import make_chunker
 from chunkers.window import WindowChunker
 from repoeval_bench.errors import ChunkError, SpecError
 from repoeval_bench.types import CharSpan, Chunk, SourceFile
@@ -80,3 +81,15 @@ def test_what_cannot_be_headed_is_refused() -> None:
     with pytest.raises(ChunkError, match="no grammar"):
         with_headers(notes, [Chunk.cut(notes, CharSpan(0, 1))], "scope")
     assert with_headers(notes, [Chunk.cut(notes, CharSpan(0, 1))], "path")[0].header == "// notes.txt\n"
+
+
+def test_a_header_is_an_option_of_every_built_in_chunker():
+    """header=path puts one kind of header before the same chunks; it is printed back, and an unknown one refused."""
+    plain, headed = make_chunker("fixed:max_nws=20"), make_chunker("fixed:max_nws=20,header=path")
+    assert headed.spec == "fixed:max_nws=20,offset=0,header=path"
+    file = SourceFile("r", "pkg/a.py", "x = 1\ny = 2\nz = 'a long line of text'\n")
+    assert [chunk.lines for chunk in headed.chunk(file)] == [chunk.lines for chunk in plain.chunk(file)]
+    assert {chunk.header for chunk in headed.chunk(file)} == {"# pkg/a.py\n"}
+    assert make_chunker("fixed:header=none").spec == make_chunker("fixed").spec
+    with pytest.raises(SpecError, match="choose from none, path, scope"):
+        make_chunker("ast:header=scop")
