@@ -34,7 +34,7 @@ OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})
 BASELINE = "fixed:max_nws=1500"
 """The chunker whose chunks are the documents of protocol `linemap`."""
 
-_CHOICES: Mapping[str, tuple[str, ...] | None] = {
+CHOICES: Mapping[str, tuple[str, ...] | None] = {
     "query": None,
     "gold": get_args(Gold),
     "relevance": None,
@@ -91,10 +91,13 @@ class Protocol:
         changed = {key: value for key, value in asked.items() if value and value != getattr(self, key)}
         if not changed:
             return self
-        for key, value in changed.items():
-            allowed = _CHOICES[key]
-            if allowed and value not in allowed:
-                raise UsageError(nearest(key, value, allowed))
+        wrong = [
+            nearest(key, value, allowed)
+            for key, value in changed.items()
+            if (allowed := CHOICES[key]) and value not in allowed
+        ]
+        if wrong:
+            raise UsageError("; ".join(wrong))
         suffix = "".join(f"+{key}={value}" for key, value in changed.items())
         chosen = replace(self, name=self.name + suffix, **changed)  # type: ignore[arg-type]
         chosen.check()
@@ -123,8 +126,8 @@ class Protocol:
         choices: dict[str, str] = {}
         for override in overrides:
             key, equals, value = override.partition("=")
-            if not equals or key not in _CHOICES:
-                known = ", ".join(f"{choice}=" for choice in _CHOICES)
+            if not equals or key not in CHOICES:
+                known = ", ".join(f"{choice}=" for choice in CHOICES)
                 raise UsageError(f"protocol {text!r}: {override!r} is not one of {known}")
             choices[key] = value
         return PROTOCOLS[name].override(**choices)

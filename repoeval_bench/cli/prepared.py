@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, say
 from repoeval_bench.config import DEPTH, Protocol, RunConfig
 from repoeval_bench.errors import UsageError
@@ -83,23 +85,37 @@ class Prepared:
         from repoeval_bench.retrieval.registry import choose_retriever
         from repoeval_bench.store import check_writable
 
-        RunConfig.check_depth(options["k"])
-        protocol = Protocol.parse(options["protocol"]).override(
-            query=options["query"],
-            gold=options["gold"],
-            relevance=options["relevance"],
-            repositories=options["repositories"],
-            exclude=options["exclude"],
-            copies=options["copies"],
-        )
-        query_policy(protocol.query)
-        relevance_rule(protocol.relevance)
-        api.choose_measures(options["metrics"], options["k"])
-        choose_retriever(options["retriever"])
-        chunkers = [api.make_parts(protocol, spec)[0] for spec in specs or (None,)]
-        repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
-        if repeated:
-            raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
+        found = Gathered()
+        protocol: Protocol | None = None
+        chunkers: list[Chunker] = []
+        with found:
+            RunConfig.check_depth(options["k"])
+        with found:
+            protocol = Protocol.parse(options["protocol"]).override(
+                **{
+                    choice: options[choice]
+                    for choice in ("query", "gold", "relevance", "repositories", "exclude", "copies")
+                }
+            )
+        with found:
+            query_policy(protocol.query if protocol else options["query"] or "full")
+        with found:
+            relevance_rule(protocol.relevance if protocol else options["relevance"] or "overlap")
+        with found:
+            # A depth that is impossible is told already: it says nothing about the measures.
+            api.choose_measures(options["metrics"], options["k"] if options["k"] > 0 else sys.maxsize)
+        with found:
+            choose_retriever(options["retriever"])
+        # Where the protocol does not exist nobody can say whether it wants a chunker; a wrong one is wrong anyway.
+        for spec in specs or ((None,) if protocol else ()):
+            with found:
+                chunkers.append(api.make_parts(protocol or Protocol.parse(api.PROTOCOL), spec)[0])
+        with found:
+            repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
+            if repeated:
+                raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
+        found.check()
+        assert protocol is not None
         check_writable(options["out"])
         embedder = None
         if api.needs_vectors(options["retriever"], options["metrics"]):

@@ -197,6 +197,15 @@ def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, argumen
     assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
 
 
+def test_all_mistakes_are_told_at_once(mirror, warm_home):
+    """One sentence holds every wrong choice; nothing was run."""
+    done = bench("eval", "-c", "asst", "--gold", "bdy", "--exclude", "promt", "--relevance", "iou:2", "-m", "ndgc@5",
+                 "--retriever", "bm26", "--k", "0", "--source", mirror, home=warm_home)  # fmt: skip
+    sentence = one_sentence(done, 2)
+    for piece in ("K=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'"):
+        assert piece in sentence
+
+
 @pytest.mark.parametrize(("what", "piece"), [
     ("protocols", "linemap"), ("retrievers", "bm25"), ("relevance", "graded:levels"), ("exclusions", "repocoder"),
 ])  # fmt: skip
