@@ -179,7 +179,7 @@ def format_page(label: str, found: Sequence[Row]) -> str:
         "# Published numbers, measured again",
         "",
         f"{label}. Means are each protocol's headline (micro under `context`, macro over repositories otherwise); "
-        "intervals are 95 %, clustered by file. Every row names the command that prints its figures.",
+        "intervals are 95 %, clustered by file. Under each table stand the commands that print its figures.",
         "",
         "## The expected results",
         "",
@@ -199,14 +199,13 @@ def format_page(label: str, found: Sequence[Row]) -> str:
         "The base is protocol `code-chunk` with MiniLM, which reads 256 tokens of a text, and no context headers.",
         "",
         *_wide(found, "causes", "what is changed", MEASURES),
-        "",
+        *_effects([row for row in found if row.table == "causes" and row.measure == "ndcg@10"]),
         "## What size alone buys",
         "",
         "Protocol `code-chunk`, BM25, so that no model's window takes part. nDCG over chunks moves with the size; the "
         "area under line recall reads equal budgets.",
         "",
         *_wide(found, "sizes", "max_nws", (*MEASURES, "line_recall_auc")),
-        "",
         "## CodeRAG-Bench, RepoEval function level",
         "",
         f"nDCG@10, macro over six repositories; reproduced within {CODERAG_TOLERANCE} points.",
@@ -221,6 +220,8 @@ def format_page(label: str, found: Sequence[Row]) -> str:
         ),
         "",
         *_commands([row for row in found if row.table == "coderag"]),
+        "Rows of dense models are measured where a model is named: "
+        "`make reproduce EMBEDDER=st:BAAI/bge-base-en-v1.5`; one that cannot be had is a row that says so.",
     ]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -238,6 +239,24 @@ def _wide(found: Sequence[Row], table: str, heading: str, measures: Sequence[str
         figures = (f"{cells[setting, system, measure].measured:.4f}" for measure in measures)
         lines.append(f"| {setting} | {system} | {' | '.join(figures)} |")
     return [*lines, "", *_commands([row for row in found if row.table == table])]
+
+
+def _effects(found: Sequence[Row]) -> list[str]:
+    """One sentence: what each cause alone moves nDCG@10 by, the largest first."""
+    first = found[0].setting if found else ""
+    base = {row.system: row.measured or 0.0 for row in found if row.setting == first}
+    moved: dict[str, dict[str, float]] = {}
+    for row in found:
+        if row.setting != first:
+            moved.setdefault(row.setting, {})[row.system] = (row.measured or 0.0) - base[row.system]
+    if not moved:
+        return []
+    order = sorted(moved, key=lambda setting: -max(map(abs, moved[setting].values())))
+    parts = [
+        f"{setting}: " + ", ".join(f"{system} {value:+.3f}" for system, value in moved[setting].items())
+        for setting in order
+    ]
+    return ["Alone, they move nDCG@10 by, the largest first: " + "; ".join(parts) + ".", ""]
 
 
 def _commands(found: Sequence[Row]) -> list[str]:
