@@ -12,7 +12,7 @@ from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, say
-from repoeval_bench.config import DEPTH, Protocol, RunConfig
+from repoeval_bench.config import CHOICES, DEPTH, Protocol, RunConfig
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
 
@@ -92,10 +92,7 @@ class Prepared:
             RunConfig.check_depth(options["k"])
         with found:
             protocol = Protocol.parse(options["protocol"]).override(
-                **{
-                    choice: options[choice]
-                    for choice in ("query", "gold", "relevance", "repositories", "exclude", "copies")
-                }
+                **{choice: options[choice] for choice in CHOICES}
             )
         with found:
             query_policy(protocol.query if protocol else options["query"] or "full")
