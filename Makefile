@@ -19,6 +19,7 @@ LIMIT     ?=
 BASELINE  ?=
 EXCLUDE   ?=
 LONG_TEXT ?=
+EQUIVALENCE ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -49,6 +50,7 @@ help: ## list the targets and variables
 	@echo '  LEVEL=function CONTEXT=2k TOKENIZER=codex   which task file'
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'
 	@echo '  K=100                        depth that is ranked and stored'
+	@echo '  BASELINE=fixed EQUIVALENCE=0.01             compare: against which, and when means count as equal'
 	@echo '  OUT=results                  where run folders go'
 	@echo '  BASELINE=fixed               what compare takes the differences to'
 
@@ -72,7 +74,8 @@ eval: .venv/run.stamp ## chunk, embed, retrieve, score; print the nDCG/Recall ta
 	@$(BENCH) eval $(RUN)
 
 compare: .venv/run.stamp ## run what is missing and say which differences are real
-	@$(BENCH) compare $(RUN) $(if $(BASELINE),--baseline '$(BASELINE)')
+	@$(BENCH) compare $(RUN) $(if $(BASELINE),--baseline '$(BASELINE)') \
+	  $(if $(EQUIVALENCE),--equivalence '$(EQUIVALENCE)')
 
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
 	@$(BENCH) sensitivity $(CUT) --embedder '$(EMBEDDER)' $(DATA) $(PICK)

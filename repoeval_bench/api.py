@@ -199,14 +199,22 @@ def evaluate(
     return store.save(outcome, Path(out), created=datetime.now(UTC).isoformat(timespec="seconds"))
 
 
-def compare(runs: Sequence[StoredRun], *, baseline: StoredRun | None = None) -> list[Comparison]:
+def compare(
+    runs: Sequence[StoredRun],
+    *,
+    baseline: StoredRun | None = None,
+    metrics: Sequence[str] = (),
+    equivalence: float | None = None,
+) -> list[Comparison]:
     """Paired differences of every run against `baseline` (the first run unless given), measure by measure.
 
-    Only runs over the same queries under one protocol are compared; anything else is a UsageError.
+    `metrics` selects measures (all that the runs share unless given). `equivalence` is the margin within which
+    means count as equal; without one, equality is never said. Only runs over the same queries under one protocol
+    are compared; anything else is a UsageError.
     """
     from repoeval_bench.compare import compare_runs
 
-    return compare_runs(runs, baseline or runs[0])
+    return compare_runs(runs, baseline or runs[0], measures=metrics, equivalence=equivalence)
 
 
 def sensitivity(

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from repoeval_bench.errors import UsageError
-from repoeval_bench.stats import bca_interval, cluster_sums, holm, sign_flip_p
-from repoeval_bench.types import Comparison
+from repoeval_bench.metrics import Measure
+from repoeval_bench.stats import (
+    ALPHA,
+    DRAWS,
+    Sample,
+    bca_intervals,
+    beside,
+    effect_sizes,
+    equivalence_p,
+    holm,
+    minimum_detectable,
+    sign_flip_p,
+)
+from repoeval_bench.types import Comparison, MeanDifference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
     from typing import Protocol
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.scored import ScoredQueries
 
     class ComparableRun(Protocol):
         """What of a stored run is compared."""
@@ -23,80 +40,216 @@ if TYPE_CHECKING:
             """Names the run in errors."""
 
         @property
+        def folder(self) -> Path:
+            """Where it stands; one configuration may have been run by several versions of the code."""
+
+        @property
+        def manifest(self) -> dict[str, Any]:
+            """Content of manifest.json."""
+
+        @property
         def metrics(self) -> dict[str, Any]:
             """Content of metrics.json."""
 
         @property
-        def per_query(self) -> list[dict[str, Any]]:
-            """Rows of per_query.jsonl."""
+        def scored(self) -> ScoredQueries:
+            """Scores as columns."""
 
 
 SEED = 20_240_601
-MUST_AGREE = ("protocol", "embedder", "retriever")
+
+PARTS = ("chunker", "embedder", "retriever")
+"""What two compared runs may differ in."""
 
 
-def compare_runs(runs: Sequence[ComparableRun], baseline: ComparableRun) -> list[Comparison]:
-    """Every other run against `baseline`, for each measure that both have.
+def run_names(runs: Sequence[ComparableRun]) -> list[str]:
+    """What to call each run: whatever differs between them (chunker, embedder, retriever), else id or folder."""
+    differing = [part for part in PARTS if len({run.metrics[part] for run in runs}) > 1]
+    names = [" · ".join(run.metrics[part] for part in differing or PARTS[:1]) for run in runs]
+    if len(set(names)) < len(runs):
+        names = [run.run_id for run in runs]
+    return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
 
-    Differences are treatment - baseline over the same queries; intervals and p-values resample files; p is
-    adjusted by Holm over all comparisons returned. Runs that differ in dataset, protocol, embedder or retriever,
-    or hold other queries, are a UsageError: their difference would not be the chunker's.
+
+def shared_measures(runs: Sequence[ComparableRun], wanted: Sequence[str] = ()) -> list[str]:
+    """The measures that all runs have, in the first one's order; of those the wanted ones.
+
+    A wanted one that is not there is a UsageError.
     """
-    found: list[Comparison] = []
-    for run in runs:
-        if run.run_id == baseline.run_id:
-            continue
-        _check_comparable(baseline, run)
-        found.extend(_compare_pair(baseline, run))
-    if not found:
-        raise UsageError("nothing to compare: give at least two different runs that share a measure")
-    adjusted = holm([comparison.p for comparison in found])
-    return [replace(comparison, p_adjusted=p) for comparison, p in zip(found, adjusted, strict=True)]
-
-
-def _check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
-    a, b = baseline.metrics, run.metrics
-    for key in MUST_AGREE:
-        if a[key] != b[key]:
-            raise UsageError(
-                f"{run.run_id} ran with {key} {b[key]!r} and {baseline.run_id} with {a[key]!r}; "
-                "compare runs that differ in the chunker alone"
-            )
-    if a["dataset"]["fingerprint"] != b["dataset"]["fingerprint"]:
+    shared = [name for name in runs[0].metrics["micro"] if all(name in run.metrics["micro"] for run in runs[1:])]
+    wanted = [name if name in shared else str(Measure.parse(name)) for name in wanted]
+    if missing := [name for name in wanted if name not in shared]:
         raise UsageError(
-            f"{run.run_id} and {baseline.run_id} ran on different data "
-            f"({b['dataset']['label']} against {a['dataset']['label']}); evaluate both on one"
+            f"{', '.join(missing)} was not scored in all of these runs; they share {', '.join(shared) or 'nothing'}"
         )
-    if [row["query_id"] for row in baseline.per_query] != [row["query_id"] for row in run.per_query]:
-        raise UsageError(f"{run.run_id} and {baseline.run_id} hold different queries; evaluate both again")
+    return [name for name in shared if not wanted or name in wanted]
 
 
-def _compare_pair(baseline: ComparableRun, treatment: ComparableRun) -> list[Comparison]:
-    rows = list(zip(baseline.per_query, treatment.per_query, strict=True))
-    clusters = [(a["repo"], a["path"]) for a, _ in rows]
-    measures = [name for name in baseline.metrics["micro"] if name in treatment.metrics["micro"]]
+def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
+    """A UsageError that lists every difference, unless both answer one question: protocol, data, queries, depth."""
+    a, b = baseline.metrics, run.metrics
+    found = [f"{key} {a[key]} against {b[key]}" for key in ("protocol", "k") if a[key] != b[key]]
+    if a["dataset"]["fingerprint"] != b["dataset"]["fingerprint"]:
+        found.append(f"data {a['dataset']['label']} against {b['dataset']['label']}")
+    same_embedder = a["embedder"] == b["embedder"]
+    identities = [_identity(each) for each in (baseline, run)]
+    if same_embedder and identities[0] != identities[1]:
+        keys = [key for key in {**identities[0], **identities[1]} if identities[0].get(key) != identities[1].get(key)]
+        found.append(f"the embedder's {', '.join(keys)}")
+    ours, theirs = set(baseline.scored.query_ids), set(run.scored.query_ids)
+    found += [
+        f"{len(only)} {'query' if len(only) == 1 else 'queries'} only in {name} (such as {min(only)})"
+        for only, name in ((ours - theirs, baseline.run_id), (theirs - ours, run.run_id))
+        if only
+    ]
+    if found:
+        raise UsageError(
+            f"{baseline.run_id} and {run.run_id} cannot be compared: {'; '.join(found)}; "
+            "compare runs of one protocol on the same queries"
+        )
+
+
+def compare_runs(
+    runs: Sequence[ComparableRun],
+    baseline: ComparableRun,
+    *,
+    measures: Sequence[str] = (),
+    equivalence: float | None = None,
+    draws: int = DRAWS,
+) -> list[Comparison]:
+    """Every other run against `baseline`, for each measure that all have (or for `measures`).
+
+    Differences are treatment - baseline over the same queries; intervals and tests resample files. p is adjusted by
+    Holm over all comparisons returned, and the verdict follows from it alone. `equivalence` is the margin within
+    which two means count as equal. Runs of different protocols, data or queries are a UsageError.
+    """
+    others = [run for run in runs if run.folder != baseline.folder]
+    if not others:
+        raise UsageError("nothing to compare: give at least two different runs")
+    if equivalence is not None and not 0 < equivalence < np.inf:
+        raise UsageError(f"an equivalence margin of {equivalence} is none; give a difference above 0, such as 0.01")
+    for run in others:
+        check_comparable(baseline, run)
+    chosen = shared_measures([baseline, *others], measures)
+    if not chosen:
+        raise UsageError("nothing to compare: the runs share no measure")
+    names = run_names([baseline, *others])
+    differences = _differences(baseline, others, chosen)
+    means = {
+        "micro": _resample(baseline.scored, differences, "micro", equivalence, draws),
+        "macro": _resample(baseline.scored, differences, "macro", equivalence, draws),
+    }
+    headline: Literal["micro", "macro"] = baseline.metrics["headline"]
+    adjusted = holm(means[headline].p)
+    equal = holm(means[headline].equal) if equivalence is not None else [None] * len(adjusted)
+    by_cluster = Sample.micro(differences, baseline.scored.clusters)
+    tests, effects = beside(by_cluster), effect_sizes(differences)
     found = []
-    for measure in measures:
-        differences = np.array([b["metrics"][measure] - a["metrics"][measure] for a, b in rows])
-        sums, counts = cluster_sums(differences.tolist(), clusters)
-        # A generator per measure: a measure's numbers do not depend on which others are asked for.
-        rng = np.random.default_rng(SEED)
+    for column in range(differences.shape[1]):
+        which, measure = divmod(column, len(chosen))
+        name = chosen[measure]
+        pair = {
+            over: each.of(column, baseline.metrics[over][name], others[which].metrics[over][name])
+            for over, each in means.items()
+        }
+        moved = np.round(differences[:, column], 12)
         found.append(
             Comparison(
-                metric=measure,
-                baseline=baseline.metrics["chunker"],
-                treatment=treatment.metrics["chunker"],
-                baseline_mean=baseline.metrics["micro"][measure],
-                treatment_mean=treatment.metrics["micro"][measure],
-                difference=float(differences.mean()),
-                ci=bca_interval(sums, counts, rng),
-                p=(p := sign_flip_p(sums, rng)),
-                p_adjusted=p,
-                wins=int((differences > 0).sum()),
-                ties=int((differences == 0).sum()),
-                losses=int((differences < 0).sum()),
-                n_queries=len(differences),
-                n_clusters=len(sums),
+                metric=name,
+                baseline=names[0],
+                treatment=names[which + 1],
+                headline=headline,
+                micro=pair["micro"],
+                macro=pair["macro"],
+                p_adjusted=adjusted[column],
+                t_p=tests[column][0],
+                wilcoxon_p=tests[column][1],
+                effect_size=effects[column],
+                wins=int((moved > 0).sum()),
+                ties=int((moved == 0).sum()),
+                losses=int((moved < 0).sum()),
+                n_queries=len(moved),
+                n_clusters=by_cluster.n_clusters,
+                clustered_by=baseline.scored.clustered_by,
+                family=len(adjusted),
+                verdict=_verdict(pair[headline].difference, adjusted[column], equal[column], equivalence),
+                margin=equivalence,
+                equivalence_p_adjusted=equal[column],
             )
         )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Resampled:
+    """What resampling says of one mean, one entry per column of differences."""
+
+    difference: list[float]
+    ci: list[tuple[float, float] | None]
+    ci_repositories: list[tuple[float, float] | None]
+    p: list[float]
+    mde: list[float | None]
+    mde_family: list[float | None]
+    equal: list[float]
+
+    def of(self, column: int, baseline: float, treatment: float) -> MeanDifference:
+        return MeanDifference(
+            baseline, treatment, self.difference[column], self.ci[column], self.ci_repositories[column],
+            self.p[column], self.mde[column], self.mde_family[column], self.equal[column] if self.equal else None,
+        )  # fmt: skip
+
+
+def _resample(
+    scored: ScoredQueries, differences: NDArray[np.float64], over: str, margin: float | None, draws: int
+) -> _Resampled:
+    if over == "micro":
+        sample = Sample.micro(differences, scored.clusters)
+        coarse = Sample.micro(differences, scored.repos)
+    else:
+        sample = Sample.macro(differences, scored.clusters, scored.repos)
+        # A repository counts once in this mean, so it is one observation: its own mean.
+        each = Sample.micro(differences, scored.repos)
+        coarse = Sample(each.sums / each.counts[:, None], np.ones(each.n_clusters), each.groups)
+
+    # Every part begins with a generator of its own: leaving one out does not move another's draws.
+    def rng() -> np.random.Generator:
+        return np.random.default_rng(SEED)
+
+    return _Resampled(
+        difference=sample.mean().tolist(),
+        ci=bca_intervals(sample, rng(), draws),
+        ci_repositories=bca_intervals(coarse, rng(), draws),
+        p=sign_flip_p(sample, rng(), draws).tolist(),
+        mde=minimum_detectable(sample),
+        mde_family=minimum_detectable(sample, tests=differences.shape[1]),
+        equal=[] if margin is None else equivalence_p(sample, margin, rng(), draws).tolist(),
+    )
+
+
+def _differences(
+    baseline: ComparableRun, others: Sequence[ComparableRun], measures: Sequence[str]
+) -> NDArray[np.float64]:
+    """float64 (n_queries, n_others x n_measures), the baseline's queries in its order."""
+    base = baseline.scored.table(measures)
+    columns = []
+    for run in others:
+        scored = run.scored
+        if scored.query_ids != baseline.scored.query_ids:
+            place = {query_id: i for i, query_id in enumerate(scored.query_ids)}
+            scored = scored.take([place[query_id] for query_id in baseline.scored.query_ids])
+        columns.append(scored.table(measures) - base)
+    return np.column_stack(columns)
+
+
+def _identity(run: ComparableRun) -> Mapping[str, Any]:
+    identity = run.manifest.get("config", {}).get("embedder_identity") or {}
+    # The device moves no rounded score; model, weights, length and precision do.
+    return {key: value for key, value in identity.items() if key != "device"}
+
+
+def _verdict(difference: float, p: float, equal: float | None, margin: float | None) -> str:
+    within = f"within {margin:g}" if equal is not None and equal < ALPHA else ""
+    if p < ALPHA:
+        word = "better" if difference > 0 else "worse"
+        return f"{word}, but {within}" if within else word
+    return f"equal {within}" if within else "no difference shown"

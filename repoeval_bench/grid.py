@@ -200,7 +200,8 @@ def mean_and_error(
     means, variances = [], []
     for group in groups:
         inside = np.flatnonzero(group).tolist()
-        sums, counts = cluster_sums(values[inside].tolist(), [files[i] for i in inside])
+        table, counts = cluster_sums(values[inside], [files[i] for i in inside])
+        sums = table[:, 0]
         mean, n = float(sums.sum() / counts.sum()), len(sums)
         residuals = sums - mean * counts
         means.append(mean)

@@ -10,6 +10,7 @@ from repoeval_bench.config import OUTSIDE_THE_SIX
 from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.errors import DatasetError
+from repoeval_bench.facts import task_facts
 from repoeval_bench.judging import judge_corpus
 from repoeval_bench.leak import gold_in_query, top_over_prompt
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from repoeval_bench.corpus import Corpus
     from repoeval_bench.judging import JudgedCorpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
-    from repoeval_bench.types import Benchmark, Chunker, Embedder, Query, Role, Run
+    from repoeval_bench.types import Benchmark, Chunker, Embedder, Fact, Query, Role, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +138,20 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
         "lines_uncovered": corpus.uncovered_lines,
     }
     chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
+    facts = _facts(planned, tokens.get("query", ()), embedder)
     return Outcome(
-        config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, counts,
+        config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
         chunk_tokens, seconds,
     )  # fmt: skip
+
+
+def _facts(planned: Plan, tokens: Sequence[int], embedder: Embedder | None) -> dict[str, dict[str, Fact]]:
+    facts = task_facts(planned.benchmark)
+    # Without a model nothing is counted, and nothing truncated: then neither fact is there.
+    for query, count in zip(planned.queries, tokens, strict=False):
+        truncated = bool(_truncated(embedder, [count], "query"))
+        facts[query.query_id] |= {"query_tokens": count, "truncated": truncated}
+    return facts
 
 
 def map_lines(planned: Plan, hidden: Mapping[str, frozenset[str]], judged: JudgedCorpus, run: Run, k: int) -> Run:

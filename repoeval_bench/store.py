@@ -3,6 +3,7 @@
 manifest.json      what ran: configuration, dataset, counts, versions, when (the only time beside timings.jsonl)
 metrics.json       means over queries (micro), over repositories (macro), and per repository; the same of the ceilings
 per_query.jsonl    every query's value and ceiling of every measure, with its file (the cluster of the statistics)
+                   and the facts of its task that segments are made of
 run.trec           the ranking, qrels.trec the judgements: readable by trec_eval and ir_measures
 retrieved.jsonl    the run log: a query's top k with file and lines
 timings.jsonl      seconds per step and milliseconds per query
@@ -17,22 +18,24 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.provenance import code_state, versions
+from repoeval_bench.scored import ScoredQueries
 from repoeval_bench.spec import Spec, nearest, short_hash
-from repoeval_bench.trec import format_qrels, format_run
+from repoeval_bench.trec import format_qrels, format_run, read_qrels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from repoeval_bench.config import RunConfig
     from repoeval_bench.corpus import Corpus
     from repoeval_bench.metrics import RunScores
-    from repoeval_bench.types import Benchmark, Chunk, Qrels, Query, Run
+    from repoeval_bench.types import Benchmark, Chunk, Fact, Qrels, Query, Run
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
@@ -65,7 +68,8 @@ class Outcome:
     """A finished run, as the pipeline hands it over to be written.
 
     `corpus` is what the chunker made, `documents` what was ranked in the end and judged. `leak` is diagnostic ->
-    query_id -> share. `chunk_tokens` are sizes in the model's tokens, None where no model was asked.
+    query_id -> share, `facts` task_id -> fact -> value. `chunk_tokens` are sizes in the model's tokens, None where no
+    model was asked.
     """
 
     config: RunConfig
@@ -78,6 +82,7 @@ class Outcome:
     scores: RunScores
     ceilings: RunScores
     leak: Mapping[str, Mapping[str, float]]
+    facts: Mapping[str, Mapping[str, Fact]]
     counts: dict[str, int]
     chunk_tokens: dict[str, float] | None
     seconds: dict[str, float]
@@ -109,12 +114,45 @@ class StoredRun:
         return content
 
     @cached_property
-    def per_query(self) -> list[dict[str, Any]]:
-        """Rows of per_query.jsonl: query_id, repo, path, n_relevant, metrics, ceilings, leak."""
+    def scored(self) -> ScoredQueries:
+        """per_query.jsonl as columns: query_id, repo, path, n_relevant, facts, metrics of each row."""
         try:
-            return [json.loads(line) for line in self.text(PER_QUERY).splitlines()]
-        except ValueError as error:
-            raise ResultError(f"{self.folder / PER_QUERY} is broken ({error}); run the evaluation again") from error
+            return ScoredQueries.from_rows(self.rows(PER_QUERY))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ResultError(f"{self.folder / PER_QUERY} lacks {error}; run the evaluation again") from error
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of one of the folder's JSONL files, read as they are asked for."""
+        try:
+            with (self.folder / name).open(encoding="utf-8") as stream:
+                for number, line in enumerate(stream, start=1):
+                    try:
+                        yield json.loads(line)
+                    except ValueError as error:
+                        raise ResultError(
+                            f"{self.folder / name}:{number} is broken ({error}); run the evaluation again"
+                        ) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResultError(f"{self.folder / name} cannot be read ({error}); run the evaluation again") from error
+
+    def ranked_ids(self) -> dict[str, tuple[str, ...]]:
+        """query_id -> the chunk ids it was given, best first, from the run log."""
+        return {
+            row["query_id"]: tuple(entry["chunk_id"] for entry in sorted(row["topk"], key=itemgetter("rank")))
+            for row in self.rows(RETRIEVED)
+        }
+
+    def latencies(self) -> dict[str, list[float]]:
+        """Step -> milliseconds of each query whose time is known, from timings.jsonl."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for row in self.rows(TIMINGS):
+            for step, milliseconds in row.get("latency_ms", {}).items():
+                found[step].append(milliseconds)
+        return dict(found)
+
+    def qrels(self) -> Qrels:
+        """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers."""
+        return read_qrels(self.folder / QRELS, self.manifest["qrels_gain_factor"])
 
     def text(self, name: str) -> str:
         """The text of one of the folder's files."""
@@ -171,15 +209,24 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         "code": code_state(),
         "versions": versions(),
     }
+    files = {
+        METRICS: pretty(_metrics(outcome)),
+        PER_QUERY: jsonl(_per_query(outcome)),
+        RUN: run_text,
+        QRELS: qrels_text,
+        RETRIEVED: jsonl(_retrieved(outcome)),
+        TIMINGS: jsonl(_timings(outcome)),
+    }
+    return write_folder(folder, files, manifest)
+
+
+def write_folder(folder: Path, files: Mapping[str, str], manifest: Mapping[str, Any]) -> StoredRun:
+    """Write a run's files (name -> text), its manifest last; a ResultError where they cannot be written."""
     try:
         (folder / MANIFEST).unlink(missing_ok=True)
-        write_atomic(folder / METRICS, _pretty(_metrics(outcome)))
-        write_atomic(folder / PER_QUERY, _lines(_per_query(outcome)))
-        write_atomic(folder / RUN, run_text)
-        write_atomic(folder / QRELS, qrels_text)
-        write_atomic(folder / RETRIEVED, _lines(_retrieved(outcome)))
-        write_atomic(folder / TIMINGS, _lines(_timings(outcome)))
-        write_atomic(folder / MANIFEST, _pretty(manifest))
+        for name, text in files.items():
+            write_atomic(folder / name, text)
+        write_atomic(folder / MANIFEST, pretty(manifest))
     except OSError as error:
         raise ResultError(f"the run folder {folder} cannot be written ({error}); choose another with --out") from error
     return StoredRun(folder)
@@ -285,6 +332,7 @@ def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
             "repo": task.repo,
             "path": task.path,
             "n_relevant": len(outcome.qrels[task.task_id]),
+            "facts": outcome.facts[task.task_id],
             "metrics": {name: column[row] for name, column in columns.items()},
             "ceilings": {name: column[row] for name, column in ceilings.items()},
             "leak": {name: shares[task.task_id] for name, shares in outcome.leak.items()},
@@ -327,9 +375,11 @@ def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:
         yield {"query_id": query_id, "latency_ms": {"retrieve": round(milliseconds, 4)}}
 
 
-def _pretty(content: Mapping[str, Any]) -> str:
+def pretty(content: Mapping[str, Any]) -> str:
+    """JSON as it is stored: indented, UTF-8, with a final line end."""
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+def jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as JSON lines."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

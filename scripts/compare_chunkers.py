@@ -24,8 +24,8 @@ def main() -> None:
 
     for c in compare(runs):
         if c.metric in MEASURES:
-            low, high = c.ci
-            print(f"{c.treatment:32}{c.metric:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] p={c.p_adjusted:.4f}")
+            low, high = c.ci or (float("nan"), float("nan"))
+            print(f"{c.treatment:32}{c.metric:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] {c.verdict}")
 
 
 if __name__ == "__main__":

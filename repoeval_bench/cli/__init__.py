@@ -19,6 +19,10 @@ from repoeval_bench.spec import nearest
 COMMANDS = {
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
     "compare": "repoeval_bench.cli.compare:compare_command",
+    "diff": "repoeval_bench.cli.diff:diff_command",
+    "segments": "repoeval_bench.cli.segments:segments_command",
+    "gate": "repoeval_bench.cli.gate:gate_command",
+    "import-run": "repoeval_bench.cli.import_run:import_run_command",
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
     "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",
     "export": "repoeval_bench.cli.export:export_command",

@@ -9,7 +9,7 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.options import say
-from repoeval_bench.errors import ResultError
+from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.report.tables import as_csv, as_markdown
 from repoeval_bench.store import QRELS, RUN, StoredRun, find_run
@@ -48,5 +48,7 @@ def _content(run: StoredRun, form: str) -> str:
     if form == "csv":
         return as_csv(run)
     if form == "md":
+        if run.metrics.get("imported"):
+            raise UsageError(f"{run.run_id} was imported, without the sizes that Markdown prints; take --format csv")
         return as_markdown(run)
     return run.text(RUN)

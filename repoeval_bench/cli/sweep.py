@@ -87,7 +87,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
     from rich.table import Table
 
     from repoeval_bench.metrics import CEILING, SHARE
-    from repoeval_bench.report.tables import heading
+    from repoeval_bench.report.frame import heading
 
     columns = [name for name in rows[0] if not name.endswith((CEILING, SHARE))]
     table = Table(box=SIMPLE_HEAD, pad_edge=False)

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
+from repoeval_bench.report.frame import heading, new_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,26 +15,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Comparison
-
-ALPHA = 0.05
-_NAMES = {
-    "ndcg": "nDCG", "recall": "R", "precision": "P", "hit": "Hit", "mrr": "MRR",
-    "line_recall": "lineR", "line_rprec": "lineRprec", "line_recall_auc": "area lineR",
-}  # fmt: skip
-
 
 SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
 """Of the default line measures, what the terminal's table has room for."""
-
-
-def heading(measure: str) -> str:
-    """A measure's name as a column heading: `ndcg@10` as `nDCG@10`."""
-    for ending in (CEILING, SHARE):
-        if measure.endswith(ending):
-            return f"{heading(measure.removesuffix(ending))} {ending.strip('_')}"
-    name, at, rest = measure.partition("@")
-    return _NAMES.get(name, name) + at + rest
 
 
 def rows(run: StoredRun, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:
@@ -75,7 +59,7 @@ def score_tables(runs: Sequence[StoredRun], *, per_repo: bool) -> list[Table]:
 
 def _score_table(title: str, measures: Sequence[str], runs: Sequence[StoredRun], *, per_repo: bool) -> Table:
     alone = len(runs) == 1
-    table = _table(title)
+    table = new_table(title)
     if not alone:
         table.add_column("chunker", overflow="fold", max_width=36)
     table.add_column("mean over", no_wrap=True)
@@ -106,13 +90,6 @@ def shares_of_ceiling(run: StoredRun) -> dict[str, float]:
     """
     means = run.metrics[run.metrics["headline"]]
     return {name: means[name] / ceiling for name, ceiling in _ceilings(run).items() if ceiling > 0}
-
-
-def _table(title: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
 
 
 def _mean_label(label: str, metrics: dict[str, Any]) -> str:
@@ -152,43 +129,6 @@ def footnotes(run: StoredRun) -> list[str]:
     }
     lines.extend(f"  {what}: {number}" for what, number in lost.items() if number)
     return lines
-
-
-def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """Differences to the baseline with interval, p and the verdict in words."""
-    first = comparisons[0]
-    table = _table(
-        f"difference to {first.baseline}, mean over {first.n_queries} queries; "
-        f"intervals and tests resample {first.n_clusters} files"
-    )
-    table.add_column("chunker", overflow="fold", max_width=36)
-    table.add_column("measure", no_wrap=True)
-    for name in ("baseline", "chunker", "difference", "95 % interval", "p (Holm)"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("win/tie/loss", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    name = ""
-    for c in comparisons:
-        table.add_row(
-            c.treatment if c.treatment != name else "",
-            heading(c.metric),
-            f"{c.baseline_mean:.4f}",
-            f"{c.treatment_mean:.4f}",
-            f"{c.difference:+.4f}",
-            f"[{c.ci[0]:+.4f}, {c.ci[1]:+.4f}]",
-            f"{c.p_adjusted:.4f}",
-            f"{c.wins}/{c.ties}/{c.losses}",
-            verdict(c),
-        )
-        name = c.treatment
-    return table
-
-
-def verdict(comparison: Comparison) -> str:
-    """`better`, `worse` or `no difference shown`: from the clustered sign-flip test alone, after Holm."""
-    if comparison.p_adjusted >= ALPHA:
-        return "no difference shown"
-    return "better" if comparison.difference > 0 else "worse"
 
 
 def as_records(run: StoredRun) -> list[dict[str, Any]]:

@@ -203,7 +203,7 @@ def test_runs_of_other_protocols_are_not_compared(evaluate, tmp_path):
     evaluate("--chunker", AST, "--protocol", "body")
     runs = [path.name for path in (tmp_path / "results").iterdir()]
     done = bench("compare", *runs, "--out", tmp_path / "results")
-    assert "compare runs that differ in the chunker alone" in one_sentence(done, 2)
+    assert "compare runs of one protocol on the same queries" in one_sentence(done, 2)
 
 
 def test_overridden_choices_rename_the_run(evaluate):

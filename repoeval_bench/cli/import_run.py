@@ -1,0 +1,75 @@
+"""`import-run`: judge what another system retrieved, and store it like a run made here."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from repoeval_bench import api
+from repoeval_bench.cli.options import say
+from repoeval_bench.imported import import_run
+from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
+from repoeval_bench.report.frame import heading
+from repoeval_bench.store import TIMINGS
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("import-run", short_help="Judge a run log made by another system.")
+@click.argument("log", metavar="LOG.jsonl", type=_FILE)
+@click.option("--gold", required=True, type=_FILE, metavar="FILE",
+              help="JSONL: query_id with a chunk_id, a file, or a file and its lines.")  # fmt: skip
+@click.option("--corpus", type=_FILE, metavar="FILE",
+              help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.")  # fmt: skip
+@click.option("--timings", type=_FILE, metavar="FILE",
+              help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.")  # fmt: skip
+@click.option("--metrics", "-m", multiple=True, metavar="NAME",
+              help="A measure such as ndcg@10 in place of the default ones; repeat it.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
+              help="Where run folders are written.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print metrics.json.")
+def import_run_command(
+    *,
+    log: Path,
+    gold: Path,
+    corpus: Path | None,
+    timings: Path | None,
+    metrics: tuple[str, ...],
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Judge LOG.jsonl (docs/run-logs.md has the contract) against a gold file, and store it as a run.
+
+    The run can then be compared, segmented, gated and exported like any other.
+    """
+    beside = log.with_name(TIMINGS)
+    run = import_run(
+        log,
+        gold,
+        out,
+        measures=[str(Measure.parse(name)) for name in metrics or DEFAULT_MEASURES],
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        corpus=corpus,
+        timings=timings or (beside if beside.is_file() else None),
+    )
+    say(f"{run.metrics['retriever']} -> {run.folder}")
+    if as_json:
+        click.echo(json.dumps(run.metrics, indent=2, ensure_ascii=False))
+        return
+    counts = run.metrics["counts"]
+    click.echo(f"{run.metrics['dataset']['label']} · {run.metrics['protocol']}")
+    for name, value in run.metrics["micro"].items():
+        click.echo(f"{heading(name):<14} {value:.4f}")
+    notes = {
+        "queries of the gold are not in the log and score 0": counts["queries_not_in_log"],
+        "queries have no relevant chunk and score 0": counts["queries_without_relevant"],
+        "queries of the log have no gold and are not scored": counts["queries_without_gold"],
+    }
+    for what, number in notes.items():
+        if number:
+            click.echo(f"mind: {number} {what}")
+    if run.manifest["imported"]["pooled"]:
+        click.echo("mind: relevant chunks the log does not show are not counted: recall is too high without --corpus")

@@ -1,0 +1,140 @@
+"""The run log as a contract: what a row of retrieved.jsonl holds, whoever wrote it.
+
+`docs/run-log.schema.json` is the JSON Schema of `LogRow`; a test keeps the two equal.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from repoeval_bench.errors import ResultError
+from repoeval_bench.types import LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_Name = Annotated[str, Field(min_length=1)]
+_Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Placed(_Row):
+    start_line: Annotated[int, Field(ge=0)] | None = None
+    end_line: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _both_ends(self) -> Self:
+        if (self.start_line is None) != (self.end_line is None):
+            raise ValueError("a range has start_line and end_line (0-based, half-open); give both or none")
+        if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
+            raise ValueError(f"lines {self.start_line} to {self.end_line} are no range; the end is not included")
+        return self
+
+    @property
+    def lines(self) -> LineSpan | None:
+        """Its lines; None where it names none."""
+        if self.start_line is None or self.end_line is None:
+            return None
+        return LineSpan(self.start_line, self.end_line)
+
+
+class Retrieved(_Placed):
+    """One chunk that was retrieved. Lines are 0-based and half-open; `file` is repository/path."""
+
+    rank: Annotated[int, Field(ge=1)]
+    chunk_id: _Name
+    score: Annotated[float, Field(allow_inf_nan=False)]
+    file: str | None = None
+    doc_version: str | None = Field(None, description="Version or ISO 8601 date of the document.")
+    source: str | None = Field(None, description="Which source (index, collection) the chunk came from.")
+    entities: list[str] | None = None
+
+
+class ChunkerOfLog(_Row):
+    """How the index was cut."""
+
+    algo: _Name
+    parameters: dict[str, Any]
+
+
+class Latency(_Row):
+    """Milliseconds per step."""
+
+    retrieve: _Milliseconds | None = None
+    rerank: _Milliseconds | None = None
+
+
+class LogRow(_Row):
+    """One query and what one system retrieved for it. What a contract does not name belongs in `extra`."""
+
+    query_id: _Name
+    system: _Name
+    k_raw: Annotated[int, Field(ge=1, description="How deep the system was asked to rank.")]
+    topk: list[Retrieved]
+    index_version: _Name
+    chunker: ChunkerOfLog
+    latency_ms: Latency | None = None
+    as_of: str | None = Field(None, description="ISO 8601: what the query may know of.")
+    no_answer: bool | None = Field(None, description="Whether the corpus is known to hold no answer.")
+    source: str | None = Field(None, description="The source the query was routed to.")
+    query: str | None = None
+    rewritten_query: str | None = None
+    query_sha256: str | None = None
+    query_tokens: Annotated[int, Field(ge=0)] | None = None
+    entities: list[str] | None = None
+    conversation: str | None = Field(None, description="Queries of one conversation are resampled together.")
+    extra: dict[str, Any] | None = None
+
+
+class Gold(_Placed):
+    """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file."""
+
+    query_id: _Name
+    chunk_id: str | None = None
+    file: str | None = None
+    gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+
+
+class Place(_Placed):
+    """Where a chunk of the corpus stands."""
+
+    chunk_id: _Name
+    file: _Name
+
+
+_Model = TypeVar("_Model", bound=_Row)
+
+
+def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
+    """(line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
+    try:
+        with path.open(encoding="utf-8-sig") as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield number, _row(path, number, line, model)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultError(f"{path} cannot be read ({error}); give a JSONL file in UTF-8") from error
+
+
+def _row(path: Path, number: int, line: str, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        problems = "; ".join(
+            (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + each["msg"].removeprefix("Value error, ")
+            for each in error.errors()
+        )
+        raise ResultError(f"{path}:{number}: {problems}") from error
+
+
+def schema() -> str:
+    """The JSON Schema of a row, as it stands in the docs."""
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **LogRow.model_json_schema()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,110 @@
+"""Scores of a run as columns, one entry per query: what every comparison, segment and gate is computed from."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from repoeval_bench.errors import ResultError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.types import Fact
+
+    FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredQueries:
+    """Queries of a run in stored order, with what statistics need of each.
+
+    `repos` are the groups of the macro mean, `clusters` what is resampled: files where the gold has one, else what
+    `clustered_by` names. `values` is measure -> float64 (n_queries,); `facts` is name -> one fact per query.
+    """
+
+    query_ids: tuple[str, ...]
+    repos: tuple[str, ...]
+    clusters: tuple[Hashable, ...]
+    clustered_by: str
+    values: Mapping[str, FloatArray]
+    facts: Mapping[str, Sequence[Fact]]
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
+        """Columns of the rows of per_query.jsonl.
+
+        A row's cluster is its file (`repo`, `path`), else its `cluster`, else the query itself. Rows that are not
+        clustered alike, or do not have the same measures, are a ResultError.
+        """
+        ids: list[str] = []
+        repos: list[str] = []
+        clusters: list[Hashable] = []
+        kinds: set[str] = set()
+        columns: dict[str, array[float]] = defaultdict(lambda: array("d"))
+        facts: dict[str, list[Fact]] = defaultdict(list)
+        for row in rows:
+            query_id = row["query_id"]
+            repo = row.get("repo") or "all"
+            kind, cluster = _cluster(row, query_id)
+            ids.append(query_id)
+            repos.append(repo)
+            kinds.add(kind)
+            clusters.append(cluster)
+            for name, value in row["metrics"].items():
+                columns[name].append(value)
+            for name, fact in {"relevant_chunks": row.get("n_relevant"), **row.get("facts", {})}.items():
+                facts[name].extend([None] * (len(ids) - 1 - len(facts[name])))
+                facts[name].append(fact)
+        if len(kinds) > 1:
+            raise ResultError(f"queries are clustered by {' and '.join(sorted(kinds))}; give all the same fields")
+        if len(set(ids)) < len(ids):
+            repeated = Counter(ids).most_common(1)[0][0]
+            raise ResultError(f"query {repeated!r} is scored twice; keep one row of it")
+        for name, column in columns.items():
+            if len(column) != len(ids):
+                raise ResultError(f"{name} is scored for {len(column)} of {len(ids)} queries; score the run again")
+        for column_of_facts in facts.values():
+            column_of_facts.extend([None] * (len(ids) - len(column_of_facts)))
+        return cls(
+            tuple(ids), tuple(repos), tuple(clusters), next(iter(kinds), "query"),
+            {name: np.array(column, dtype=np.float64) for name, column in columns.items()}, dict(facts),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def by_query(self, measure: str) -> dict[str, float]:
+        """query_id -> value of one measure."""
+        return dict(zip(self.query_ids, self.values[measure].tolist(), strict=True))
+
+    def take(self, positions: Sequence[int] | NDArray[np.int64]) -> Self:
+        """The queries at these positions, in this order."""
+        index = np.asarray(positions, dtype=np.int64)
+        chosen = index.tolist()
+        return type(self)(
+            tuple(self.query_ids[i] for i in chosen),
+            tuple(self.repos[i] for i in chosen),
+            tuple(self.clusters[i] for i in chosen),
+            self.clustered_by,
+            {name: column[index] for name, column in self.values.items()},
+            {name: [column[i] for i in chosen] for name, column in self.facts.items()},
+        )
+
+    def table(self, measures: Sequence[str]) -> FloatArray:
+        """float64 (n_queries, n_measures)."""
+        return np.column_stack([self.values[name] for name in measures])
+
+
+def _cluster(row: Mapping[str, Any], query_id: str) -> tuple[str, Hashable]:
+    if row.get("path"):
+        return "file", f"{row.get('repo') or ''}/{row['path']}"
+    if row.get("cluster") is not None:
+        return str(row.get("cluster_by") or "cluster"), str(row["cluster"])
+    return "query", query_id

@@ -1,0 +1,91 @@
+"""`compare` and `diff` as a person runs them."""
+
+import json
+
+import pytest
+
+from support.command import bench, one_sentence
+from support.runs import write_run
+
+AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
+
+
+@pytest.fixture
+def runs(evaluate, tmp_path):
+    """Two runs of the mini benchmark."""
+    done = evaluate("-c", FIXED, "-c", AST)
+    assert done.code == 0, done.err
+    found = sorted(path.name for path in (tmp_path / "results").iterdir())
+    return found[1], found[0]
+
+
+def compare(tmp_path, *arguments):
+    return bench("compare", *arguments, "--out", tmp_path / "results")
+
+
+def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
+    """Each row's verdict is that of its own adjusted p and difference; micro and macro stand beside each other."""
+    rows = json.loads(compare(tmp_path, *runs, "--json").out)
+    assert {row["metric"] for row in rows} >= {"ndcg@10", "recall@5"}
+    for row in rows:
+        expected = (
+            "no difference shown" if row["p_adjusted"] >= 0.05 else "better" if row["difference"] > 0 else "worse"
+        )
+        assert row["verdict"] == expected
+        assert row["difference"] == pytest.approx(row["micro"]["treatment"] - row["micro"]["baseline"])
+        assert row["macro"]["difference"] == pytest.approx(row["macro"]["treatment"] - row["macro"]["baseline"])
+        assert row["wins"] + row["ties"] + row["losses"] == row["n_queries"]
+    text = compare(tmp_path, *runs)
+    assert text.code == 0, text.err
+    for piece in (
+        "micro (decides), 95 % interval",
+        "macro, 95 % interval",
+        "p (Holm)",
+        "Wilcoxon",
+        "detectable",
+        "Holm over",
+    ):
+        assert piece in text.out
+    assert max(map(len, text.out.splitlines())) < 180
+
+
+def test_equivalence_and_metrics_options(runs, tmp_path):
+    """--metrics narrows the family, --equivalence adds the margin's test."""
+    rows = json.loads(compare(tmp_path, *runs, "-m", "nDCG@10", "--equivalence", "0.9", "--json").out)
+    assert [(row["metric"], row["family"], row["margin"]) for row in rows] == [("ndcg@10", 1, 0.9)]
+    assert rows[0]["equivalence_p_adjusted"] < 0.05
+    assert "within 0.9" in rows[0]["verdict"]
+    assert "give a difference above 0" in one_sentence(compare(tmp_path, *runs, "--equivalence", "-1"), 2)
+    assert "was not scored" in one_sentence(compare(tmp_path, *runs, "-m", "rbp"), 2)
+
+
+def test_same_command_same_numbers(runs, tmp_path):
+    """The draws are seeded."""
+    assert compare(tmp_path, *runs, "--json").out == compare(tmp_path, *runs, "--json").out
+
+
+def test_diff_lists_what_changed(runs, tmp_path):
+    """diff prints the largest changes with their reason, and every one of them with --json."""
+    arguments = ("diff", *runs, "--out", tmp_path / "results", "-m", "recall@5")
+    rows = json.loads(bench(*arguments, "--json").out)
+    scores = [
+        {row["query_id"]: row["metrics"]["recall@5"] for row in map(json.loads, path.read_text().splitlines())}
+        for path in (tmp_path / "results" / run / "per_query.jsonl" for run in runs)
+    ]
+    assert {row["query_id"] for row in rows} == {query for query in scores[0] if scores[0][query] != scores[1][query]}
+    for row in rows:
+        assert row["change"] == pytest.approx(scores[1][row["query_id"]] - scores[0][row["query_id"]])
+        assert len(row["treatment"]["top"]) <= 5
+    done = bench(*arguments, "--limit", "1")
+    assert done.code == 0, done.err
+    assert "other chunks" in done.out
+    assert f"changed in {len(rows)} of 18 queries" in done.out
+    assert "no query of 18 changed" in bench("diff", runs[0], runs[0], "--out", tmp_path / "results").out
+
+
+def test_a_broken_row_is_named_with_its_line(tmp_path):
+    """file:line of the row that cannot be read."""
+    a, b = (write_run(tmp_path / name, {"mrr": [0.5, 1.0]}) for name in "ab")
+    with (b.folder / "per_query.jsonl").open("a") as stream:
+        stream.write("{broken\n")
+    assert "per_query.jsonl:3 is broken" in one_sentence(bench("compare", a.folder, b.folder), 1)

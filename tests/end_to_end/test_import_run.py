@@ -1,0 +1,152 @@
+"""`import-run` as a person runs it: a log of plain bm25s, this project's own log, and broken ones."""
+
+import json
+
+import bm25s
+import pytest
+
+from support.command import bench, one_sentence
+from support.minirepo import REPOSITORIES
+
+QUERIES = {"q1": "put pieces on the shelf", "q2": "round half up to whole cents", "q3": "neighbouring words"}
+GOLD = {"q1": ("stock.py", "def put("), "q2": ("pricing.py", "def to_cents("), "q3": ("tokens.py", "def bigrams(")}
+
+
+def chunks():
+    """Ten lines a chunk, of every file of the mini benchmark."""
+    for repo, files in REPOSITORIES.items():
+        for path, text in files.items():
+            lines = text.splitlines()
+            for start in range(0, len(lines), 10):
+                end = min(start + 10, len(lines))
+                yield (
+                    {
+                        "chunk_id": f"{repo}/{path}#{start}",
+                        "file": f"{repo}/{path}",
+                        "start_line": start,
+                        "end_line": end,
+                    },
+                    lines[start:end],
+                )
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """A log that plain bm25s made, its gold as lines, and the whole corpus."""
+    places, texts = zip(*((place, "\n".join(lines)) for place, lines in chunks()), strict=True)
+    engine = bm25s.BM25()
+    engine.index(bm25s.tokenize(list(texts), show_progress=False), show_progress=False)
+    rows = []
+    for query_id, text in QUERIES.items():
+        found, scores = engine.retrieve(bm25s.tokenize(text, show_progress=False), k=8, show_progress=False)
+        topk = [
+            {"rank": rank, "score": float(score), **places[i]}
+            for rank, (i, score) in enumerate(zip(found[0].tolist(), scores[0].tolist(), strict=True), start=1)
+        ]
+        rows.append(
+            {"query_id": query_id, "system": "bm25s", "k_raw": 8, "topk": topk, "index_version": "1", "query": text,
+             "chunker": {"algo": "lines", "parameters": {"n": 10}}, "latency_ms": {"retrieve": 2.5}}
+        )  # fmt: skip
+    gold = []
+    for query_id, (name, signature) in GOLD.items():
+        ((file, text),) = [
+            (f"{repo}/{path}", text)
+            for repo, files in REPOSITORIES.items()
+            for path, text in files.items()
+            if path.endswith(name)
+        ]
+        line = next(i for i, each in enumerate(text.splitlines()) if signature in each)
+        gold.append({"query_id": query_id, "file": file, "start_line": line, "end_line": line + 3})
+    return (
+        write(tmp_path / "log.jsonl", rows),
+        write(tmp_path / "gold.jsonl", gold),
+        write(tmp_path / "corpus.jsonl", places),
+    )
+
+
+def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
+    """bm25s finds what the queries name; the imported run is compared, segmented, gated and exported like any."""
+    log, gold, corpus = logs
+    out = ("--out", tmp_path / "results")
+    done = bench("import-run", log, "--gold", gold, "--corpus", corpus, *out, "--json")
+    assert done.code == 0, done.err
+    metrics = json.loads(done.out)
+    assert metrics["micro"]["hit@5"] == 1.0
+    assert metrics["counts"] == {
+        "queries": 3, "queries_without_relevant": 0, "queries_not_in_log": 0, "queries_without_gold": 0,
+    }  # fmt: skip
+    run = metrics["run_id"]
+    other = json.loads(log.read_text().splitlines()[0])
+    for entry in other["topk"]:
+        entry["score"] = 0.0 - entry["rank"]
+    other["topk"] = other["topk"][4:]
+    for rank, entry in enumerate(other["topk"], start=1):
+        entry["rank"] = rank
+    rows = [json.loads(line) | {"system": "cut"} for line in log.read_text().splitlines()]
+    rows[0] = other | {"system": "cut"}
+    cut = json.loads(
+        bench("import-run", write(tmp_path / "cut.jsonl", rows), "--gold", gold, "--corpus", corpus, *out, "--json").out
+    )
+    compared = json.loads(bench("compare", run, cut["run_id"], *out, "--json").out)
+    assert compared[0]["clustered_by"] == "file"
+    assert {row["treatment"] for row in compared} == {"cut"}
+    assert "verdict:" in bench("compare", run, cut["run_id"], *out).out
+    assert bench("diff", run, cut["run_id"], *out, "-m", "judged@5").code == 0
+    assert bench("segments", run, *out).code == 0
+    gates = tmp_path / "gates.yaml"
+    gates.write_text("gates: [{metric: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
+    assert bench("gate", run, "--config", gates, *out).code == 0
+    assert bench("export", run, "--format", "csv", *out).code == 0
+    assert "was imported" in one_sentence(bench("export", run, "--format", "md", *out), 2)
+
+
+def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):
+    """Recall over the chunks of the log alone is flagged, and is no less than over the corpus."""
+    log, gold, corpus = logs
+    gold.write_text("".join(json.dumps({"query_id": q, "file": json.loads(line)["file"]}) + "\n"
+                            for q, line in zip(QUERIES, gold.read_text().splitlines(), strict=True)))  # fmt: skip
+    options = ("--gold", gold, "--out", tmp_path / "results")
+    pooled = bench("import-run", log, *options)
+    assert "recall is too high without --corpus" in pooled.out
+    whole = json.loads(bench("import-run", log, *options, "--corpus", corpus, "--json").out)
+    again = json.loads(bench("import-run", log, *options, "--json").out)
+    assert again["micro"]["recall@5"] >= whole["micro"]["recall@5"]
+    assert again["protocol"].endswith("+pooled")
+
+
+def test_this_projects_own_log_is_read_back_to_the_same_scores(evaluate, tmp_path):
+    """Export the judgements as gold, import the log: every measure is what `eval` stored; timings are joined."""
+    assert evaluate("-c", "ast:max_nws=400").code == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    gold = [
+        {"query_id": query, "chunk_id": chunk, "gain": float(gain)}
+        for query, _, chunk, gain in (line.split() for line in (folder / "qrels.trec").read_text().splitlines())
+    ]
+    log = folder / "retrieved.jsonl"
+    done = bench("import-run", log, "--gold", write(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "in", "--json")
+    imported = json.loads(done.out)
+    stored = json.loads((folder / "metrics.json").read_text())["micro"]
+    defaults = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "precision@5", "precision@10", "hit@5", "hit@10", "mrr")
+    assert {name: imported["micro"][name] for name in defaults} == pytest.approx(
+        {name: stored[name] for name in defaults}
+    )
+    times = [
+        json.loads(line) for line in (tmp_path / "in" / imported["run_id"] / "timings.jsonl").read_text().splitlines()
+    ]
+    assert len(times) == 18
+
+
+def test_what_cannot_be_imported(logs, tmp_path):
+    """No shared query, a broken row, a missing file: one sentence each."""
+    log, gold, _ = logs
+    none = write(tmp_path / "none.jsonl", [{"query_id": "zz", "chunk_id": "a"}])
+    assert "share no query" in one_sentence(bench("import-run", log, "--gold", none), 1)
+    assert "cannot be read" in one_sentence(bench("import-run", log, "--gold", tmp_path / "missing"), 1)
+    assert "did you mean 'ndcg'" in one_sentence(bench("import-run", log, "--gold", gold, "-m", "ndgc@3"), 2)
+    log.write_text(log.read_text() + "{}\n")
+    assert "log.jsonl:4: query_id: Field required" in one_sentence(bench("import-run", log, "--gold", gold), 1)

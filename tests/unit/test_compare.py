@@ -1,0 +1,204 @@
+"""Comparing stored runs: what is said, what is refused, and what the procedure as a whole gets wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from repoeval_bench.compare import compare_runs, run_names
+from repoeval_bench.diff import changes
+from repoeval_bench.errors import UsageError
+from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
+from support.runs import write_run
+
+FILES = [f"f{i // 4}.py" for i in range(120)]
+REPOS = [f"r{i // 40}" for i in range(120)]
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def pair(tmp_path, differences, **options):
+    """Two runs whose one measure differs by `differences`."""
+    base = rng().uniform(0.3, 0.6, len(differences))
+    settings = {"files": FILES[: len(base)], "repos": REPOS[: len(base)], **options}
+    return (
+        write_run(tmp_path / "a", {"ndcg@10": base.tolist()}, **settings),
+        write_run(tmp_path / "b", {"ndcg@10": (base + differences).tolist()}, **settings),
+    )
+
+
+def only(tmp_path, differences, equivalence=None, **options):
+    runs = pair(tmp_path, np.asarray(differences), **options)
+    (found,) = compare_runs(runs, runs[0], equivalence=equivalence, draws=2000)
+    return found
+
+
+def test_a_clear_difference_is_better_or_worse(tmp_path):
+    """The verdict follows the sign of the deciding mean where the adjusted p is below 5 %."""
+    c = only(tmp_path, rng(2).normal(0.1, 0.05, 120))
+    assert (c.verdict, c.n_queries, c.n_clusters, c.clustered_by) == ("better", 120, 30, "file")
+    assert c.ci[0] > 0
+    assert c.micro.ci_repositories is not None
+    assert only(tmp_path, rng(2).normal(-0.1, 0.05, 120)).verdict == "worse"
+
+
+def test_the_protocols_headline_decides(tmp_path):
+    """With a macro headline the macro mean's p is adjusted and worded."""
+    differences = np.where(np.array(REPOS) == "r0", 0.0, rng(2).normal(0.1, 0.05, 120))
+    c = only(tmp_path, differences, headline="macro")
+    assert c.headline == "macro"
+    assert c.p_adjusted == c.macro.p
+    assert (
+        c.difference
+        == c.macro.difference
+        == pytest.approx(np.mean([differences[i : i + 40].mean() for i in (0, 40, 80)]))
+    )
+
+
+def test_no_difference_is_said_in_words_and_equality_by_two_tests_only(tmp_path):
+    """Noise is "no difference shown"; with a margin it is "equal within" that where both one-sided tests say so."""
+    noise = rng(3).normal(0, 0.02, 120)
+    assert only(tmp_path, noise).verdict == "no difference shown"
+    assert only(tmp_path, noise, equivalence=0.05).verdict == "equal within 0.05"
+    assert only(tmp_path, noise, equivalence=0.0001).verdict == "no difference shown"
+    assert only(tmp_path, noise + 0.03, equivalence=0.2).verdict == "better, but within 0.2"
+
+
+def test_all_differences_zero(tmp_path):
+    """Identical scores: p = 1, all ties, an interval of no width, nothing undefined."""
+    c = only(tmp_path, np.zeros(120))
+    assert (c.micro.p, c.p_adjusted, c.t_p, c.wilcoxon_p, c.effect_size) == (1, 1, 1, 1, 0)
+    assert (c.wins, c.ties, c.losses) == (0, 120, 0)
+    assert c.ci == (0.0, 0.0)
+    assert c.verdict == "no difference shown"
+
+
+def test_one_query_only(tmp_path):
+    """One query shows nothing: no interval, p = 1, and the tables still print."""
+    c = only(tmp_path, np.array([0.4]), equivalence=0.1)
+    assert c.ci is None
+    assert (c.p_adjusted, c.verdict, c.mean.mde) == (1.0, "no difference shown", None)
+    assert comparison_tables([c])[0].row_count == 1
+    assert json.loads(json.dumps(comparison_records([c])))[0]["ci"] is None
+
+
+def test_gold_without_files_clusters_by_query_and_says_so(tmp_path):
+    """Rows without a path are clustered by query, in words; rows with another field by that."""
+    c = only(tmp_path, rng(4).normal(0, 0.1, 120), files=None)
+    assert (c.clustered_by, c.n_clusters) == ("query", 120)
+    assert "the gold names no files" in "\n".join(comparison_notes([c]))
+
+
+def test_a_verdict_that_hangs_on_repositories_is_flagged(tmp_path):
+    """All files of one repository better, others worse: shown over files, not over repositories."""
+    differences = np.where(np.array(REPOS) == "r0", 0.5, -0.02) + rng(5).normal(0, 0.01, 120)
+    c = only(tmp_path, differences)
+    assert c.verdict == "better"
+    assert "other repositories may not show it" in comparison_notes([c])[-1]
+
+
+def test_queries_in_another_order_are_paired_by_id(tmp_path):
+    """Stored order plays no part."""
+    values = rng().uniform(size=120)
+    a = write_run(tmp_path / "a", {"mrr": values.tolist()}, files=FILES)
+    ids = [f"q{i:06d}" for i in range(120)][::-1]
+    b = write_run(tmp_path / "b", {"mrr": values[::-1].tolist()}, files=FILES[::-1], query_ids=ids)
+    (c,) = compare_runs([a, b], a, draws=200)
+    assert (c.ties, c.difference) == (120, 0.0)
+
+
+def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
+    """Protocol, depth, data, embedder identity and queries: all listed in one sentence."""
+    a = write_run(tmp_path / "a", {"mrr": [1.0, 0.5]})
+    dataset = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1"}
+    b = write_run(
+        tmp_path / "b", {"mrr": [1.0, 0.5]}, query_ids=["q000001", "other"], protocol="body", k=5, dataset=dataset
+    )
+    manifest = json.loads((b.folder / "manifest.json").read_text())
+    manifest["config"]["embedder_identity"]["precision"] = "bf16"
+    (b.folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UsageError) as error:
+        compare_runs([a, b], a)
+    for piece in (
+        "protocol context against body", "k 100 against 5", "data made · 0 against made · 1", "precision",
+        "1 query only in a (such as q000000)", "1 query only in b (such as other)",
+    ):  # fmt: skip
+        assert piece in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"measures": ["recall@5"]}, "recall@5 was not scored in all of these runs; they share mrr"),
+        ({"equivalence": 0.0}, "give a difference above 0"),
+        ({"equivalence": float("nan")}, "give a difference above 0"),
+    ],
+)
+def test_usage_errors(tmp_path, options, message):
+    """A measure that is not there, and a margin that is none."""
+    a, b = (write_run(tmp_path / name, {"mrr": [1.0, 0.5]}) for name in "ab")
+    with pytest.raises(UsageError, match=message.replace("(", "\\(")):
+        compare_runs([a, b], a, **options)
+    with pytest.raises(UsageError, match="at least two different runs"):
+        compare_runs([a, a], a)
+
+
+def test_runs_are_named_by_what_differs(tmp_path):
+    """The chunker alone, chunker and retriever together, or the folders of two runs of one configuration."""
+    a = write_run(tmp_path / "a", {"mrr": [1.0]}, chunker="ast")
+    b = write_run(tmp_path / "b", {"mrr": [1.0]}, chunker="fixed", retriever="bm25")
+    again = write_run(tmp_path / "old" / "a", {"mrr": [1.0]}, chunker="ast")
+    assert run_names([a, b]) == ["ast · dense", "fixed · bm25"]
+    assert run_names([a, again]) == [str(a.folder), str(again.folder)]
+
+
+def test_the_family_spans_all_pairs_and_measures(tmp_path):
+    """Holm over runs x measures: two others and two measures make four tests."""
+    runs = [
+        write_run(
+            tmp_path / name, {"mrr": rng(i).uniform(size=40).tolist(), "hit@5": rng(i + 9).uniform(size=40).tolist()}
+        )
+        for i, name in enumerate("abc")
+    ]
+    found = compare_runs(runs, runs[1], draws=200)
+    assert [(c.treatment, c.metric) for c in found] == [("a", "mrr"), ("a", "hit@5"), ("c", "mrr"), ("c", "hit@5")]
+    assert {c.family for c in found} == {4}
+    assert all(c.p_adjusted >= c.micro.p for c in found)
+
+
+@pytest.mark.slow
+def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
+    """Under the null, over five measures with Holm, a verdict other than "no difference shown" is rare."""
+    source = rng(8)
+    wrong, trials = 0, 300
+    for _ in range(trials):
+        base = source.uniform(0.3, 0.6, 120)
+        shared = source.normal(0, 0.1, 30).repeat(4)
+        names = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "mrr")
+        a = write_run(tmp_path / "a", {name: base.tolist() for name in names}, files=FILES)
+        b = write_run(
+            tmp_path / "b", {n: (base + shared + source.normal(0, 0.1, 120)).tolist() for n in names}, files=FILES
+        )
+        wrong += any(c.verdict != "no difference shown" for c in compare_runs([a, b], a, draws=500))
+    assert wrong / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
+
+
+def test_diff_says_why_a_score_changed():
+    """Other chunks, another order of the same, or other judgements of the same; equal scores are left out."""
+    before = {"chunks": ["a", "b"], "order": ["a", "b"], "judged": ["a", "b"], "same": ["a", "b"]}
+    after = {"chunks": ["a", "c"], "order": ["b", "a"], "judged": ["a", "b"], "same": ["a", "b"]}
+    gold = {name: {"b": 1.0} for name in before}
+    other = {**gold, "judged": {"a": 1.0, "b": 1.0}}
+    values = (dict.fromkeys(before, 0.5), {"chunks": 0.0, "order": 1.0, "judged": 0.7, "same": 0.5})
+    found = {c.query_id: c for c in changes(before, values, (before, after), (gold, other), 2)}
+    assert {name: c.why for name, c in found.items()} == {
+        "chunks": "other chunks", "order": "other order", "judged": "other judgements",
+    }  # fmt: skip
+    assert (found["chunks"].baseline.first_hit, found["chunks"].treatment.first_hit, found["chunks"].shared) == (
+        2,
+        None,
+        1,
+    )
+    assert (found["judged"].baseline.relevant, found["judged"].treatment.relevant) == (1, 2)
