@@ -26,6 +26,7 @@ COMMANDS = {
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
     "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",
     "export": "repoeval_bench.cli.export:export_command",
+    "export-beir": "repoeval_bench.cli.export_beir:export_beir_command",
     "data": "repoeval_bench.cli.data:data_group",
     "list": "repoeval_bench.cli.listing:list_command",
     "explain": "repoeval_bench.cli.listing:explain_command",

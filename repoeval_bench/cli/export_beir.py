@@ -1,0 +1,82 @@
+"""`export-beir`: a run's documents, queries and judgements in the layout that BEIR and MTEB read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench import api
+from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.errors import ResultError, UsageError
+from repoeval_bench.files import write_atomic
+from repoeval_bench.store import find_run, jsonl
+from repoeval_bench.trec import format_qrels
+from repoeval_bench.types import encode_id
+
+if TYPE_CHECKING:
+    from repoeval_bench.pipeline import Plan
+    from repoeval_bench.store import StoredRun
+
+
+@click.command("export-beir", short_help="Write a run's corpus, queries and qrels as BEIR and MTEB read them.")
+@click.argument("run")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="FOLDER",
+              help="Where to write: one folder per repository.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
+              help="Where run folders are.")  # fmt: skip
+@dataset_options
+def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) -> None:
+    """Write FOLDER/REPOSITORY/{corpus.jsonl, queries.jsonl, qrels/test.tsv} for RUN.
+
+    A query sees its own repository only, so each repository is a data set of its own. Texts are not stored with a
+    run: they are cut again from the data, which must be that of the run.
+    """
+    stored = find_run(run, out)
+    if stored.metrics.get("imported"):
+        raise UsageError(f"{stored.run_id} was imported, and its texts are not at hand")
+    benchmark = api.load_benchmark(**options, notify=say)
+    fingerprint = stored.metrics["dataset"]["fingerprint"]
+    if benchmark.fingerprint != fingerprint:
+        raise UsageError(
+            f"{stored.run_id} ran on data {fingerprint}, this is {benchmark.label}; name the run's with --source, "
+            "--level, --context, --repos and --limit"
+        )
+    config = stored.manifest["config"]
+    chunker = config["chunker"] if config["protocol"].get("documents", "chunks") in {"chunks", "baseline"} else None
+    planned = api.plan_run(
+        benchmark, chunker, protocol=stored.metrics["protocol"], skip_errors=config.get("skip_errors", False)
+    )
+    if planned.documents.own:
+        raise UsageError(f"protocol {stored.metrics['protocol']} gives queries documents of their own; BEIR has none")
+    for path, text in _files(stored, planned).items():
+        try:
+            write_atomic(output / path, text)
+        except OSError as error:
+            raise ResultError(f"{output / path} cannot be written ({error}); choose another with -o") from error
+    say(f"wrote {len(planned.documents.chunks)} data sets into {output}")
+
+
+def _files(stored: StoredRun, planned: Plan) -> dict[str, str]:
+    qrels = stored.qrels()
+    known = {chunk.chunk_id for chunk in planned.documents}
+    if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:
+        raise ResultError(f"{stored.run_id} judged {len(lost)} chunks that are cut otherwise now; evaluate it again")
+    queries = defaultdict(list)
+    for query in planned.queries:
+        queries[query.repo].append(query)
+    files = {}
+    for repo, chunks in planned.documents.chunks.items():
+        rows = ({"_id": chunk.chunk_id, "title": f"{repo}/{chunk.path}", "text": chunk.embed_text} for chunk in chunks)
+        asked = queries[repo]
+        files[f"{repo}/corpus.jsonl"] = jsonl(rows)
+        files[f"{repo}/queries.jsonl"] = jsonl({"_id": encode_id(q.query_id), "text": q.text} for q in asked)
+        # A query without a relevant chunk has no row here: BEIR's readers take an id without a document for an error.
+        text, _ = format_qrels({q.query_id: gains for q in asked if (gains := qrels[q.query_id])})
+        lines = [line.split(" ") for line in text.splitlines()]
+        files[f"{repo}/qrels/test.tsv"] = "query-id\tcorpus-id\tscore\n" + "".join(
+            f"{query_id}\t{chunk_id}\t{gain}\n" for query_id, _, chunk_id, gain in lines
+        )
+    return files
