@@ -55,12 +55,14 @@ IDENTITY = (
     "retriever",
     "k",
     "counts",
-    "chunk_nws",
     "micro",
     "macro",
     "per_repo",
 )
 """What every metrics.json holds; a file without one of them is not ours, or broken."""
+
+MADE_HERE = (*IDENTITY, "chunk_nws")
+"""What that of a run made here holds; an imported run's chunk sizes are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ class StoredRun:
     def metrics(self) -> dict[str, Any]:
         """Content of metrics.json."""
         content = self._json(METRICS)
-        missing = [key for key in IDENTITY if key not in content]
+        required = IDENTITY if content.get("imported") else MADE_HERE
+        missing = [key for key in required if key not in content]
         if missing:
             raise ResultError(f"{self.folder / METRICS} holds no {missing[0]}; run the evaluation again")
         return content
