@@ -91,9 +91,7 @@ class Prepared:
         with found:
             RunConfig.check_depth(options["k"])
         with found:
-            protocol = Protocol.parse(options["protocol"]).override(
-                **{choice: options[choice] for choice in CHOICES}
-            )
+            protocol = Protocol.parse(options["protocol"]).override(**{choice: options[choice] for choice in CHOICES})
         with found:
             query_policy(protocol.query if protocol else options["query"] or "full")
         with found:
