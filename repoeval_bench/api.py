@@ -212,7 +212,7 @@ def compare(
     means count as equal; without one, equality is never said. Only runs over the same queries under one protocol
     are compared; anything else is a UsageError.
     """
-    from repoeval_bench.compare import compare_runs
+    from repoeval_bench.comparison import compare_runs
 
     return compare_runs(runs, baseline or runs[0], measures=metrics, equivalence=equivalence)
 

@@ -11,7 +11,7 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.compare import check_comparable, run_names, shared_measures
+from repoeval_bench.comparison import check_comparable, run_names, shared_measures
 from repoeval_bench.diff import changes
 from repoeval_bench.incomplete import UNREGISTERED
 from repoeval_bench.metrics import Measure

@@ -11,7 +11,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import say
-from repoeval_bench.compare import check_comparable
+from repoeval_bench.comparison import check_comparable
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.gate import check_gates

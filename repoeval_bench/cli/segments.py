@@ -11,7 +11,7 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.compare import check_comparable, run_names, shared_measures
+from repoeval_bench.comparison import check_comparable, run_names, shared_measures
 from repoeval_bench.errors import UsageError
 from repoeval_bench.report.frame import count, heading
 from repoeval_bench.report.segments import differences_table, distribution_line, few_note, means_table, simpson_note

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from repoeval_bench.compare import compare_runs, run_names
+from repoeval_bench.comparison import compare_runs, run_names
 from repoeval_bench.diff import changes
 from repoeval_bench.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables

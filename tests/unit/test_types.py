@@ -111,3 +111,13 @@ def test_gold_spans_follow_the_protocol_page():
     assert task.prompt_span == LineSpan(3, 11)
     assert task.context_span == LineSpan(3, 12)
     assert task.body == LineSpan(10, 12)
+
+
+def test_no_module_hides_a_public_name():
+    """A submodule named like a public function would replace it once imported."""
+    import pkgutil
+
+    import repoeval_bench
+
+    modules = {module.name for module in pkgutil.iter_modules(repoeval_bench.__path__)}
+    assert not modules & set(repoeval_bench.__all__)
