@@ -19,6 +19,8 @@ LIMIT     ?=
 BASELINE  ?=
 EXCLUDE   ?=
 LONG_TEXT ?=
+HEADER    ?=
+MATCH     ?=
 EQUIVALENCE ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -33,7 +35,8 @@ PICK  = $(if $(REPOS),--repos '$(REPOS)') $(if $(LIMIT),--limit '$(LIMIT)')
 CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker '$(c)'))
 RUN   = $(CUT) --protocol '$(PROTOCOL)' --embedder '$(EMBEDDER)' \
         --retriever '$(RETRIEVER)' --k '$(K)' --out '$(or $(OUT),results)' $(DATA) $(PICK) \
-        $(if $(EXCLUDE),--exclude '$(EXCLUDE)') $(if $(LONG_TEXT),--long-text '$(LONG_TEXT)')
+        $(if $(EXCLUDE),--exclude '$(EXCLUDE)') $(if $(LONG_TEXT),--long-text '$(LONG_TEXT)') \
+        $(if $(HEADER),--header '$(HEADER)') $(if $(MATCH),--match-size '$(MATCH)')
 
 .PHONY: help download eval compare sensitivity reproduce test check bench clean
 
@@ -45,6 +48,8 @@ help: ## list the targets and variables
 	@echo '  EMBEDDER=minilm              minilm or st:NAME'
 	@echo '  RETRIEVER=dense              dense, bm25, random, oracle'
 	@echo '  EXCLUDE=repocoder            what a query may not see: prompt, repocoder, body'
+	@echo '  HEADER=scope                 what stands before every chunk: none, path, scope'
+	@echo '  MATCH=fixed                  give every chunker the realised size of this one'
 	@echo '  LONG_TEXT=tail               what is read of a long text: head, tail, mean'
 	@echo '  SOURCE=auto                  auto, github, pypi, or a folder or URL that mirrors the archives'
 	@echo '  LEVEL=function CONTEXT=2k TOKENIZER=codex   which task file'

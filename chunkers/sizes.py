@@ -38,6 +38,10 @@ class SizeMatch:
     target: float
     reason: str = ""
 
+    def __str__(self) -> str:
+        near = f"not matched, {self.reason}" if self.reason else "matched"
+        return f"{self.spec}: realised mean {self.realised:.0f} nws for {self.target:.0f}, {near}"
+
     @property
     def matched(self) -> bool:
         """Whether the realised mean is within the tolerance of the target."""

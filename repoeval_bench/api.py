@@ -13,6 +13,7 @@ from repoeval_bench.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from chunkers.sizes import SizeMatch
     from repoeval_bench.grid import Cell, Contest, Scores
     from repoeval_bench.pipeline import Plan
     from repoeval_bench.store import StoredRun
@@ -128,6 +129,23 @@ def resize(chunker: str, size: int) -> str:
     if option is None:
         raise UsageError(f"{chunker} has no option for a size; leave it out of a sweep of sizes")
     return str(Spec(spec.name, spec.target, {**spec.params, option: str(size)}))
+
+
+def match_sizes(
+    benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: str | Protocol = PROTOCOL
+) -> list[SizeMatch]:
+    """Each chunker with its size set so that its mean nws is within 5 % of the baseline's on the protocol's files.
+
+    Where a chunker cannot come that near, its match says why.
+    """
+    from chunkers.registry import make_chunker
+    from chunkers.sizes import match_size, mean_nws
+    from repoeval_bench.pipeline import select
+
+    chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
+    files = [file for found in select(benchmark, chosen).files.values() for file in found]
+    target = mean_nws(make_chunker(baseline), files)
+    return [match_size(spec, target, files) for spec in chunkers]
 
 
 def plan_run(

@@ -9,6 +9,7 @@ import numpy as np
 
 from repoeval_bench.errors import UsageError
 from repoeval_bench.metrics import Measure
+from repoeval_bench.progress import progress
 from repoeval_bench.stats import (
     ALPHA,
     DRAWS,
@@ -136,8 +137,8 @@ def compare_runs(
     names = run_names([baseline, *others])
     differences = _differences(baseline, others, chosen)
     means = {
-        "micro": _resample(baseline.scored, differences, "micro", equivalence, draws),
-        "macro": _resample(baseline.scored, differences, "macro", equivalence, draws),
+        over: _resample(baseline.scored, differences, over, equivalence, draws)
+        for over in progress(("micro", "macro"), desc="resample files", unit="means")
     }
     headline: Literal["micro", "macro"] = baseline.metrics["headline"]
     adjusted = holm(means[headline].p)

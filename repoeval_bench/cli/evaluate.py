@@ -20,12 +20,19 @@ if TYPE_CHECKING:
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
 @run_options
+@click.argument("more_metrics", nargs=-1, metavar="")
 @click.option("--dry-run", is_flag=True, help="Print what would be embedded, and compute nothing.")
-def evaluate_command(*, chunkers: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> None:
+def evaluate_command(
+    *, chunkers: tuple[str, ...], more_metrics: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any
+) -> None:
     """Chunk, embed, retrieve and score with each --chunker, store the runs, and print one table.
 
     Example: repoeval-bench eval --chunker ast --chunker fixed --source FOLDER
     """
+    # `--metrics ndcg@10 recall@5`: what stands behind the first one arrives here.
+    if more_metrics and not options["metrics"]:
+        raise UsageError(f"{more_metrics[0]!r} belongs to no option; name chunkers with --chunker {more_metrics[0]}")
+    options["metrics"] = (*options["metrics"], *more_metrics)
     prepared = Prepared.make(chunkers, options)
     if dry_run:
         if prepared.embedder is None:

@@ -28,6 +28,10 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.option("--chunker", "-c", "chunkers", multiple=True, metavar="SPEC",
                      help="A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."),
+        click.option("--match-size", metavar="SPEC",
+                     help="Set every chunker's size so that its realised mean is within 5 % of this one's."),
+        click.option("--header", type=click.Choice(["none", "path", "scope"]), default="none", show_default=True,
+                     help="What is put before every chunk's text, for every chunker alike; spans do not move."),
         click.option("--protocol", default=api.PROTOCOL, show_default=True, metavar="NAME",
                      help="What is asked and what is gold; see `list protocols`."),
         click.option("--query", metavar="POLICY", help="Override the protocol's query: full or tail:LINES."),
@@ -80,6 +84,7 @@ class Prepared:
     @classmethod
     def make(cls, specs: Sequence[str], options: dict[str, Any]) -> Prepared:
         """Parse the cheap things first, so that a typing error is told before a download starts."""
+        from chunkers.headed import HeadedChunker
         from repoeval_bench.qrels import relevance_rule
         from repoeval_bench.queries import query_policy
         from repoeval_bench.retrieval.registry import choose_retriever
@@ -127,6 +132,13 @@ class Prepared:
             home=options["home"],
             notify=say,
         )
+        if options["match_size"]:
+            matches = api.match_sizes(benchmark, [c.spec for c in chunkers], options["match_size"], protocol)
+            for match in matches:
+                say(str(match))
+            chunkers = [api.make_parts(protocol, match.spec)[0] for match in matches]
+        if options["header"] != "none":
+            chunkers = [HeadedChunker(chunker, options["header"]) for chunker in chunkers]
         return cls(benchmark, chunkers, protocol, embedder, options)
 
     def evaluate(self, chunker: Chunker, *, reuse: bool = False) -> StoredRun:

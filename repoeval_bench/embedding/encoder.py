@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +49,7 @@ class SentenceTransformerEncoder:
         prompt = self.prompt(role)
         # One encoding holds far more than its length, so a long list is counted in parts.
         counts: list[int] = []
-        for start in range(0, len(texts), 256):
+        for start in progress(range(0, len(texts), 256), desc="count tokens", unit="x 256 texts"):
             part = [prompt + readable(text) for text in texts[start : start + 256]]
             counts.extend(len(encoding) for encoding in tokenizer.encode_batch_fast(part))
         return counts

@@ -416,3 +416,32 @@ def test_explain(name):
     done = bench("explain", name)
     assert done.code == 0
     assert len(done.out) > 80
+
+
+def test_metrics_may_stand_behind_one_another(evaluate):
+    """--metrics ndcg@10 recall@5: each word is a measure; a word without --metrics belongs to no option."""
+    done = evaluate("--chunker", AST, "--json", "--metrics", "ndcg@10", "recall@5")
+    assert set(json.loads(done.out)["micro"]) >= {"ndcg@10", "recall@5"}
+    assert "--chunker ast" in one_sentence(evaluate("ast"), 2)
+
+
+def test_match_size_gives_every_chunker_the_baselines_size(evaluate):
+    """Nominal and realised sizes are printed, and the realised mean is within 5 % where it says so."""
+    done = evaluate("-c", "ast", "-c", "fixed", "--match-size", "fixed:max_nws=400", "--retriever", "bm25", "--json")
+    assert done.code == 0, done.err
+    assert done.err.count("realised mean") == 2
+    sizes = [content["chunk_nws"]["mean"] for content in json.loads(done.out)]
+    if "not matched" not in done.err:
+        assert sizes[0] == pytest.approx(sizes[1], rel=0.06)
+
+
+def test_header_is_put_before_every_chunkers_chunks(evaluate):
+    """--header path changes what is ranked, names itself in the spec, and moves no span."""
+    plain, headed = (
+        json.loads(evaluate("-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--json", *header).out)
+        for header in ((), ("--header", "path"))
+    )
+    for before, after in zip(plain, headed, strict=True):
+        assert after["chunker"].endswith("header=path")
+        assert after["counts"]["chunks"] == before["counts"]["chunks"]
+        assert after["chunk_nws"] == before["chunk_nws"]

@@ -1,0 +1,70 @@
+"""The Makefile: what each variable becomes, and that finished work is not redone. Nothing is run."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+def make(*arguments, cwd=CHECKOUT):
+    done = subprocess.run(["make", *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder with the Makefile's inputs, and a stamp that says the environment stands; its name has a blank."""
+    folder = tmp_path / "a checkout"
+    (folder / ".venv").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(CHECKOUT / name, folder / name)
+    for stamp in ("run.stamp", "dev.stamp"):
+        (folder / ".venv" / stamp).touch()
+    return folder
+
+
+def test_help_is_the_default_and_lists_every_target():
+    """`make` alone explains itself."""
+    code, out = make()
+    assert code == 0
+    for word in ("download", "eval", "compare", "test", "check", "bench", "clean", "CHUNKER", "SOURCE", "LIMIT", "OUT"):
+        assert word in out
+
+
+def test_variables_become_options(checkout):
+    """Each variable arrives as its option, each chunker as one of its own."""
+    code, out = make(
+        "-n", "eval", "CHUNKER=ast fixed:max_nws=800", "PROTOCOL=body", "EMBEDDER=st:x", "RETRIEVER=bm25", "SOURCE=a b",
+        "LEVEL=line", "CONTEXT=1k", "TOKENIZER=codegen", "REPOS=x y", "LIMIT=3", "K=7", "OUT=o",
+        cwd=checkout,
+    )  # fmt: skip
+    assert code == 0, out
+    for piece in (
+        "--chunker 'ast'", "--chunker 'fixed:max_nws=800'", "--protocol 'body'", "--embedder 'st:x'",
+        "--retriever 'bm25'", "--source 'a b'", "--level 'line'", "--context '1k'", "--tokenizer 'codegen'",
+        "--repos 'x y'", "--limit '3'", "--k '7'", "--out 'o'",
+    ):  # fmt: skip
+        assert piece in out
+
+
+@pytest.mark.parametrize("target", ["eval", "compare", "download", "test", "bench"])
+def test_a_finished_environment_is_not_made_again(checkout, target):
+    """With the stamps there, no target installs anything."""
+    code, out = make("-n", target, cwd=checkout)
+    assert code == 0, out
+    assert "pip" not in out
+
+
+def test_changed_requirements_are_installed(checkout):
+    """A newer pyproject.toml or constraints.txt makes the environment follow; the constraints hold for all of it."""
+    (checkout / ".venv" / "run.stamp").unlink()
+    code, out = make("-n", "eval", cwd=checkout)
+    assert code == 0, out
+    assert "venv" in out
+    assert out.count("PIP_CONSTRAINT=constraints.txt") == 2
+    assert "torch==" in out
