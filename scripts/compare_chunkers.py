@@ -16,16 +16,19 @@ def main() -> None:
     benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto", notify=print)
     runs = [evaluate(benchmark, spec) for spec in SPECS]
 
+    width = max(len(run.metrics["chunker"]) for run in runs)
     print(benchmark.label)
-    print(f"{'chunker':32}" + "".join(f"{name:>11}" for name in MEASURES))
+    print("chunker".ljust(width) + "".join(f"{name:>11}" for name in MEASURES))
     for run in runs:
         scores = run.metrics["micro"]
-        print(f"{run.metrics['chunker']:32}" + "".join(f"{scores[name]:11.4f}" for name in MEASURES))
+        print(run.metrics["chunker"].ljust(width) + "".join(f"{scores[name]:11.4f}" for name in MEASURES))
 
     for c in compare(runs):
         if c.metric in MEASURES:
             low, high = c.ci or (float("nan"), float("nan"))
-            print(f"{c.treatment:32}{c.metric:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] {c.verdict}")
+            print(
+                c.treatment.ljust(width) + f"{c.metric:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] {c.verdict}"
+            )
 
 
 if __name__ == "__main__":
