@@ -10,8 +10,9 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import SpecError, UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
+from repoeval_bench.spec import Spec
 from repoeval_bench.store import StoredRun, find_run
 
 if TYPE_CHECKING:
@@ -59,10 +60,20 @@ def compare_command(
 
 
 def _baseline(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun:
+    """The run that a name, a folder or a spec as it was typed stands for; a spec that fits two is a UsageError."""
     if name is None:
         return stored[0]
-    for run in stored:
-        spec = run.metrics["chunker"]
-        if name in {spec, spec.partition(":")[0], run.run_id, str(run.folder)}:
-            return run
-    return find_run(name, out)
+    fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or _fits(name, run.metrics["chunker"])]
+    if len(fitting) > 1:
+        raise UsageError(f"--baseline {name} fits {', '.join(run.metrics['chunker'] for run in fitting)}; name one")
+    return fitting[0] if fitting else find_run(name, out)
+
+
+def _fits(typed: str, full: str) -> bool:
+    """Whether a spec as typed is the full one with options left out: `fixed:max_nws=800` and `…,offset=0`."""
+    try:
+        asked, found = Spec.parse(typed), Spec.parse(full)
+    except SpecError:  # a run's id or folder is no spec
+        return False
+    same = (asked.name, asked.target) == (found.name, found.target)
+    return same and asked.params.items() <= found.params.items()

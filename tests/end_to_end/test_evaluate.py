@@ -445,3 +445,14 @@ def test_header_is_put_before_every_chunkers_chunks(evaluate):
         assert after["chunker"].endswith("header=path")
         assert after["counts"]["chunks"] == before["counts"]["chunks"]
         assert after["chunk_nws"] == before["chunk_nws"]
+
+
+def test_the_baseline_is_named_as_its_chunker_was(mirror, tmp_path):
+    """--baseline takes the spec as typed, options left out too; one that fits two chunkers is refused."""
+    options = ("--source", mirror, "--retriever", "bm25", "-m", "ndcg@10", "--out", tmp_path / "results")
+    chunkers = ("-c", AST, "-c", "fixed:max_nws=400", "-c", "fixed:max_nws=300")
+    done = bench("compare", *chunkers, *options, "--baseline", "fixed:max_nws=400", "--json", home=tmp_path / "home")
+    assert done.code == 0, done.err
+    assert {row["baseline"] for row in json.loads(done.out)} == {"fixed:max_nws=400,offset=0"}
+    done = bench("compare", *chunkers, *options, "--baseline", "fixed", home=tmp_path / "home")
+    assert "name one" in one_sentence(done, 2)
