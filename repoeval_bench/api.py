@@ -27,13 +27,6 @@ NO_EMBEDDER = "none"
 RESULTS = Path("results")
 
 
-def home_folder(home: Path | None = None) -> Path:
-    """Where data sets and vectors are kept: `home`, else $REPOEVAL_HOME, else the user's cache folder."""
-    from repoeval_bench.dataset.install import data_home
-
-    return data_home(home)
-
-
 def load_benchmark(
     source: str | Path = "auto",
     *,
@@ -68,13 +61,14 @@ def load_benchmark(
 
 def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`."""
+    from repoeval_bench.dataset.install import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder, VectorCache
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
     from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
     from repoeval_bench.embedding.models import locate
 
     model, policies = split_spec(spec)
-    embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(home_folder(home) / "vectors"))
+    embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(data_home(home) / "vectors"))
     return embedder if set(policies.values()) == {"head"} else LongTextEmbedder(embedder, policies)
 
 

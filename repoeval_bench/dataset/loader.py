@@ -62,11 +62,13 @@ def load(
 def misplaced(benchmark: Benchmark) -> list[str]:
     """Ids of the tasks whose ground truth does not stand at its lines: their gold lines are not what they seem."""
     files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
-    return [
-        task.task_id
-        for task in benchmark.tasks
-        if files[task.repo, task.path].line_text(task.body).rstrip("\n") != task.ground_truth.rstrip("\n")
-    ]
+    return [task.task_id for task in benchmark.tasks if not stands(task, files[task.repo, task.path])]
+
+
+def stands(task: Task, file: SourceFile) -> bool:
+    """Whether a file that is long enough has the task's ground truth at its lines, line ends apart."""
+    expected = task.ground_truth.replace("\r\n", "\n")
+    return file.line_text(task.body).removesuffix("\n") == expected.removesuffix("\n")
 
 
 def load_set(installed: InstalledSet, combination: Combination) -> Benchmark:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import read_hashes
 from repoeval_bench.dataset.jsonl import read_tasks
-from repoeval_bench.dataset.loader import read_trees
+from repoeval_bench.dataset.loader import read_trees, stands
 from repoeval_bench.dataset.sources import text_hash
 from repoeval_bench.files import git_blob_id, sha256_file
 
@@ -64,8 +64,7 @@ def _place_problem(task: Task, files: Mapping[tuple[str, str], SourceFile]) -> s
         return f"its file {task.repo}/{task.path} does not exist or is no UTF-8"
     if task.body.end > file.n_lines:
         return f"its ground truth ends at line {task.body.end}, but {task.path} has {file.n_lines} lines"
-    expected = task.ground_truth.replace("\r\n", "\n")
-    if file.line_text(task.body).removesuffix("\n") != expected.removesuffix("\n"):
+    if not stands(task, file):
         return f"its ground truth does not stand at line {task.body.start + 1} of {task.path}"
     return None
 
