@@ -144,10 +144,9 @@ def _record(chunk: Chunk) -> dict[str, object]:
 
 
 def _print_stats(found: Sequence[ChunkStats]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from repoeval_bench.report.frame import new_table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = new_table()
     table.add_column("chunker")
     columns = ("files", "chunks", "mean nws", "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
     for name in columns:

@@ -52,10 +52,9 @@ def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"dataset": prepared.benchmark.label, "texts": rows}, indent=2, ensure_ascii=False))
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from repoeval_bench.report.frame import new_table
 
-    table = Table(title=f"would embed · {prepared.benchmark.label}", title_justify="left", box=SIMPLE_HEAD)
+    table = new_table(f"would embed · {prepared.benchmark.label}")
     for column in rows[0]:
         table.add_column(column.replace("_", " "), justify="left" if column in {"chunker", "texts"} else "right")
     for row in rows:

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from repoeval_bench.report.frame import new_table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = new_table()
     for i, column in enumerate(columns):
         table.add_column(column, no_wrap=i == 0)
     for row in rows:

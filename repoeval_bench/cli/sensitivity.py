@@ -128,10 +128,9 @@ def _cells(found: Sequence[Contest]) -> Table:
 
 
 def _table(*columns: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from repoeval_bench.report.frame import new_table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title_justify="left")
+    table = new_table()
     for column in columns:
         table.add_column(column, overflow="fold", max_width=34)
     return table

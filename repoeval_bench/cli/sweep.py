@@ -83,14 +83,11 @@ def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     from repoeval_bench.metrics import CEILING, SHARE
-    from repoeval_bench.report.frame import heading
+    from repoeval_bench.report.frame import heading, new_table
 
     columns = [name for name in rows[0] if not name.endswith((CEILING, SHARE))]
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = new_table()
     for name in columns:
         table.add_column(heading(name), overflow="fold", max_width=36, justify="left" if name == "chunker" else "right")
     for row in rows:

@@ -26,8 +26,8 @@ def heading(measure: str) -> str:
     return _NAMES.get(name, name) + at + rest
 
 
-def new_table(title: str) -> Table:
-    """An empty table, its title above at the left."""
+def new_table(title: str | None = None) -> Table:
+    """An empty table, its title (if it has one) above at the left."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
