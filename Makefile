@@ -29,14 +29,16 @@ BIN   := .venv/bin
 # The variable pins build environments too, which -c does not; its name is relative, for pip splits it at blanks.
 PIP   := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q
 BENCH := $(BIN)/repoeval-bench
-DATA  = --source '$(SOURCE)' --level '$(LEVEL)' --context '$(CONTEXT)' --tokenizer '$(TOKENIZER)'
-PICK  = $(if $(REPOS),--repos '$(REPOS)') $(if $(LIMIT),--limit '$(LIMIT)')
+# A value as one word of the shell, quotes in it included.
+q = '$(subst ','\'',$(1))'
+DATA  = --source $(call q,$(SOURCE)) --level $(call q,$(LEVEL)) --context $(call q,$(CONTEXT)) --tokenizer $(call q,$(TOKENIZER))
+PICK  = $(if $(REPOS),--repos $(call q,$(REPOS))) $(if $(LIMIT),--limit $(call q,$(LIMIT)))
 # coderag has documents of its own: only a chunker that was asked for is passed on (and then refused).
-CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker '$(c)'))
-RUN   = $(CUT) --protocol '$(PROTOCOL)' --embedder '$(EMBEDDER)' \
-        --retriever '$(RETRIEVER)' --k '$(K)' --out '$(or $(OUT),results)' $(DATA) $(PICK) \
-        $(if $(EXCLUDE),--exclude '$(EXCLUDE)') $(if $(LONG_TEXT),--long-text '$(LONG_TEXT)') \
-        $(if $(HEADER),--header '$(HEADER)') $(if $(MATCH),--match-size '$(MATCH)')
+CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker $(call q,$(c))))
+RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER)) \
+        --retriever $(call q,$(RETRIEVER)) --k $(call q,$(K)) --out $(call q,$(or $(OUT),results)) $(DATA) $(PICK) \
+        $(if $(EXCLUDE),--exclude $(call q,$(EXCLUDE))) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
+        $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
 .PHONY: help download eval compare sensitivity reproduce test check bench clean
 
@@ -79,15 +81,15 @@ eval: .venv/run.stamp ## chunk, embed, retrieve, score; print the nDCG/Recall ta
 	@$(BENCH) eval $(RUN)
 
 compare: .venv/run.stamp ## run what is missing and say which differences are real
-	@$(BENCH) compare $(RUN) $(if $(BASELINE),--baseline '$(BASELINE)') \
-	  $(if $(EQUIVALENCE),--equivalence '$(EQUIVALENCE)')
+	@$(BENCH) compare $(RUN) $(if $(BASELINE),--baseline $(call q,$(BASELINE))) \
+	  $(if $(EQUIVALENCE),--equivalence $(call q,$(EQUIVALENCE)))
 
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
-	@$(BENCH) sensitivity $(CUT) --embedder '$(EMBEDDER)' $(DATA) $(PICK)
+	@$(BENCH) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) $(DATA) $(PICK)
 
 reproduce: .venv/run.stamp ## measure published numbers again, with causes
-	@$(BIN)/python scripts/reproduce.py --source '$(SOURCE)' --out '$(OUT)/reproduce' \
-	  $(if $(filter-out minilm,$(EMBEDDER)),--embedder '$(EMBEDDER)')
+	@$(BIN)/python scripts/reproduce.py --source $(call q,$(SOURCE)) --out $(call q,$(OUT)/reproduce) \
+	  $(if $(filter-out minilm,$(EMBEDDER)),--embedder $(call q,$(EMBEDDER)))
 
 test: .venv/dev.stamp ## the whole test suite
 	@$(BIN)/python -m pytest -n auto
@@ -100,7 +102,7 @@ check: .venv/dev.stamp ## style, types, architecture, and the fast tests
 	@$(BIN)/python -m pytest -n auto -m 'not slow and not network and not full_data'
 
 bench: .venv/dev.stamp ## speed and memory as ratios, side by side in one run
-	@$(BIN)/python scripts/bench.py --source '$(SOURCE)'
+	@$(BIN)/python scripts/bench.py --source $(call q,$(SOURCE))
 
 clean: ## remove the environment and tool caches; data, vectors and results stay
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache

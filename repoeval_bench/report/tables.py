@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
-from repoeval_bench.report.frame import heading, new_table
+from repoeval_bench.report.frame import count, heading, new_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,8 +95,8 @@ def shares_of_ceiling(run: StoredRun) -> dict[str, float]:
 def _mean_label(label: str, metrics: dict[str, Any]) -> str:
     n_queries, n_repos = metrics["counts"]["queries"], len(metrics["per_repo"])
     number = {
-        "micro": f"{n_queries} {'query' if n_queries == 1 else 'queries'}",
-        "macro": f"{n_repos} {'repository' if n_repos == 1 else 'repositories'}",
+        "micro": count(n_queries, "query", "queries"),
+        "macro": count(n_repos, "repository", "repositories"),
     }
     return f"{label}, {number[label]}" if label in number else label
 
@@ -113,7 +113,7 @@ def footnotes(run: StoredRun) -> list[str]:
         else "nothing embedded, nothing truncated"
     )
     lines = [
-        f"{metrics['chunker']}: {counts['chunks']} chunks of {counts['files']} files, "
+        f"{metrics['chunker']}: {count(counts['chunks'], 'chunk')} of {count(counts['files'], 'file')}, "
         f"nws mean {sizes['mean']:.0f}, median {sizes['median']}, p95 {sizes['p95']}"
         + (f"; tokens mean {tokens['mean']:.0f}, median {tokens['median']}, p95 {tokens['p95']}" if tokens else ""),
         f"  {truncated} · queries with no relevant chunk: {counts['queries_without_relevant']} of {counts['queries']}",

@@ -1,5 +1,6 @@
 """The Makefile: what each variable becomes, and that finished work is not redone. Nothing is run."""
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -68,3 +69,11 @@ def test_changed_requirements_are_installed(checkout):
     assert "venv" in out
     assert out.count("PIP_CONSTRAINT=constraints.txt") == 2
     assert "torch==" in out
+
+
+def test_a_value_is_one_word_of_the_shell(checkout):
+    """Quotes, commas and dollars in a value arrive as they were typed."""
+    code, out = make("-n", "eval", "CHUNKER=py:it's:C", "OUT=a,b", cwd=checkout)
+    assert code == 0, out
+    assert shlex.split(out)[:4] == [".venv/bin/repoeval-bench", "eval", "--chunker", "py:it's:C"]
+    assert "a,b" in shlex.split(out)

@@ -1,0 +1,64 @@
+"""Put what the README's commands print now into its two table blocks.
+
+python scripts/refresh_readme.py --source ../shared/repoeval
+
+Only paragraphs that the README already shows are replaced, so it may quote a part of what a command prints.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+BLOCK = re.compile(r"^```\n((?:repoeval-function|ast:max_nws).*?)^```", flags=re.MULTILINE | re.DOTALL)
+COMMANDS = (("eval", "-c", "ast"), ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie"))
+
+
+def main() -> None:
+    """Run both commands, on the vectors at hand, and rewrite the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", default="auto", help="where the full data is")
+    source = parser.parse_args().source
+    readme = README.read_text(encoding="utf-8")
+    shown = BLOCK.findall(readme)
+    if len(shown) != len(COMMANDS):
+        sys.exit(f"error: {README} shows {len(shown)} tables, not {len(COMMANDS)}")
+    with tempfile.TemporaryDirectory() as out:
+        for block, command in zip(shown, COMMANDS, strict=True):
+            readme = readme.replace(block, refreshed(block, printed(*command, "--source", source, "--out", out)))
+    README.write_text(readme, encoding="utf-8")
+
+
+def printed(*arguments: str) -> str:
+    """What the command writes to standard output; its progress goes to this process's standard error."""
+    command = [sys.executable, "-m", "repoeval_bench", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "COLUMNS": "200"})
+    if done.returncode:
+        sys.exit(done.returncode)
+    return done.stdout
+
+
+def refreshed(block: str, output: str) -> str:
+    """The block with each paragraph replaced by the printed one that follows and begins alike."""
+    rest = output.rstrip().split("\n\n")
+    paragraphs = []
+    for paragraph in block.rstrip().split("\n\n"):
+        while rest and beginning(rest[0]) != beginning(paragraph):
+            rest.pop(0)
+        if not rest:
+            sys.exit(f"error: no command prints a paragraph that begins {paragraph.splitlines()[0]!r}; edit {README}")
+        paragraphs.append(rest.pop(0).strip("\n"))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def beginning(paragraph: str) -> list[str]:
+    """What tells a paragraph from another when its figures change: the words of its first lines, without digits."""
+    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "", " ".join(paragraph.strip("\n").splitlines()[:2])).split()
+
+
+if __name__ == "__main__":
+    main()
