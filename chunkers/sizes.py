@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_chars", "lines")
 """The options that set a size, by name; a plug-in that has one of them can be matched too."""
 
-
 _LARGEST = 1 << 40
 
 
@@ -61,7 +60,7 @@ def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance:
     reach the target, comes back at its nearest with the reason. Raises what building and chunking raise.
     """
     start = Spec.parse(make_chunker(spec).spec)
-    option = next((name for name in SIZE_OPTIONS if name in start.params), None)
+    option = size_option(start)
     if option is None:
         realised = mean_nws(make_chunker(spec), files)
         near = _is_near(realised, target, tolerance)
@@ -70,7 +69,7 @@ def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance:
 
     def realised_at(size: int) -> float:
         if size not in seen:
-            seen[size] = mean_nws(make_chunker(_resized(start, option, size)), files)
+            seen[size] = mean_nws(make_chunker(resized(start, option, size)), files)
         return seen[size]
 
     # No chunk is larger than its file, so the search upwards ends where every file is one chunk.
@@ -85,10 +84,16 @@ def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance:
     best = _nearest(seen, target)
     near = _is_near(seen[best], target, tolerance)
     reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} nws"
-    return SizeMatch(str(_resized(start, option, best)), best, seen[best], target, "" if near else reason)
+    return SizeMatch(str(resized(start, option, best)), best, seen[best], target, "" if near else reason)
 
 
-def _resized(spec: Spec, option: str, size: int) -> Spec:
+def size_option(spec: Spec) -> str | None:
+    """The option that sets the chunks' size, of a spec with all its options; None where there is none."""
+    return next((name for name in SIZE_OPTIONS if name in spec.params), None)
+
+
+def resized(spec: Spec, option: str, size: int) -> Spec:
+    """The spec with its size option set; `window` keeps the ratio of step to lines."""
     params = {**spec.params, option: str(size)}
     if option == "lines" and "step" in params:
         step = round(size * int(spec.params["step"]) / int(spec.params["lines"]))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.config import BASELINE, DEPTH, Protocol, RunConfig
+from repoeval_bench.config import BASELINE, DEPTH, PACK, Protocol, RunConfig
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec
 
@@ -116,13 +116,13 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
 def resize(chunker: str, size: int) -> str:
     """The chunker's spec with its own size option set; a UsageError where it has none."""
     from chunkers.registry import make_chunker
-    from chunkers.sizes import SIZE_OPTIONS
+    from chunkers.sizes import resized, size_option
 
     spec = Spec.parse(make_chunker(chunker).spec)
-    option = next((name for name in SIZE_OPTIONS if name in spec.params), None)
+    option = size_option(spec)
     if option is None:
         raise UsageError(f"{chunker} has no option for a size; leave it out of a sweep of sizes")
-    return str(Spec(spec.name, spec.target, {**spec.params, option: str(size)}))
+    return str(resized(spec, option, size))
 
 
 def match_sizes(
@@ -170,13 +170,15 @@ def evaluate(
     skip_errors: bool = False,
     reuse: bool = False,
     home: Path | None = None,
+    pack: str = PACK,
 ) -> StoredRun:
     """Chunk, embed, retrieve, score and store one run; returns what was stored.
 
     `chunker` is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own. `k`
     is the depth that is ranked and stored. `embedder` takes no part where neither the retriever nor a measure asks
     for vectors. Every distinct text is embedded once and kept, so a second call is quick; with `reuse` a run that is
-    stored already, made by this very code, is returned as it is. Raises a BenchError in one sentence.
+    stored already, made by this very code, is returned as it is. `pack` is what the run's definition of the benchmark
+    is called; runs of two packs are not compared. Raises a BenchError in one sentence.
     """
     from repoeval_bench import store
     from repoeval_bench.pipeline import execute, plan, select
@@ -202,6 +204,7 @@ def evaluate(
         k=k,
         measures=measures,
         skip_errors=skip_errors,
+        pack=pack,
     )
     if reuse and (stored := store.current(Path(out) / config.run_id)):
         return stored

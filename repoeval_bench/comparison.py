@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from repoeval_bench.config import CHOICES
 from repoeval_bench.errors import UsageError
 from repoeval_bench.metrics import Measure
 from repoeval_bench.progress import progress
@@ -90,6 +91,12 @@ def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
     """A UsageError that lists every difference, unless both answer one question: protocol, data, queries, depth."""
     a, b = baseline.metrics, run.metrics
     found = [f"{key} {a[key]} against {b[key]}" for key in ("protocol", "k") if a[key] != b[key]]
+    definitions = [_definition(each) for each in (baseline, run)]
+    found += [
+        f"{key} {ours} against {theirs}"
+        for key, ours in definitions[0].items()
+        if key in definitions[1] and ours != (theirs := definitions[1][key])
+    ]
     if a["dataset"]["fingerprint"] != b["dataset"]["fingerprint"]:
         found.append(f"data {a['dataset']['label']} against {b['dataset']['label']}")
     same_embedder = a["embedder"] == b["embedder"]
@@ -103,6 +110,8 @@ def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
         for only, name in ((ours - theirs, baseline.run_id), (theirs - ours, run.run_id))
         if only
     ]
+    if reworded := _reworded(baseline.scored, run.scored):
+        found.append(f"another text of {len(reworded)} of {len(ours & theirs)} queries (such as {min(reworded)})")
     if found:
         raise UsageError(
             f"{baseline.run_id} and {run.run_id} cannot be compared: {'; '.join(found)}; "
@@ -240,6 +249,27 @@ def _differences(
             scored = scored.take([place[query_id] for query_id in baseline.scored.query_ids])
         columns.append(scored.table(measures) - base)
     return np.column_stack(columns)
+
+
+def _definition(run: ComparableRun) -> dict[str, Any]:
+    """What of the benchmark's definition a run states beside its protocol's name: the pack, the choices.
+
+    An imported run states none of it, and is held to its queries and its gold alone.
+    """
+    config = run.manifest.get("config", {})
+    choices = config.get("protocol", {})
+    stated = {"pack": config.get("pack"), **{key: choices.get(key) for key in CHOICES}}
+    return {key: value for key, value in stated.items() if value is not None}
+
+
+def _reworded(ours: ScoredQueries, theirs: ScoredQueries) -> list[str]:
+    """The queries whose text is not the same in both runs, where both have stored its hash."""
+    known = dict(zip(ours.query_ids, ours.query_sha256, strict=True))
+    return [
+        query_id
+        for query_id, digest in zip(theirs.query_ids, theirs.query_sha256, strict=True)
+        if digest is not None and known.get(query_id) not in (None, digest)
+    ]
 
 
 def _identity(run: ComparableRun) -> Mapping[str, Any]:

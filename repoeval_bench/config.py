@@ -31,6 +31,12 @@ OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})
 """The function-level repositories that code-chunk and CodeRAG-Bench leave out."""
 
 
+PACK = "repoeval@chunking-v1"
+"""The benchmark as it is defined here: which tasks, how a query, a gold span and relevance are made.
+
+The part behind the @ changes whenever that definition does, so that runs of two definitions are never compared.
+"""
+
 BASELINE = "fixed:max_nws=1500"
 """The chunker whose chunks are the documents of protocol `linemap`."""
 
@@ -170,7 +176,7 @@ class RunConfig:
     """Everything that decides a run's numbers.
 
     `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision). `k` is
-    the depth that is ranked and stored.
+    the depth that is ranked and stored. `pack` is the identity of the benchmark's definition, `name@version`.
     """
 
     dataset: str
@@ -183,6 +189,7 @@ class RunConfig:
     k: int
     measures: tuple[str, ...]
     skip_errors: bool = False
+    pack: str = PACK
 
     def __post_init__(self) -> None:
         self.check_depth(self.k)

@@ -26,7 +26,8 @@ class ScoredQueries:
     """Queries of a run in stored order, with what statistics need of each.
 
     `repos` are the groups of the macro mean, `clusters` what is resampled: files where the gold has one, else what
-    `clustered_by` names. `values` is measure -> float64 (n_queries,); `facts` is name -> one fact per query.
+    `clustered_by` names. `values` is measure -> float64 (n_queries,); `facts` is name -> one fact per query;
+    `query_sha256` each query's text's, None where it was not stored.
     """
 
     query_ids: tuple[str, ...]
@@ -35,6 +36,7 @@ class ScoredQueries:
     clustered_by: str
     values: Mapping[str, FloatArray]
     facts: Mapping[str, Sequence[Fact]]
+    query_sha256: tuple[str | None, ...]
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
@@ -49,6 +51,7 @@ class ScoredQueries:
         kinds: set[str] = set()
         columns: dict[str, array[float]] = defaultdict(lambda: array("d"))
         facts: dict[str, list[Fact]] = defaultdict(list)
+        hashes: list[str | None] = []
         for row in rows:
             query_id = row["query_id"]
             repo = row.get("repo") or "all"
@@ -57,6 +60,7 @@ class ScoredQueries:
             repos.append(repo)
             kinds.add(kind)
             clusters.append(cluster)
+            hashes.append(row.get("query_sha256"))
             for name, value in row["metrics"].items():
                 columns[name].append(value)
             for name, fact in {"relevant_chunks": row.get("n_relevant"), **row.get("facts", {})}.items():
@@ -75,6 +79,7 @@ class ScoredQueries:
         return cls(
             tuple(ids), tuple(repos), tuple(clusters), next(iter(kinds), "query"),
             {name: np.array(column, dtype=np.float64) for name, column in columns.items()}, dict(facts),
+            tuple(hashes),
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -95,6 +100,7 @@ class ScoredQueries:
             self.clustered_by,
             {name: column[index] for name, column in self.values.items()},
             {name: [column[i] for i in chosen] for name, column in self.facts.items()},
+            tuple(self.query_sha256[i] for i in chosen),
         )
 
     def table(self, measures: Sequence[str]) -> FloatArray:

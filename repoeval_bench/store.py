@@ -2,8 +2,8 @@
 
 manifest.json      what ran: configuration, dataset, counts, versions, when (the only time beside timings.jsonl)
 metrics.json       means over queries (micro), over repositories (macro), and per repository; the same of the ceilings
-per_query.jsonl    every query's value and ceiling of every measure, with its file (the cluster of the statistics)
-                   and the facts of its task that segments are made of
+per_query.jsonl    every query's value and ceiling of every measure, with its text's SHA-256, its file (the cluster of
+                   the statistics) and the facts of its task that segments are made of
 run.trec           the ranking, qrels.trec the judgements: readable by trec_eval and ir_measures
 retrieved.jsonl    the run log: a query's top k with file and lines
 timings.jsonl      seconds per step and milliseconds per query
@@ -328,12 +328,14 @@ def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
     columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
     ceilings = {name: values.tolist() for name, values in outcome.ceilings.values.items()}
     position = {query_id: i for i, query_id in enumerate(outcome.scores.query_ids)}
+    hashes = {query.query_id: _sha256(query.text) for query in outcome.queries}
     for task in outcome.benchmark.tasks:
         row = position[task.task_id]
         yield {
             "query_id": task.task_id,
             "repo": task.repo,
             "path": task.path,
+            "query_sha256": hashes[task.task_id],
             "n_relevant": len(outcome.qrels[task.task_id]),
             "facts": outcome.facts[task.task_id],
             "metrics": {name: column[row] for name, column in columns.items()},
@@ -352,7 +354,7 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
         ranking = outcome.run.rankings[query.query_id]
         yield {
             "query_id": query.query_id,
-            "query_sha256": hashlib.sha256(query.text.encode("utf-8", "surrogatepass")).hexdigest(),
+            "query_sha256": _sha256(query.text),
             "system": config.run_id,
             "k_raw": config.k,
             "topk": [
@@ -369,6 +371,10 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
             "index_version": version,
             "chunker": chunker,
         }
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:

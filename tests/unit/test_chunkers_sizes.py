@@ -6,6 +6,7 @@ import pytest
 
 from chunkers.registry import make_chunker
 from chunkers.sizes import match_size, mean_nws
+from repoeval_bench.api import resize
 from repoeval_bench.types import SourceFile
 
 FILES = [
@@ -34,6 +35,11 @@ def test_a_windows_step_keeps_its_ratio() -> None:
     found = match_size("window:lines=40,step=10", 150, FILES)
     lines, step = (int(part.partition("=")[2]) for part in found.spec.partition(":")[2].split(","))
     assert abs(step - lines / 4) <= 0.5
+
+
+def test_a_sweep_of_sizes_keeps_a_windows_ratio_too() -> None:
+    assert resize("window:lines=40,step=10", 20) == "window:lines=20,step=5"
+    assert resize("window:lines=40,step=10", 1) == "window:lines=1,step=1"
 
 
 @pytest.mark.parametrize("spec", ["file", "functions"])

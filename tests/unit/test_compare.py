@@ -109,6 +109,33 @@ def test_queries_in_another_order_are_paired_by_id(tmp_path):
     assert (c.ties, c.difference) == (120, 0.0)
 
 
+def restate(run, *, config=None, hashes=None):
+    """The run with what its files state about the benchmark's definition changed."""
+    manifest = json.loads((run.folder / "manifest.json").read_text())
+    manifest["config"] = {"pack": "p@1", "protocol": {"relevance": "overlap", "gold": "body"}} | (config or {})
+    (run.folder / "manifest.json").write_text(json.dumps(manifest))
+    rows = [json.loads(line) for line in (run.folder / "per_query.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["query_sha256"] = (hashes or {}).get(row["query_id"], "0" * 64)
+    (run.folder / "per_query.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return type(run)(run.folder)
+
+
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"config": {"pack": "p@2"}}, "pack p@1 against p@2;"),
+    ({"config": {"protocol": {"relevance": "iou:0.5", "gold": "body"}}}, "relevance overlap against iou:0.5;"),
+    ({"config": {"protocol": {"relevance": "overlap", "gold": "prompt"}}}, "gold body against prompt;"),
+    ({"hashes": {"q000001": "1" * 64}}, "another text of 1 of 3 queries (such as q000001);"),
+])  # fmt: skip
+def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message):
+    """Pack, relevance, gold and every query's text: a run in which one of them changed is refused by its name."""
+    a, b = (restate(write_run(tmp_path / name, {"mrr": [0.1, 0.2, 0.3]})) for name in "ab")
+    compare_runs([a, b], a, draws=200)
+    with pytest.raises(UsageError) as error:
+        compare_runs([a, restate(b, **changed)], a)
+    assert message in str(error.value)
+
+
 def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
     """Protocol, depth, data, embedder identity and queries: all listed in one sentence."""
     a = write_run(tmp_path / "a", {"mrr": [1.0, 0.5]})
