@@ -1,6 +1,7 @@
 """The run log as a contract: what a row of retrieved.jsonl holds, whoever wrote it.
 
-`docs/run-log.schema.json` is the JSON Schema of `LogRow`; a test keeps the two equal.
+`LogRow` is the one source: `check_row` holds the rows that a run writes against it, `read_rows` those that are read,
+and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schema.json is that output).
 """
 
 from __future__ import annotations
@@ -127,14 +128,28 @@ def _row(path: Path, number: int, line: str, model: type[_Model]) -> _Model:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        problems = "; ".join(
-            (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + each["msg"].removeprefix("Value error, ")
-            for each in error.errors()
-        )
-        raise ResultError(f"{path}:{number}: {problems}") from error
+        raise ResultError(f"{path}:{number}: {_problems(error)}") from error
+
+
+def check_row(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as it is; a ResultError names the query and whatever breaks the contract."""
+    try:
+        LogRow.model_validate(row)
+    except ValidationError as error:
+        raise ResultError(
+            f"the log row of query {row.get('query_id')!r} breaks the contract ({_problems(error)}); nothing is stored"
+        ) from error
+    return row
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + each["msg"].removeprefix("Value error, ")
+        for each in error.errors()
+    )
 
 
 def schema() -> str:
-    """The JSON Schema of a row, as it stands in the docs."""
+    """The JSON Schema of a row, as text."""
     content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **LogRow.model_json_schema()}
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -5,7 +5,7 @@ metrics.json       means over queries (micro), over repositories (macro), and pe
 per_query.jsonl    every query's value and ceiling of every measure, with its text's SHA-256, its file (the cluster of
                    the statistics) and the facts of its task that segments are made of
 run.trec           the ranking, qrels.trec the judgements: readable by trec_eval and ir_measures
-retrieved.jsonl    the run log: a query's top k with file and lines
+retrieved.jsonl    the run log: a query, its text and its top k with file and lines; rows of `runlog.LogRow`
 timings.jsonl      seconds per step and milliseconds per query
 
 A second identical run writes the same bytes but for timings.jsonl and the manifest's `created`.
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
+from repoeval_bench.files import readable, write_atomic
 from repoeval_bench.provenance import code_state, versions
 from repoeval_bench.scored import ScoredQueries
 from repoeval_bench.spec import Spec, nearest, short_hash
@@ -195,6 +195,9 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
 
     `created` is an ISO 8601 time. A folder that cannot be written is a ResultError.
     """
+    # Reading a run needs no contract, and the contract costs a tenth of a second to import.
+    from repoeval_bench.runlog import check_row
+
     folder = results / outcome.config.run_id
     run_text = format_run(outcome.run.rankings, outcome.config.chunker)
     qrels_text, gain_factor = format_qrels(outcome.qrels)
@@ -209,6 +212,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         "undecodable": list(outcome.benchmark.undecodable),
         "qrels_gain_factor": gain_factor,
         "index_version": index_version(outcome),
+        "as_of": None,  # RepoEval's queries have no date
         "code": code_state(),
         "versions": versions(),
     }
@@ -217,7 +221,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         PER_QUERY: jsonl(_per_query(outcome)),
         RUN: run_text,
         QRELS: qrels_text,
-        RETRIEVED: jsonl(_retrieved(outcome)),
+        RETRIEVED: jsonl(map(check_row, _retrieved(outcome))),
         TIMINGS: jsonl(_timings(outcome)),
     }
     return write_folder(folder, files, manifest)
@@ -352,8 +356,12 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
     version = index_version(outcome)
     for query in outcome.queries:
         ranking = outcome.run.rankings[query.query_id]
+        # Tokens are the model's; where none was asked, none are known.
+        tokens = outcome.facts[query.query_id].get("query_tokens")
         yield {
             "query_id": query.query_id,
+            "query": readable(query.text),
+            **({} if tokens is None else {"query_tokens": tokens}),
             "query_sha256": _sha256(query.text),
             "system": config.run_id,
             "k_raw": config.k,

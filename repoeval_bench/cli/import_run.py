@@ -13,7 +13,15 @@ from repoeval_bench.cli.options import say
 from repoeval_bench.imported import import_run
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
 from repoeval_bench.report.frame import heading
+from repoeval_bench.runlog import schema
 from repoeval_bench.store import TIMINGS
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(schema(), nl=False)
+        context.exit()
+
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -31,6 +39,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
               help="Where run folders are written.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print metrics.json.")
+@click.option("--schema", is_flag=True, is_eager=True, expose_value=False, callback=_print_schema,
+              help="Print the JSON Schema of a log's rows, and judge nothing.")  # fmt: skip
 def import_run_command(
     *,
     log: Path,
@@ -41,7 +51,7 @@ def import_run_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Judge LOG.jsonl (docs/run-logs.md has the contract) against a gold file, and store it as a run.
+    """Judge LOG.jsonl (--schema prints its contract) against a gold file, and store it as a run.
 
     The run can then be compared, segmented, gated and exported like any other.
     """

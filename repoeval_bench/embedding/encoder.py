@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
 
 if TYPE_CHECKING:
@@ -132,19 +133,6 @@ class SentenceTransformerEncoder:
             model.eval()
             self._model = model
         return self._model
-
-
-def readable(text: str) -> str:
-    """The text as a tokenizer can read it: a lone surrogate, which is no UTF-8, becomes U+FFFD."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _has_surrogate(text) else text
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _unit_rows(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from repoeval_bench.embedding.encoder import readable
 from repoeval_bench.errors import SpecError
+from repoeval_bench.files import readable
 from repoeval_bench.spec import Spec, format_spec, nearest
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """The whole path, as processes, on a small benchmark with the real model."""
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 import ir_measures
 import pytest
 from ir_measures import RR, P, R, Success, nDCG
+from jsonschema import Draft202012Validator
 
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 
@@ -86,11 +88,18 @@ def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
 
 
 def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
-    """retrieved.jsonl has a row per query with ranks from 1, files, lines and falling scores."""
+    """retrieved.jsonl has a row per query with ranks from 1, files, lines and falling scores; the schema holds."""
     evaluate("--chunker", AST, "--k", "3", "-m", "ndcg@3")
-    rows = [json.loads(line) for line in (only_run(tmp_path / "results") / "retrieved.jsonl").read_text().splitlines()]
+    folder = only_run(tmp_path / "results")
+    rows = [json.loads(line) for line in (folder / "retrieved.jsonl").read_text().splitlines()]
+    validator = Draft202012Validator(json.loads(bench("import-run", "--schema").out))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert {"dataset", "as_of", "code"} <= set(manifest)
+    assert len(rows) == manifest["counts"]["queries"]
     for row in rows:
-        assert {"query_id", "query_sha256", "system", "k_raw", "topk", "index_version", "chunker"} <= set(row)
+        validator.validate(row)
+        assert hashlib.sha256(row["query"].encode()).hexdigest() == row["query_sha256"]
+        assert row["query_tokens"] > 2
         assert row["chunker"]["algo"] == "ast"
         assert row["chunker"]["parameters"]["max_nws"] == "400"
         assert [entry["rank"] for entry in row["topk"]] == [1, 2, 3]

@@ -4,7 +4,9 @@ import json
 
 import bm25s
 import pytest
+from jsonschema import Draft202012Validator
 
+from repoeval_bench.runlog import schema
 from support.command import bench, one_sentence
 from support.minirepo import REPOSITORIES
 
@@ -81,6 +83,10 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
         "queries": 3, "queries_without_relevant": 0, "queries_not_in_log": 0, "queries_without_gold": 0,
     }  # fmt: skip
     run = metrics["run_id"]
+    stored = (tmp_path / "results" / run / "retrieved.jsonl").read_text().splitlines()
+    for line in stored:
+        Draft202012Validator(json.loads(schema())).validate(json.loads(line))
+    assert [json.loads(line)["query"] for line in stored] == list(QUERIES.values())
     other = json.loads(log.read_text().splitlines()[0])
     for entry in other["topk"]:
         entry["score"] = 0.0 - entry["rank"]

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import Bpref, Judged
+from jsonschema import Draft202012Validator
 
 from repoeval_bench.errors import ResultError
 from repoeval_bench.foreign import judge_log, read_log
 from repoeval_bench.incomplete import bpref, judged_at
-from repoeval_bench.runlog import schema
+from repoeval_bench.runlog import LogRow, check_row, schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -41,6 +42,34 @@ def judged(tmp_path, *gold, corpus=None):
 def test_the_schema_in_the_docs_is_the_contract():
     """Regenerate docs/run-log.schema.json from runlog.schema() where this fails."""
     assert (DOCS / "run-log.schema.json").read_text() == schema()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"k_raw": 0}, {"k_raw": "10"}, {"quer": "x"}, {"query_id": ""}, {"topk": [{"rank": 0, "chunk_id": "a", "score": 1}]},
+        {"topk": [{"rank": 1, "score": 1}]}, {"chunker": {"algo": "ast"}}, {"latency_ms": {"retrieve": -1}},
+        {"query_tokens": 1.5}, {"no_answer": "no"},
+    ],
+)  # fmt: skip
+def test_a_json_schema_library_refuses_what_the_contract_refuses(changed):
+    """What the schema says is what is checked: the jsonschema library and `check_row` refuse the same rows."""
+    validator = Draft202012Validator(json.loads(schema()))
+    assert validator.is_valid(check_row(row()))
+    assert not validator.is_valid(row(**changed))
+    with pytest.raises(ResultError, match="breaks the contract"):
+        check_row(row(**changed))
+
+
+def test_every_field_of_the_contract_passes_a_json_schema_library():
+    """A row with all the fields a retrieval team logs is valid for both."""
+    full = row(
+        latency_ms={"retrieve": 1.5, "rerank": 20}, as_of="2024-05-01", no_answer=False, source="docs", query="how?",
+        rewritten_query="how to", query_tokens=3, entities=["x"], conversation="t1", extra={"anything": 1},
+    )  # fmt: skip
+    full["topk"][0] |= {"doc_version": "2024-04-01", "source": "docs", "entities": ["x"]}
+    Draft202012Validator(json.loads(schema())).validate(check_row(full))
+    assert set(full) <= set(LogRow.model_fields)
 
 
 def test_gold_as_chunk_ids_keeps_what_was_judged_not_relevant(tmp_path):
