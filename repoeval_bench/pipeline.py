@@ -11,6 +11,7 @@ from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, 
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.facts import task_facts
+from repoeval_bench.inside import files_of
 from repoeval_bench.judging import judge_corpus
 from repoeval_bench.leak import gold_in_query, top_over_prompt
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
@@ -18,6 +19,7 @@ from repoeval_bench.queries import make_queries
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.registry import Material
 from repoeval_bench.store import Outcome
+from repoeval_bench.types import CharSpan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,10 +141,19 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     }
     chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
     facts = _facts(planned, tokens.get("query", ()), embedder)
+    inside = files_of(benchmark, corpus, planned.queries, judged.spans, _read_chars(planned, embedder))
+    lap("what to look into")
     return Outcome(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
-        chunk_tokens, seconds,
+        chunk_tokens, seconds, inside,
     )  # fmt: skip
+
+
+def _read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:
+    texts = [query.text for query in planned.queries]
+    # Without a model every character is read.
+    spans = embedder.read_chars(texts, "query") if embedder else [CharSpan(0, len(text)) for text in texts]
+    return {query.query_id: span for query, span in zip(planned.queries, spans, strict=True)}
 
 
 def _facts(planned: Plan, tokens: Sequence[int], embedder: Embedder | None) -> dict[str, dict[str, Fact]]:

@@ -7,6 +7,7 @@ per_query.jsonl    every query's value and ceiling of every measure, with its te
 run.trec           the ranking, qrels.trec the judgements: readable by trec_eval and ir_measures
 retrieved.jsonl    the run log: a query, its text and its top k with file and lines; rows of `runlog.LogRow`
 timings.jsonl      seconds per step and milliseconds per query
+*.jsonl.gz         sources, chunk boundaries and what the model read of each query; see `inside`
 
 A second identical run writes the same bytes but for timings.jsonl and the manifest's `created`.
 """
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import readable, write_atomic
+from repoeval_bench.inside import read_inside
 from repoeval_bench.provenance import code_state, versions
 from repoeval_bench.scored import ScoredQueries
 from repoeval_bench.spec import Spec, nearest, short_hash
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.config import RunConfig
     from repoeval_bench.corpus import Corpus
+    from repoeval_bench.inside import Inside
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.types import Benchmark, Chunk, Fact, Qrels, Query, Run
 
@@ -71,7 +74,7 @@ class Outcome:
 
     `corpus` is what the chunker made, `documents` what was ranked in the end and judged. `leak` is diagnostic ->
     query_id -> share, `facts` task_id -> fact -> value. `chunk_tokens` are sizes in the model's tokens, None where no
-    model was asked.
+    model was asked. `inside` are the files to look into, name -> content.
     """
 
     config: RunConfig
@@ -88,6 +91,7 @@ class Outcome:
     counts: dict[str, int]
     chunk_tokens: dict[str, float] | None
     seconds: dict[str, float]
+    inside: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,11 @@ class StoredRun:
             row["query_id"]: tuple(entry["chunk_id"] for entry in sorted(row["topk"], key=itemgetter("rank")))
             for row in self.rows(RETRIEVED)
         }
+
+    @cached_property
+    def inside(self) -> Inside | None:
+        """Sources, chunk boundaries and queries; None where the run has none of them."""
+        return read_inside(self.folder)
 
     def latencies(self) -> dict[str, list[float]]:
         """Step -> milliseconds of each query whose time is known, from timings.jsonl."""
@@ -216,19 +225,20 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         "code": code_state(),
         "versions": versions(),
     }
-    files = {
+    files: dict[str, str | bytes] = {
         METRICS: pretty(_metrics(outcome)),
         PER_QUERY: jsonl(_per_query(outcome)),
         RUN: run_text,
         QRELS: qrels_text,
         RETRIEVED: jsonl(map(check_row, _retrieved(outcome))),
         TIMINGS: jsonl(_timings(outcome)),
+        **outcome.inside,
     }
     return write_folder(folder, files, manifest)
 
 
-def write_folder(folder: Path, files: Mapping[str, str], manifest: Mapping[str, Any]) -> StoredRun:
-    """Write a run's files (name -> text), its manifest last; a ResultError where they cannot be written."""
+def write_folder(folder: Path, files: Mapping[str, str | bytes], manifest: Mapping[str, Any]) -> StoredRun:
+    """Write a run's files (name -> content), its manifest last; a ResultError where they cannot be written."""
     try:
         (folder / MANIFEST).unlink(missing_ok=True)
         for name, text in files.items():

@@ -370,6 +370,9 @@ class Embedder(Protocol):
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
 
+    def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
+        """The characters of each text that the model reads; all of them where nothing is lost."""
+
     def missing(self, texts: Iterable[str], role: Role) -> list[str]:
         """The distinct texts whose vectors are not at hand yet."""
 

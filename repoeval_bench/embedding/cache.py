@@ -16,7 +16,9 @@ import numpy as np
 from diskcache import Cache, Disk
 
 from repoeval_bench.errors import CacheError
+from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
+from repoeval_bench.types import CharSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -155,6 +157,27 @@ class CachedEmbedder:
     def truncates(self, role: Role) -> bool:  # noqa: ARG002 - the same for both
         """Whether a text beyond `max_tokens` loses something: the model reads its head."""
         return True
+
+    def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
+        """The characters of each text that the model reads: those in front of the first token it drops; cached."""
+        limit = self.max_tokens
+        ends = {text: len(text) for text in texts}
+        if limit is not None:
+            long = [text for text, count in zip(texts, self.count_tokens(texts, role), strict=True) if count > limit]
+            keys = {text: self._key(text, role, "read") for text in dict.fromkeys(long)}
+            found = dict(zip(keys, self._cache.read(keys.values()), strict=True))
+            if missing := [text for text, value in found.items() if value is None]:
+                room = max(0, limit - self.count_tokens([""], role)[0])
+                cut = {text: self._cut_at(text, room) for text in missing}
+                self._cache.write({keys[text]: end for text, end in cut.items()})
+                found.update(cut)
+            ends.update({text: int(end) for text, end in found.items()})
+        return [CharSpan(0, ends[text]) for text in texts]
+
+    def _cut_at(self, text: str, room: int) -> int:
+        starts = self.token_starts(readable(text))
+        # A lone surrogate is read as more characters than it is; its text is nobody's source code.
+        return min(starts[room], len(text)) if room < len(starts) else len(text)
 
     def token_starts(self, text: str) -> list[int]:
         """Character at which each token of the text begins, special ones left out."""

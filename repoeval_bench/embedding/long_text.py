@@ -9,6 +9,7 @@ import numpy as np
 from repoeval_bench.errors import SpecError
 from repoeval_bench.files import readable
 from repoeval_bench.spec import Spec, format_spec, nearest
+from repoeval_bench.types import CharSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,6 +77,16 @@ class LongTextEmbedder:
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
         return self._policies[role] != "mean"
+
+    def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
+        """The characters of each text that the model reads."""
+        if self._policies[role] == "head":
+            return self._inner.read_chars(texts, role)
+        parts = self._split(texts, role)
+        return [
+            CharSpan(max(0, len(text) - sum(map(len, pieces))), len(text))
+            for text, pieces in zip(texts, parts, strict=True)
+        ]
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each whole text, special ones and the role's prompt included."""
