@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.errors import ResultError
-from repoeval_bench.runlog import Gold, LogRow, Place, read_rows
+from repoeval_bench.runlog import RANKINGS, Gold, LogRow, Place, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from repoeval_bench.runlog import Retrieved
+    from repoeval_bench.runlog import IndexCost, Retrieved
     from repoeval_bench.types import LineSpan
 
 
@@ -32,13 +32,14 @@ class Judgements:
 
 
 def read_log(path: Path) -> list[LogRow]:
-    """The log's rows, each topk in the order of its ranks.
+    """The log's rows, each of their rankings in the order of its ranks.
 
-    A query that stands twice, ranks that are not 1, 2, 3, … and a chunk that is ranked twice are a ResultError with
-    file:line; so is a log of several systems, for a run is one system's.
+    A query that stands twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
+    are a ResultError with file:line; so is a log of several systems, for a run is one system's.
     """
     rows: list[LogRow] = []
     seen: set[str] = set()
+    indexes: dict[str, IndexCost] = {}
     for number, row in read_rows(path, LogRow):
         where = f"{path}:{number}"
         if row.query_id in seen:
@@ -48,17 +49,26 @@ def read_log(path: Path) -> list[LogRow]:
                 f"{where}: system {row.system!r} after {rows[0].system!r}; a log is of one system, split it"
             )
         seen.add(row.query_id)
-        ordered = sorted(row.topk, key=lambda each: each.rank)
-        if [each.rank for each in ordered] != list(range(1, len(ordered) + 1)):
-            raise ResultError(f"{where}: ranks are {[each.rank for each in ordered][:5]} …; count them 1, 2, 3")
-        ids = [each.chunk_id for each in ordered]
-        if len(set(ids)) < len(ids):
-            twice = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
-            raise ResultError(f"{where}: {twice!r} is ranked twice; keep one, or recall could pass 1")
-        rows.append(row.model_copy(update={"topk": ordered}))
+        if row.index is not None and indexes.setdefault(row.index_version, row.index) != row.index:
+            raise ResultError(
+                f"{where}: index of version {row.index_version!r} differs from the one above; one index has one cost"
+            )
+        lists = ((name, getattr(row, name)) for name in RANKINGS)
+        rows.append(row.model_copy(update={name: _in_order(f"{where}: {name}", each) for name, each in lists if each}))
     if not rows:
         raise ResultError(f"{path} holds no row; a log has one for each query")
     return rows
+
+
+def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
+    ordered = sorted(ranking, key=lambda each: each.rank)
+    if [each.rank for each in ordered] != list(range(1, len(ordered) + 1)):
+        raise ResultError(f"{where}: ranks are {[each.rank for each in ordered][:5]} …; count them 1, 2, 3")
+    ids = [each.chunk_id for each in ordered]
+    if len(set(ids)) < len(ids):
+        twice = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
+        raise ResultError(f"{where}: {twice!r} is ranked twice; keep one, or recall could pass 1")
+    return ordered
 
 
 def judge_log(rows: Iterable[LogRow], gold: Path, corpus: Path | None) -> Judgements:
@@ -68,7 +78,9 @@ def judge_log(rows: Iterable[LogRow], gold: Path, corpus: Path | None) -> Judgem
     neither a chunk nor a file, and gold that mixes ids with files, are a ResultError.
     """
     by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
-    places: Iterable[Place | Retrieved] = (each for row in rows for each in row.topk)
+    places: Iterable[Place | Retrieved] = (
+        each for row in rows for name in RANKINGS for each in getattr(row, name) or ()
+    )
     if corpus is not None:
         places = [place for _, place in read_rows(corpus, Place)]
     for place in places:

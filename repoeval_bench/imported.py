@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import ResultError
@@ -28,6 +29,7 @@ from repoeval_bench.trec import format_qrels, format_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from repoeval_bench.foreign import Judgements
@@ -48,11 +50,14 @@ def import_run(
     """Judge a log and store it as a run.
 
     Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are left out and
-    counted. `timings` holds rows with query_id and latency_ms, which the log's own go before. Beside `measures`,
-    judged@5, judged@10 and bpref are scored. A log and a gold that share no query are a ResultError.
+    counted; those that are `no_answer` are kept in the log and not scored, for there is nothing to be found.
+    `timings` holds rows with query_id and latency_ms, which the log's own go before. Beside `measures`, judged@5,
+    judged@10 and bpref are scored. A log and a gold that share no query, and an answer to a query that is
+    `no_answer`, are a ResultError.
     """
     rows = {row.query_id: row for row in read_log(log)}
-    judged = judge_log(rows.values(), gold, corpus)
+    unanswerable = {query_id for query_id, row in rows.items() if row.no_answer}
+    judged = _answerable(judge_log(rows.values(), gold, corpus), unanswerable, log, gold)
     if not judged.gains.keys() & rows.keys():
         raise ResultError(f"{log} and {gold} share no query; check their query_id")
     rankings = {query_id: [(each.chunk_id, each.score) for each in row.topk] for query_id, row in rows.items()}
@@ -63,8 +68,10 @@ def import_run(
     parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
     chunker = first.chunker.algo + (f":{parameters}" if parameters else "")
     fingerprint = short_hash(json.dumps(judged.gains if judged.kind == "chunks" else _gold_text(gold)), 12)
-    kept = [row for query_id, row in rows.items() if query_id in judged.gains]
-    digest = short_hash(json.dumps([row.model_dump() for row in kept], sort_keys=True, ensure_ascii=False))
+    kept = [row for query_id, row in rows.items() if query_id in judged.gains or query_id in unanswerable]
+    # Without empty fields, so that a field more in the contract gives no run another name.
+    log_rows = [row.model_dump(exclude_none=True) for row in kept]
+    digest = short_hash(json.dumps(log_rows, sort_keys=True, ensure_ascii=False))
     run_id = f"imported-{fingerprint}_{slug(first.system)}-{digest}"
     n = len(judged.gains)
     dataset = {
@@ -77,7 +84,8 @@ def import_run(
         "queries": n,
         "queries_without_relevant": scores.without_relevant,
         "queries_not_in_log": scores.missing,
-        "queries_without_gold": len(rows.keys() - judged.gains.keys()),
+        "queries_without_gold": len(rows.keys() - judged.gains.keys() - unanswerable),
+        "queries_no_answer": len(unanswerable),
     }
     metrics = {
         "run_id": run_id,
@@ -110,12 +118,22 @@ def import_run(
     files = {
         METRICS: pretty(metrics),
         PER_QUERY: jsonl(_per_query(judged, rows, values)),
-        RUN: format_run({row.query_id: rankings[row.query_id] for row in kept}, first.system),
+        RUN: format_run({q: rankings[q] for q in rows if q in judged.gains}, first.system),
         QRELS: text,
         RETRIEVED: jsonl(row.model_dump(exclude_none=True, exclude={"latency_ms"}) for row in kept),
         TIMINGS: jsonl(_timings(kept, timings)),
     }
     return write_folder(results / run_id, files, manifest)
+
+
+def _answerable(judged: Judgements, unanswerable: AbstractSet[str], log: Path, gold: Path) -> Judgements:
+    """The judgements without those of queries that are known to have no answer."""
+    for query_id in sorted(unanswerable & judged.gains.keys()):
+        if query_id in judged.files or any(gain > 0 for gain in judged.gains[query_id].values()):
+            raise ResultError(
+                f"query {query_id!r} is no_answer in {log}, but {gold} has an answer to it; mend one of them"
+            )
+    return replace(judged, gains={q: gains for q, gains in judged.gains.items() if q not in unanswerable})
 
 
 def _gold_text(gold: Path) -> list[str]:

@@ -7,9 +7,11 @@ and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schem
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+import re
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from repoeval_bench.errors import ResultError
 from repoeval_bench.types import LineSpan
@@ -17,6 +19,8 @@ from repoeval_bench.types import LineSpan
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
 _Name = Annotated[str, Field(min_length=1)]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -72,6 +76,15 @@ class Latency(_Row):
     rerank: _Milliseconds | None = None
 
 
+class IndexCost(_Row):
+    """What the index of this index_version took to build; the same in every row that gives it."""
+
+    vectors: Annotated[int, Field(ge=0)] | None = None
+    tokens: Annotated[int, Field(ge=0, description="Tokens that were embedded.")] | None = None
+    bytes: Annotated[int, Field(ge=0)] | None = None
+    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Of embedding.")] | None = None
+
+
 class LogRow(_Row):
     """One query and what one system retrieved for it. What a contract does not name belongs in `extra`."""
 
@@ -79,19 +92,36 @@ class LogRow(_Row):
     system: _Name
     k_raw: Annotated[int, Field(ge=1, description="How deep the system was asked to rank.")]
     topk: list[Retrieved]
+    raw_topk: list[Retrieved] | None = Field(None, description="What the retriever ranked, before the reranker.")
+    original_topk: list[Retrieved] | None = Field(
+        None, description="What the query retrieves as it was asked, before it was rewritten."
+    )
     index_version: _Name
     chunker: ChunkerOfLog
     latency_ms: Latency | None = None
     as_of: str | None = Field(None, description="ISO 8601: what the query may know of.")
     no_answer: bool | None = Field(None, description="Whether the corpus is known to hold no answer.")
-    source: str | None = Field(None, description="The source the query was routed to.")
+    source: str | None = Field(None, description="The source the query was routed to; none: it was not routed.")
+    expected_source: str | None = Field(None, description="The source that holds the answer.")
     query: str | None = None
     rewritten_query: str | None = None
     query_sha256: str | None = None
     query_tokens: Annotated[int, Field(ge=0)] | None = None
     entities: list[str] | None = None
     conversation: str | None = Field(None, description="Queries of one conversation are resampled together.")
+    index: IndexCost | None = None
     extra: dict[str, Any] | None = None
+
+    @field_validator("as_of")
+    @classmethod
+    def _is_a_time(cls, text: str | None) -> str | None:
+        if text is not None and moment(text) is None:
+            raise ValueError(f"{text!r} is no ISO 8601 date or time; write 2024-05-01 or 2024-05-01T12:00:00+00:00")
+        return text
+
+
+RANKINGS = ("topk", "raw_topk", "original_topk")
+"""Fields of a row that rank chunks."""
 
 
 class Gold(_Placed):
@@ -108,6 +138,32 @@ class Place(_Placed):
 
     chunk_id: _Name
     file: _Name
+
+
+class Moment(NamedTuple):
+    """A point in time, in UTC (what names no zone is taken for UTC); `whole_day` where no time of day is known."""
+
+    at: datetime
+    whole_day: bool
+
+    def is_after(self, other: Moment) -> bool:
+        """Whether this is later; where either has no time of day, days are compared."""
+        if self.whole_day or other.whole_day:
+            return self.at.date() > other.at.date()
+        return self.at > other.at
+
+
+def moment(text: str) -> Moment | None:
+    """An ISO 8601 date (2024-05-01) or date and time; None for anything else, such as a version number."""
+    if not _ISO_DATE.match(text):
+        return None
+    try:
+        if len(text) == len("2024-05-01"):
+            return Moment(datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC), whole_day=True)
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return Moment(at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC), whole_day=False)
 
 
 _Model = TypeVar("_Model", bound=_Row)

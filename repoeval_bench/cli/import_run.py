@@ -77,6 +77,9 @@ def import_run_command(
         "queries of the gold are not in the log and score 0": counts["queries_not_in_log"],
         "queries have no relevant chunk and score 0": counts["queries_without_relevant"],
         "queries of the log have no gold and are not scored": counts["queries_without_gold"],
+        "queries have no answer and are not scored; retrieval says what was found for them": counts[
+            "queries_no_answer"
+        ],
     }
     for what, number in notes.items():
         if number:

@@ -81,6 +81,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     assert metrics["micro"]["hit@5"] == 1.0
     assert metrics["counts"] == {
         "queries": 3, "queries_without_relevant": 0, "queries_not_in_log": 0, "queries_without_gold": 0,
+        "queries_no_answer": 0,
     }  # fmt: skip
     run = metrics["run_id"]
     stored = (tmp_path / "results" / run / "retrieved.jsonl").read_text().splitlines()
@@ -156,3 +157,21 @@ def test_what_cannot_be_imported(logs, tmp_path):
     assert "did you mean 'ndcg'" in one_sentence(bench("import-run", log, "--gold", gold, "-m", "ndgc@3"), 2)
     log.write_text(log.read_text() + "{}\n")
     assert "log.jsonl:4: query_id: Field required" in one_sentence(bench("import-run", log, "--gold", gold), 1)
+
+
+def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
+    """It moves no mean and stays in the log; gold for it is a contradiction."""
+    log, gold, corpus = logs
+    options = ("--corpus", corpus, "--out", tmp_path / "results", "--json")
+    before = json.loads(bench("import-run", log, "--gold", gold, *options).out)
+    extra = json.loads(log.read_text().splitlines()[0]) | {"query_id": "none", "no_answer": True}
+    write(log, [*map(json.loads, log.read_text().splitlines()), extra])
+    after = json.loads(bench("import-run", log, "--gold", gold, *options).out)
+    assert after["micro"] == before["micro"]
+    assert (after["counts"]["queries_no_answer"], after["counts"]["queries_without_gold"]) == (1, 0)
+    kept = (tmp_path / "results" / after["run_id"] / "retrieved.jsonl").read_text()
+    assert kept.count('"no_answer": true') == 1
+    gold.write_text(
+        gold.read_text() + json.dumps(json.loads(gold.read_text().splitlines()[0]) | {"query_id": "none"}) + "\n"
+    )
+    assert "'none' is no_answer in" in one_sentence(bench("import-run", log, "--gold", gold, *options), 1)
