@@ -18,6 +18,7 @@ REPOS     ?=
 LIMIT     ?=
 BASELINE  ?=
 EXCLUDE   ?=
+SCOPE     ?=
 LONG_TEXT ?=
 HEADER    ?=
 MATCH     ?=
@@ -37,7 +38,8 @@ PICK  = $(if $(REPOS),--repos $(call q,$(REPOS))) $(if $(LIMIT),--limit $(call q
 CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker $(call q,$(c))))
 RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER)) \
         --retriever $(call q,$(RETRIEVER)) --k $(call q,$(K)) --out $(call q,$(or $(OUT),results)) $(DATA) $(PICK) \
-        $(if $(EXCLUDE),--exclude $(call q,$(EXCLUDE))) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
+        $(if $(EXCLUDE),--exclude $(call q,$(EXCLUDE))) $(if $(SCOPE),--scope $(call q,$(SCOPE))) \
+        $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
 .PHONY: help download eval compare sensitivity reproduce test check bench clean
@@ -48,8 +50,9 @@ help: ## list the targets and variables
 	@echo '  CHUNKER="ast fixed chonkie"  one or more specs; ast:max_nws=800 sets an option'
 	@echo '  PROTOCOL=context             context, code-chunk, coderag, body, linemap'
 	@echo '  EMBEDDER=minilm              minilm or st:NAME'
-	@echo '  RETRIEVER=dense              dense, bm25, random, oracle'
+	@echo '  RETRIEVER=dense              dense, bm25, hybrid, jaccard, rerank:overlap, rerank:MODEL, random, oracle'
 	@echo '  EXCLUDE=repocoder            what a query may not see: prompt, repocoder, body'
+	@echo '  SCOPE=pooled                 where a query searches: repository, pooled'
 	@echo '  HEADER=scope                 what stands before every chunk: none, path, scope'
 	@echo '  MATCH=fixed                  give every chunker the realised size of this one'
 	@echo '  LONG_TEXT=tail               what is read of a long text: head, tail, mean'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from chunkers.sizes import SizeMatch
     from repoeval_bench.grid import Cell, Contest, Scores
     from repoeval_bench.pipeline import Plan
+    from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.store import StoredRun
     from repoeval_bench.types import Benchmark, Chunker, Comparison, Embedder
 
@@ -92,6 +94,26 @@ def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
     from repoeval_bench.retrieval.registry import choose_retriever
 
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(metrics or ())
+
+
+def make_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
+    """The retriever that a spec names, with the model of a reranker found and verified.
+
+    One that cannot answer under the protocol is a UsageError.
+    """
+    from repoeval_bench.retrieval.registry import choose_retriever
+
+    chosen = choose_retriever(spec)
+    if protocol is not None and protocol.documents == "baseline" and chosen.first:
+        raise UsageError(
+            f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {chosen.k_raw} only; "
+            f"choose {chosen.first.spec}, or another protocol"
+        )
+    if not chosen.model:
+        return chosen
+    from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+
+    return replace(chosen, scorer=find_cross_encoder(chosen.model))
 
 
 def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
@@ -182,13 +204,12 @@ def evaluate(
     """
     from repoeval_bench import store
     from repoeval_bench.pipeline import execute, plan, select
-    from repoeval_bench.retrieval.registry import choose_retriever
 
     RunConfig.check_depth(k)
     measures = choose_measures(metrics, k)
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     cutter, baseline = make_parts(chosen, chunker)
-    searcher = choose_retriever(retriever)
+    searcher = make_retriever(retriever, chosen)
     model = None
     if needs_vectors(retriever, metrics):
         model = make_embedder(embedder, home=home) if isinstance(embedder, str) else embedder
@@ -205,6 +226,7 @@ def evaluate(
         measures=measures,
         skip_errors=skip_errors,
         pack=pack,
+        retriever_identity=searcher.scorer.identity if searcher.scorer else {},
     )
     if reuse and (stored := store.current(Path(out) / config.run_id)):
         return stored
@@ -256,15 +278,20 @@ def sensitivity(
     from chunkers.sizes import match_size, mean_nws
     from repoeval_bench.grid import contests, make_protocols, placebo_bands, score_grid
     from repoeval_bench.metrics import Measure
-    from repoeval_bench.retrieval.registry import choose_retriever
 
     if len(set(chunkers)) < 2:
         raise UsageError("give at least two different chunkers to compare")
     grid = make_protocols(protocols, queries, relevances)
     if fixed := [protocol.name for protocol in grid if protocol.documents == "windows"]:
         raise UsageError(f"protocol {fixed[0]} has no chunker to compare; leave it out")
+    if narrowed := [protocol.name for protocol in grid if (protocol.exclude, protocol.scope) != ("none", "repository")]:
+        raise UsageError(
+            f"protocol {narrowed[0]}: every cell is judged on one ranking of the whole repository; leave out exclude= "
+            "and scope="
+        )
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures))
-    chosen = [choose_retriever(spec) for spec in retrievers]
+    strictest = next((protocol for protocol in grid if protocol.documents == "baseline"), grid[0])
+    chosen = [make_retriever(spec, strictest) for spec in retrievers]
     if cheats := [each.spec for each in chosen if each.spec == "oracle"]:
         raise UsageError(f"retriever {cheats[0]} knows the answers of one cell only; choose dense, bm25 or random")
     arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}

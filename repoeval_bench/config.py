@@ -6,7 +6,7 @@ Nothing here computes. Two runs with the same `RunConfig` give the same numbers;
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from repoeval_bench.errors import UsageError
@@ -20,6 +20,7 @@ Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
 Exclude = Literal["none", "prompt", "repocoder", "body"]
 Copies = Literal["distinct", "credited"]
+Scope = Literal["repository", "pooled"]
 
 CUTOFFS = (5, 10)
 """The tables' cut-offs k."""
@@ -47,6 +48,7 @@ CHOICES: Mapping[str, tuple[str, ...] | None] = {
     "repositories": get_args(Repositories),
     "exclude": get_args(Exclude),
     "copies": get_args(Copies),
+    "scope": get_args(Scope),
 }
 """What can be overridden, and its values where they are a fixed few."""
 
@@ -58,8 +60,9 @@ class Protocol:
     `query` is `full` or `tail:LINES`; `relevance` is a rule of `qrels.RULES`. `documents` says what is ranked in the
     end: the chunker's `chunks`, fixed `windows` (then there is no chunker to choose), or the `baseline`'s chunks,
     scored through the lines they share with the chunker's. `exclude` is what a query may not see, `copies` whether
-    another chunk with a relevant chunk's text counts too. Overriding a choice renames the protocol:
-    `context+query=tail:20`. A combination that leaves no gold to find is a UsageError.
+    another chunk with a relevant chunk's text counts too, `scope` whether a query searches its repository or all of
+    them as one. Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold
+    to find is a UsageError.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Protocol:
     documents: Documents = "chunks"
     exclude: Exclude = "none"
     copies: Copies = "distinct"
+    scope: Scope = "repository"
 
     @property
     def headline_measure(self) -> str:
@@ -88,11 +92,12 @@ class Protocol:
         repositories: str | None = None,
         exclude: str | None = None,
         copies: str | None = None,
+        scope: str | None = None,
     ) -> Protocol:
         """This protocol with some choices replaced, renamed where that changes anything."""
         asked = {
             "query": query, "gold": gold, "relevance": relevance, "repositories": repositories, "exclude": exclude,
-            "copies": copies,
+            "copies": copies, "scope": scope,
         }  # fmt: skip
         changed = {key: value for key, value in asked.items() if value and value != getattr(self, key)}
         if not changed:
@@ -121,6 +126,11 @@ class Protocol:
             raise UsageError(
                 f"exclude=body chunks the task's file again, but the documents of {self.name} are fixed; choose "
                 "exclude=repocoder, or another protocol"
+            )
+        if self.documents == "baseline" and self.scope == "pooled":
+            raise UsageError(
+                f"scope=pooled ranks all repositories at once, but {self.name} maps scores within one; choose "
+                "scope=repository, or another protocol"
             )
 
     @classmethod
@@ -175,8 +185,9 @@ PROTOCOLS: Mapping[str, Protocol] = {
 class RunConfig:
     """Everything that decides a run's numbers.
 
-    `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision). `k` is
-    the depth that is ranked and stored. `pack` is the identity of the benchmark's definition, `name@version`.
+    `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision),
+    `retriever_identity` what decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
+    identity of the benchmark's definition, `name@version`.
     """
 
     dataset: str
@@ -190,6 +201,7 @@ class RunConfig:
     measures: tuple[str, ...]
     skip_errors: bool = False
     pack: str = PACK
+    retriever_identity: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.check_depth(self.k)
@@ -206,6 +218,7 @@ class RunConfig:
         # What describes a protocol to people is no part of what it does.
         del content["protocol"]["users"], content["protocol"]["caution"]
         content["embedder_identity"] = dict(self.embedder_identity)
+        content["retriever_identity"] = dict(self.retriever_identity)
         content["measures"] = list(self.measures)
         return content
 

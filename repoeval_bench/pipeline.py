@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.config import OUTSIDE_THE_SIX
 from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
@@ -18,6 +18,7 @@ from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, wi
 from repoeval_bench.queries import make_queries
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.registry import Material
+from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.store import Outcome
 from repoeval_bench.types import CharSpan
 
@@ -103,13 +104,16 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     judged = judge_corpus(benchmark, documents, config.protocol, config.measures, embedder=embedder)
     scored = judged if corpus is documents else judge_corpus(benchmark, corpus, config.protocol, ("line_rprec",))
     lap("judge")
+    chunks, queries = corpus.chunks, planned.queries
+    if config.protocol.scope == "pooled":
+        chunks, queries = pooled(chunks, queries)
     material = Material(
-        corpus.chunks, corpus.own, embedder, lambda: ideal_rankings(scored.qrels, scored.context, scored.hidden)
+        chunks, corpus.own, embedder, lambda: ideal_rankings(scored.qrels, scored.context, scored.hidden)
     )
     searcher = retriever.build(material)
     lap("embed and index")
     depth = config.k if corpus is documents else max(1, len(list(corpus)))
-    run = searcher.search(planned.queries, depth, scored.hidden)
+    run = searcher.search(queries, depth, scored.hidden)
     if corpus is not documents:
         run = map_lines(planned, scored.hidden, judged, run, config.k)
     lap("embed queries and retrieve")
@@ -139,13 +143,15 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
         "files_undecodable": len(benchmark.undecodable),
         "lines_uncovered": corpus.uncovered_lines,
     }
+    if run.pairs[0]:
+        counts |= {"pairs": run.pairs[0], "pairs_truncated": run.pairs[1]}
     chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
     facts = _facts(planned, tokens.get("query", ()), embedder)
     inside = files_of(benchmark, corpus, planned.queries, judged.spans, _read_chars(planned, embedder))
     lap("what to look into")
     return Outcome(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
-        chunk_tokens, seconds, inside,
+        chunk_tokens, seconds, inside, _first_stage(config, retriever),
     )  # fmt: skip
 
 
@@ -154,6 +160,13 @@ def _read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]
     # Without a model every character is read.
     spans = embedder.read_chars(texts, "query") if embedder else [CharSpan(0, len(text)) for text in texts]
     return {query.query_id: span for query, span in zip(planned.queries, spans, strict=True)}
+
+
+def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> dict[str, Any] | None:
+    if retriever.first is None:
+        return None
+    raw = replace(config, retriever=retriever.first.spec, retriever_identity={})
+    return {"retriever": raw.retriever, "k_raw": retriever.k_raw, "run_id": raw.run_id}
 
 
 def _facts(planned: Plan, tokens: Sequence[int], embedder: Embedder | None) -> dict[str, dict[str, Fact]]:

@@ -74,7 +74,8 @@ class Outcome:
 
     `corpus` is what the chunker made, `documents` what was ranked in the end and judged. `leak` is diagnostic ->
     query_id -> share, `facts` task_id -> fact -> value. `chunk_tokens` are sizes in the model's tokens, None where no
-    model was asked. `inside` are the files to look into, name -> content.
+    model was asked. `inside` are the files to look into, name -> content. `first_stage` names what a reranker ranked
+    again: its retriever, how deep (k_raw), and the id of the run that stops there.
     """
 
     config: RunConfig
@@ -92,6 +93,7 @@ class Outcome:
     chunk_tokens: dict[str, float] | None
     seconds: dict[str, float]
     inside: Mapping[str, bytes]
+    first_stage: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         "created": created,
         "dataset": _dataset(outcome),
         "config": outcome.config.as_dict(),
+        "first_stage": outcome.first_stage,
         "counts": outcome.counts,
         "skipped": list(outcome.corpus.skipped),
         "undecodable": list(outcome.benchmark.undecodable),
@@ -364,6 +367,7 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
     spec = Spec.parse(config.chunker)
     chunker = {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params}
     version = index_version(outcome)
+    k_raw = max(config.k, (outcome.first_stage or {}).get("k_raw", 0))
     for query in outcome.queries:
         ranking = outcome.run.rankings[query.query_id]
         # Tokens are the model's; where none was asked, none are known.
@@ -374,7 +378,7 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
             **({} if tokens is None else {"query_tokens": tokens}),
             "query_sha256": _sha256(query.text),
             "system": config.run_id,
-            "k_raw": config.k,
+            "k_raw": k_raw,
             "topk": [
                 {
                     "rank": rank,
@@ -398,8 +402,10 @@ def _sha256(text: str) -> str:
 def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:
     for step, seconds in outcome.seconds.items():
         yield {"step": step, "seconds": round(seconds, 4)}
-    for query_id, milliseconds in outcome.run.latency_ms.items():
-        yield {"query_id": query_id, "latency_ms": {"retrieve": round(milliseconds, 4)}}
+    steps = {"retrieve": outcome.run.latency_ms, "rerank": outcome.run.rerank_ms}
+    for query_id in outcome.run.latency_ms:
+        latency = {step: round(spent[query_id], 4) for step, spent in steps.items() if query_id in spent}
+        yield {"query_id": query_id, "latency_ms": latency}
 
 
 def pretty(content: Mapping[str, Any]) -> str:

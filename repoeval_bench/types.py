@@ -253,12 +253,16 @@ Ranking = tuple[tuple[str, float], ...]
 class Run:
     """What a system returned: query_id -> ranking. Every query of the run has an entry.
 
-    `latency_ms` is what ranking each query took, once its vector was there; it takes no part in equality.
+    `latency_ms` is what ranking each query took, once its vector was there, and `rerank_ms` what ranking its best
+    again took; `pairs` is (pairs of query and chunk that a model read, how many of them it had to cut). None of them
+    takes part in equality.
     """
 
     tag: str
     rankings: Mapping[str, Ranking]
     latency_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+    rerank_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+    pairs: tuple[int, int] = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +385,21 @@ class Embedder(Protocol):
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each text before truncation, special ones and the role's prompt included."""
+
+
+class PairScorer(Protocol):
+    """Reads a query and a chunk together, as a reranker does."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a score beside the two texts."""
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """(pairs read so far, how many of them were longer than is read)."""
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score for each text, the higher the better; it depends on the query and that text alone."""
 
 
 class Retriever(Protocol):

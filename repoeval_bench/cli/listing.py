@@ -9,12 +9,14 @@ import click
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.config import BASELINE, PROTOCOLS, Protocol
 from repoeval_bench.errors import UsageError
-from repoeval_bench.spec import nearest
+from repoeval_bench.spec import Spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rich.table import Table
+
+    from repoeval_bench.retrieval.registry import Entry
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
@@ -64,9 +66,10 @@ def _retrievers() -> Table:
     from repoeval_bench.retrieval.registry import RETRIEVERS
 
     rows = [
-        (name, ", ".join(f"{key}={option.default}" for key, option in entry.options.items()), entry.meaning)
+        (name, ", ".join(f"{key}={option.default}" for key, option in entry.options.items() if option.default),
+         entry.meaning)
         for name, entry in RETRIEVERS.items()
-    ]
+    ]  # fmt: skip
     return _table(("retriever", "options and defaults", "what it does"), rows)
 
 
@@ -117,17 +120,36 @@ def list_command(*, what: str) -> None:
     print_table(LISTS[what](), prose=True)
 
 
-@click.command("explain", short_help="Say what a protocol or a measure means.")
+@click.command("explain", short_help="Say what a protocol, a retriever, an embedder or a measure means.")
 @click.argument("name")
 def explain_command(*, name: str) -> None:
-    """Explain a protocol such as `context`, or a measure such as `ndcg@10`."""
+    """Explain a protocol such as `context`, a retriever such as `hybrid`, or a measure such as `ndcg@10`."""
     if name.partition("+")[0] in PROTOCOLS:
         protocol = Protocol.parse(name)
         click.echo(_explain_protocol(protocol))
         return
+    from repoeval_bench.embedding.models import EMBEDDERS
+    from repoeval_bench.retrieval.registry import RETRIEVERS, find_entry
+
+    kind = Spec.parse(name).name
+    if kind == "rerank" or kind in RETRIEVERS:
+        known, entry = find_entry(Spec.parse(name))
+        click.echo(_explain_retriever(known, entry))
+        return
+    if kind in EMBEDDERS:
+        click.echo(f"{kind}: {EMBEDDERS[kind]}")
+        return
     from repoeval_bench.metrics import explain
 
     click.echo(explain(name))
+
+
+def _explain_retriever(name: str, entry: Entry) -> str:
+    rows = [f"{name}: {entry.meaning}"]
+    for key, option in entry.options.items():
+        where = f" (with {'='.join(option.only)})" if option.only else ""
+        rows.append(f"  {key}={option.default:<8} {option.meaning}{where}")
+    return "\n".join(rows)
 
 
 _GOLD = {
@@ -158,6 +180,8 @@ def _explain_protocol(protocol: Protocol) -> str:
         "exclude": f"{protocol.exclude}: {POLICIES[protocol.exclude]}",
         "copies": f"{protocol.copies}: another chunk with a relevant chunk's text "
         + ("counts too" if protocol.copies == "credited" else "does not count"),
+        "scope": f"{protocol.scope}: a query searches "
+        + ("its own repository" if protocol.scope == "repository" else "all repositories in one index"),
         "mind": protocol.caution,
     }
     return "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in rows.items())])

@@ -50,7 +50,9 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="What is read of a text longer than the model reads: head, tail or mean; or apart, "
                      "queries=tail,chunks=mean."),
         click.option("--retriever", default=api.RETRIEVER, show_default=True, metavar="SPEC",
-                     help="How to rank: dense, bm25, random, oracle; see `list retrievers`."),
+                     help="How to rank: dense, bm25, hybrid, jaccard, rerank:MODEL, …; see `list retrievers`."),
+        click.option("--scope", metavar="WHERE",
+                     help="Where a query searches: repository (its own), or pooled (all of them in one index)."),
         click.option("--k", type=int, default=DEPTH, show_default=True, help="Depth that is ranked and stored."),
         click.option("--metrics", "-m", multiple=True, metavar="NAME",
                      help="A measure such as ndcg@10 in place of the default ones; repeat it."),
@@ -87,7 +89,6 @@ class Prepared:
         from chunkers.headed import HeadedChunker
         from repoeval_bench.qrels import relevance_rule
         from repoeval_bench.queries import query_policy
-        from repoeval_bench.retrieval.registry import choose_retriever
         from repoeval_bench.store import check_writable
 
         found = Gathered()
@@ -105,7 +106,7 @@ class Prepared:
             # A depth that is impossible is told already: it says nothing about the measures.
             api.choose_measures(options["metrics"], options["k"] if options["k"] > 0 else sys.maxsize)
         with found:
-            choose_retriever(options["retriever"])
+            api.make_retriever(options["retriever"], protocol)
         # Where the protocol does not exist nobody can say whether it wants a chunker; a wrong one is wrong anyway.
         for spec in specs or ((None,) if protocol else ()):
             with found:

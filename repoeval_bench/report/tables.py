@@ -123,6 +123,7 @@ def footnotes(run: StoredRun) -> list[str]:
     lost = {
         "chunks whose text stands elsewhere in the repository too": counts["chunks_duplicate"],
         "documents merged into an identical one": counts["chunks_merged"],
+        f"of {counts.get('pairs', 0)} pairs of query and chunk, cut by the reranker": counts.get("pairs_truncated", 0),
         "files the chunker failed on, left out": counts["files_skipped"],
         "files that are no UTF-8, left out": counts["files_undecodable"],
         "non-blank lines in no chunk": counts["lines_uncovered"],

@@ -41,14 +41,14 @@ def test_variables_become_options(checkout):
     """Each variable arrives as its option, each chunker as one of its own."""
     code, out = make(
         "-n", "eval", "CHUNKER=ast fixed:max_nws=800", "PROTOCOL=body", "EMBEDDER=st:x", "RETRIEVER=bm25", "SOURCE=a b",
-        "LEVEL=line", "CONTEXT=1k", "TOKENIZER=codegen", "REPOS=x y", "LIMIT=3", "K=7", "OUT=o",
+        "LEVEL=line", "CONTEXT=1k", "TOKENIZER=codegen", "REPOS=x y", "LIMIT=3", "K=7", "OUT=o", "SCOPE=pooled",
         cwd=checkout,
     )  # fmt: skip
     assert code == 0, out
     for piece in (
         "--chunker 'ast'", "--chunker 'fixed:max_nws=800'", "--protocol 'body'", "--embedder 'st:x'",
         "--retriever 'bm25'", "--source 'a b'", "--level 'line'", "--context '1k'", "--tokenizer 'codegen'",
-        "--repos 'x y'", "--limit '3'", "--k '7'", "--out 'o'",
+        "--repos 'x y'", "--limit '3'", "--k '7'", "--scope 'pooled'", "--out 'o'",
     ):  # fmt: skip
         assert piece in out
 

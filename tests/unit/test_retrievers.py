@@ -137,6 +137,11 @@ def test_the_oracle_puts_the_ideal_first():
     ("bm26", "did you mean 'bm25'"), ("bm25:k=1", "unknown option 'k'"), ("bm25:b=2", "b is a number from 0 to 1"),
     ("bm25:k1=x", "k1 is a number"), ("bm25:tokenizer=char", "code or words"), ("random:seed=-1", "whole number"),
     ("dense:k=1", "takes no options"), ("bm25:plain", "is not key=value"), ("bm25:b=nan", "b is a number"),
+    ("hybrid:fusion=max", "rrf or sum"), ("hybrid:fusion=sum,k0=3", "belongs to fusion=rrf"), ("rerank", "rerank:overlap"),
+    ("rerank:overlap,first=rerank", "first is dense, bm25"), ("rerank:overlap,first=oracle", "first is dense, bm25"),
+    ("rerank:overlap,first=bm52", "did you mean 'bm25'"), ("rerank:overlap,first=bm25+k1=x", "k1 is a number"),
+    ("rerank:overlap,k_raw=0", "whole number from 1"), ("rerank:overlap,max_length=9", "unknown option"),
+    ("rerank:m,max_length=x", "max_length is a whole number"), ("hybrid:plain", "is not key=value"),
 ])  # fmt: skip
 def test_impossible_retrievers_are_refused(spec, message):
     """One sentence: what is wrong, and what is possible."""
@@ -149,7 +154,22 @@ def test_a_retriever_prints_every_option():
     assert choose_retriever("bm25").spec == "bm25:k1=1.2,b=0.75,tokenizer=code"
     assert choose_retriever("bm25:b=0.5").spec == "bm25:k1=1.2,b=0.5,tokenizer=code"
     assert choose_retriever("dense").spec == "dense"
-    assert [name for name, entry in RETRIEVERS.items() if entry.vectors] == ["dense"]
+    assert choose_retriever("hybrid").spec == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
+    assert choose_retriever("hybrid:fusion=sum").spec == "hybrid:fusion=sum,weight=0.5,k1=1.2,b=0.75,tokenizer=code"
+    nested = choose_retriever("rerank:overlap,first=bm25+k1=0.9")
+    assert nested.spec == "rerank:overlap,k_raw=100,first=bm25+k1=0.9+b=0.75+tokenizer=code,tokenizer=code"
+    assert nested.first.spec == "bm25:k1=0.9,b=0.75,tokenizer=code"
+    assert choose_retriever(nested.spec).spec == nested.spec
+    assert [name for name, entry in RETRIEVERS.items() if entry.vectors] == ["dense", "hybrid"]
+
+
+def test_a_reranker_needs_vectors_where_its_first_stage_does():
+    """Dense in front embeds; bm25 in front does not; a model's options go to the model."""
+    assert choose_retriever("rerank:overlap").vectors
+    assert not choose_retriever("rerank:overlap,first=jaccard").vectors
+    chosen = choose_retriever("rerank:some/model,first=bm25,max_length=128")
+    assert (chosen.model, chosen.k_raw) == ("st:some/model,max_length=128", 100)
+    assert chosen.spec.endswith("tokenizer=code,max_length=128")
 
 
 def line_map(scored, documents, file, scores, k=9):

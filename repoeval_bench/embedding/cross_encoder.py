@@ -1,0 +1,148 @@
+"""A cross-encoder (sentence-transformers), run so that a pair's score is a function of the pair alone.
+
+As in `encoder`, batches have prescribed shapes: pairs go into buckets by their own length, a bucket is padded to one
+width, and a batch always has the same number of rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from repoeval_bench.embedding.models import locate
+from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.files import readable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.embedding.models import ModelFiles
+
+BUCKET_TOKENS = 32
+"""Widths are multiples of this."""
+
+BATCH_TOKENS = 2048
+"""Tokens in one batch: four pairs of 512."""
+
+
+def find_cross_encoder(spec: str) -> CrossEncoderScorer:
+    """The cross-encoder that `st:NAME` or `st:FOLDER` names, options as for an embedder; nothing is loaded yet.
+
+    A model that scores no pairs is an EmbeddingError: the library would give it a head of random weights.
+    """
+    files = locate(spec)
+    architectures = _config(files.folder / "config.json").get("architectures") or []
+    kind = _config(files.folder / "config_sentence_transformers.json").get("model_type")
+    if kind != "CrossEncoder" and not any(name.endswith("ForSequenceClassification") for name in architectures):
+        what = ", ".join(architectures) or "no architecture"
+        raise EmbeddingError(f"{files.model_id} is no cross-encoder ({what}); name a model that scores pairs")
+    return CrossEncoderScorer(files)
+
+
+def _config(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+class CrossEncoderScorer:
+    """Scores pairs with the model in `files`; torch and the model are loaded on the first pair.
+
+    A score is the model's raw output (logit) in fp32: squeezed through a sigmoid, good pairs would tie. A model that
+    has more outputs than one is an EmbeddingError.
+    """
+
+    def __init__(self, files: ModelFiles) -> None:
+        self._files = files
+        self._model: Any = None
+        self._read = self._cut = 0
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a score beside the two texts."""
+        files = self._files
+        return {
+            "model": files.model_id,
+            "weights_sha256": files.weights,
+            "max_length": files.max_tokens,
+            "tokenizer_sha256": files.tokenizer_hash,
+            "precision": "fp32",
+            "device": files.device,
+        }
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """(pairs read so far, how many of them were longer than the model reads)."""
+        return self._read, self._cut
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One logit for each text; pairs beyond the model's limit lose the end of the longer text first."""
+        if not texts:
+            return []
+        model = self._load()
+        pairs = [(readable(query), readable(text)) for text in texts]
+        lengths = [len(ids) for ids in model.tokenizer(pairs, truncation=False, verbose=False)["input_ids"]]
+        limit = self._files.max_tokens
+        self._read += len(pairs)
+        self._cut += sum(limit is not None and length > limit for length in lengths)
+        buckets: dict[int, list[int]] = defaultdict(list)
+        for position, length in enumerate(lengths):
+            width = -(-length // BUCKET_TOKENS) * BUCKET_TOKENS
+            buckets[width if limit is None else min(width, limit)].append(position)
+        scores = np.zeros(len(pairs))
+        for width, positions in sorted(buckets.items()):
+            rows = max(1, BATCH_TOKENS // width)
+            for start in range(0, len(positions), rows):
+                batch = positions[start : start + rows]
+                filled = batch + [batch[-1]] * (rows - len(batch))
+                scores[batch] = self._forward([pairs[i] for i in filled], width)[: len(batch)]
+        if not np.isfinite(scores).all():
+            text = texts[int(np.flatnonzero(~np.isfinite(scores))[0])]
+            raise EmbeddingError(f"{self._files.model_id} gave no finite score for {text[:60]!r}; use another model")
+        found: list[float] = scores.tolist()
+        return found
+
+    def _forward(self, pairs: list[tuple[str, str]], width: int) -> Any:
+        import torch
+
+        with torch.inference_mode():
+            features = self._model.preprocess(
+                pairs,
+                processing_kwargs={
+                    "text": {"padding": "max_length", "max_length": width, "truncation": "longest_first"}
+                },
+            )
+            on_device = {
+                key: value.to(self._files.device) if isinstance(value, torch.Tensor) else value
+                for key, value in features.items()
+            }
+            return self._model(on_device)["scores"].float().reshape(len(pairs)).cpu().numpy()
+
+    def _load(self) -> Any:
+        if self._model is None:
+            import os
+
+            # A model in a folder needs no hub; without this the library asks it for updates.
+            os.environ.setdefault("HF_HUB_OFFLINE", "1")
+            from sentence_transformers import CrossEncoder
+            from transformers.utils import logging
+
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+            try:
+                model = CrossEncoder(str(self._files.folder), device=self._files.device)
+            except (RuntimeError, AssertionError, OSError, ValueError) as error:
+                raise EmbeddingError(
+                    f"the cross-encoder in {self._files.folder} cannot be loaded on device {self._files.device!r} "
+                    f"({str(error).partition(chr(10))[0]}); choose device=cpu or restore the model's folder"
+                ) from error
+            if model.num_labels != 1:
+                raise EmbeddingError(
+                    f"{self._files.model_id} gives {model.num_labels} values for a pair, not one score; "
+                    "name a cross-encoder for ranking"
+                )
+            model.eval()
+            self._model = model
+        return self._model

@@ -1,0 +1,86 @@
+"""Dense and lexical rankings fused into one, by ranks or by scores."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.types import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from repoeval_bench.types import Query, Ranking, Retriever
+
+    Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
+
+_AT_ONCE = 64  # queries; a full ranking of a large corpus for every query would fill the memory
+
+SCALE = 1000
+"""Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to."""
+
+
+class HybridRetriever:
+    """Ranks what both stages rank whole, by one score for each chunk."""
+
+    def __init__(self, dense: Retriever, lexical: Retriever, fuse: Fusion) -> None:
+        self._dense, self._lexical, self._fuse = dense, lexical, fuse
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks of each query's repository; both stages see what the query may see."""
+        rankings: dict[str, Ranking] = {}
+        latency: dict[str, float] = {}
+        for at in range(0, len(queries), _AT_ONCE):
+            part = queries[at : at + _AT_ONCE]
+            dense, lexical = (stage.search(part, _ALL, exclude) for stage in (self._dense, self._lexical))
+            for query in part:
+                name = query.query_id
+                start = perf_counter()
+                fused = self._fuse(dense.rankings[name], lexical.rankings[name])
+                rankings[name] = rank(fused.items(), k)
+                spent = (perf_counter() - start) * 1000
+                latency[name] = dense.latency_ms[name] + lexical.latency_ms[name] + spent
+        return Run("hybrid", rankings, latency)
+
+
+_ALL = 2**62
+
+
+def reciprocal_ranks(weight: float, k0: int) -> Fusion:
+    """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): the sum of w / (k0 + rank), times 1000.
+
+    `weight` is the dense ranking's, 1 - weight the lexical one's; equal weights are the published formula. A chunk
+    that shares no term with the query was not found lexically: it has no rank there, and gets nothing for it.
+    """
+
+    def fuse(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
+        scores: dict[str, float] = defaultdict(float)
+        found = tuple((chunk_id, score) for chunk_id, score in lexical if score > 0)
+        for share, ranking in ((weight, dense), (1 - weight, found)):
+            for position, (chunk_id, _) in enumerate(ranking, start=1):
+                scores[chunk_id] += SCALE * share / (k0 + position)
+        return scores
+
+    return fuse
+
+
+def min_max_sum(weight: float) -> Fusion:
+    """The sum of weight x dense and (1 - weight) x lexical scores.
+
+    Each is scaled to 0..1 over what the query may see, to 0 where all are equal.
+    """
+
+    def fuse(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
+        scores: dict[str, float] = defaultdict(float)
+        for share, ranking in ((weight, dense), (1 - weight, lexical)):
+            if not ranking:
+                continue
+            # A ranking is ordered, so its ends are its extremes.
+            low, high = ranking[-1][1], ranking[0][1]
+            for chunk_id, score in ranking:
+                scores[chunk_id] += share * (score - low) / (high - low) if high > low else 0.0
+        return scores
+
+    return fuse

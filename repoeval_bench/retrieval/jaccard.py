@@ -1,0 +1,73 @@
+"""RepoCoder's sparse retriever: a text is the set of its tokens, and sets are compared by Jaccard's index."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.progress import progress
+from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.tokens import TOKENIZERS
+from repoeval_bench.retrieval.visible import hidden_from
+from repoeval_bench.types import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.types import Chunk, Query, Ranking
+
+
+class JaccardRetriever:
+    """score = |Q and C| / |Q or C| over the sets of tokens (Zhang et al. 2023, RepoCoder, arXiv 2303.12570).
+
+    RepoCoder's tokens are those of the language model it completes with; here they are the terms of `tokenizer`. Two
+    texts without a token score 0.
+    """
+
+    def __init__(
+        self, chunks: Mapping[str, Sequence[Chunk]], own: Mapping[str, Sequence[Chunk]], *, tokenizer: str
+    ) -> None:
+        tokenize = TOKENIZERS[tokenizer]
+        self._tokenize = tokenize
+        self._sets = {repo: _TokenSets(held, tokenize) for repo, held in chunks.items()}
+        self._own = {query_id: _TokenSets(held, tokenize) for query_id, held in own.items()}
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks of each query's repository; one that shares no token scores 0."""
+        rankings: dict[str, Ranking] = {}
+        latency: dict[str, float] = {}
+        for query in progress(queries, desc="retrieve", unit="queries"):
+            start = perf_counter()
+            hidden, tokens = hidden_from(query, exclude), set(self._tokenize(query.text))
+            parts = (self._sets.get(query.repo), self._own.get(query.query_id))
+            pairs = [pair for part in parts if part for pair in part.scores(tokens)]
+            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in hidden), k)
+            latency[query.query_id] = (perf_counter() - start) * 1000
+        return Run("jaccard", rankings, latency)
+
+
+class _TokenSets:
+    """Chunks as sets of tokens, and for each token the chunks that hold it."""
+
+    def __init__(self, chunks: Sequence[Chunk], tokenize: Callable[[str], list[str]]) -> None:
+        self._ids = [chunk.chunk_id for chunk in chunks]
+        sets = [set(tokenize(chunk.embed_text)) for chunk in chunks]
+        self._sizes = np.array([len(tokens) for tokens in sets], dtype=np.int64)
+        holders: dict[str, list[int]] = {}
+        for i, tokens in enumerate(sets):
+            for token in tokens:
+                holders.setdefault(token, []).append(i)
+        self._holders: dict[str, NDArray[np.int64]] = {
+            token: np.array(held, dtype=np.int64) for token, held in holders.items()
+        }
+
+    def scores(self, query: set[str]) -> list[tuple[str, float]]:
+        """(chunk_id, Jaccard's index) of every chunk."""
+        held = [self._holders[token] for token in query if token in self._holders]
+        shared = np.bincount(np.concatenate(held), minlength=len(self._ids)) if held else np.zeros(len(self._ids), int)
+        union = self._sizes + len(query) - shared
+        return list(zip(self._ids, (shared / np.maximum(union, 1)).tolist(), strict=True))

@@ -1,0 +1,90 @@
+"""The best of a first stage, ranked again by what reads query and chunk together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.progress import progress
+from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.tokens import TOKENIZERS
+from repoeval_bench.types import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.types import Chunk, PairScorer, Query, Ranking, Retriever
+
+_STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to
+
+
+class RerankRetriever:
+    """Ranks the `k_raw` best of `first` anew by `scorer`.
+
+    What the first stage has behind them stays behind them in its order, under scores that say nothing but that order.
+    """
+
+    def __init__(
+        self,
+        first: Retriever,
+        scorer: PairScorer,
+        chunks: Mapping[str, Sequence[Chunk]],
+        own: Mapping[str, Sequence[Chunk]],
+        k_raw: int,
+    ) -> None:
+        self._first, self._scorer, self._k_raw = first, scorer, k_raw
+        self._chunks = {chunk.chunk_id: chunk for part in (chunks, own) for held in part.values() for chunk in held}
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks of each query, from the max(k, k_raw) best of the first stage."""
+        read, cut = self._scorer.pairs
+        raw = self._first.search(queries, max(k, self._k_raw), exclude)
+        rankings: dict[str, Ranking] = {}
+        spent: dict[str, float] = {}
+        for query in progress(queries, desc="rerank", unit="queries"):
+            start = perf_counter()
+            ranking = raw.rankings[query.query_id]
+            ids = [chunk_id for chunk_id, _ in ranking[: self._k_raw]]
+            scores = self._scorer.score(query.text, [self._chunks[chunk_id].embed_text for chunk_id in ids])
+            scored = list(zip(ids, scores, strict=True))
+            lowest = min(scores, default=0.0)
+            behind = ranking[self._k_raw :]
+            scored += [(chunk_id, lowest - _STEP * place) for place, (chunk_id, _) in enumerate(behind, start=1)]
+            rankings[query.query_id] = rank(scored, k)
+            spent[query.query_id] = (perf_counter() - start) * 1000
+        pairs = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)
+        return Run("rerank", rankings, raw.latency_ms, spent, pairs)
+
+
+class OverlapScorer:
+    """score = 2 |Q and C| / (|Q| + |C|) over the code tokens, repeats counted (Dice's coefficient, the token F1).
+
+    Texts without a token score 0.
+    """
+
+    def __init__(self, tokenizer: str) -> None:
+        self._tokenize = TOKENIZERS[tokenizer]
+        self._terms: dict[str, Counter[str]] = {}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Nothing beside the retriever's spec."""
+        return {}
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """Texts are read whole and by no model."""
+        return 0, 0
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Dice's coefficient of the query with each text."""
+        asked = Counter(self._tokenize(query))
+        scores = []
+        for text in texts:
+            if text not in self._terms:
+                self._terms[text] = Counter(self._tokenize(text))
+            terms = self._terms[text]
+            shared = sum(min(count, asked[term]) for term, count in terms.items() if term in asked)
+            scores.append(2 * shared / max(1, asked.total() + terms.total()))
+        return scores

@@ -1,0 +1,122 @@
+"""Fused, reranked, set-based and pooled retrieval as processes on the mini benchmark."""
+
+import json
+
+import pytest
+
+from repoeval_bench.runlog import LogRow, read_rows
+from support.command import bench, one_sentence
+from support.models import tiny_cross_encoder
+
+AST = "ast:max_nws=400"
+
+
+def metrics_of(done):
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def folder_of(results, metrics):
+    return results / metrics["run_id"]
+
+
+def rankings(folder):
+    return {
+        row.query_id: [each.chunk_id for each in row.topk] for _, row in read_rows(folder / "retrieved.jsonl", LogRow)
+    }
+
+
+def test_hybrid_finds_what_either_stage_finds(evaluate, tmp_path):
+    """It embeds, its spec names every option, and its rankings hold the chunks of both stages."""
+    runs = {
+        spec: metrics_of(evaluate("-c", AST, "--retriever", spec, "--json")) for spec in ("dense", "bm25", "hybrid")
+    }
+    assert runs["hybrid"]["embedder"] == "minilm"
+    assert runs["hybrid"]["retriever"] == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
+    seen = {spec: rankings(folder_of(tmp_path / "results", metrics)) for spec, metrics in runs.items()}
+    for query_id, ids in seen["hybrid"].items():
+        assert set(ids) == set(seen["dense"][query_id]) == set(seen["bm25"][query_id])
+
+
+def test_a_reranked_run_names_its_first_stage(evaluate, tmp_path):
+    """The manifest leads to the raw run, whose first k_raw are the reranked ones; both latencies are kept apart."""
+    results = tmp_path / "results"
+    raw = metrics_of(evaluate("-c", AST, "--retriever", "bm25:k1=0.9", "--k", "4", "-m", "ndcg@4", "--json"))
+    spec = "rerank:overlap,k_raw=3,first=bm25+k1=0.9"
+    metrics = metrics_of(evaluate("-c", AST, "--retriever", spec, "--k", "4", "-m", "ndcg@4", "--json"))
+    folder = folder_of(results, metrics)
+    first = json.loads((folder / "manifest.json").read_text())["first_stage"]
+    assert first == {"retriever": raw["retriever"], "k_raw": 3, "run_id": raw["run_id"]}
+    before, after = rankings(results / first["run_id"]), rankings(folder)
+    assert before != after
+    for query_id, ids in before.items():
+        assert set(after[query_id][:3]) == set(ids[:3])
+        assert after[query_id][3:] == ids[3:]
+    times = [json.loads(line) for line in (folder / "timings.jsonl").read_text().splitlines()]
+    assert all(set(row["latency_ms"]) == {"retrieve", "rerank"} for row in times if "query_id" in row)
+    assert json.loads((results / first["run_id"] / "manifest.json").read_text())["first_stage"] is None
+
+
+def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
+    """A model's folder is enough; its weights are in the manifest, cut pairs under the table, a second run the same."""
+    model = tiny_cross_encoder(tmp_path / "model")
+    arguments = ("-c", AST, "--retriever", f"rerank:{model},k_raw=5,first=bm25")
+    metrics = metrics_of(evaluate(*arguments, "--json"))
+    folder = folder_of(tmp_path / "results", metrics)
+    config = json.loads((folder / "manifest.json").read_text())["config"]
+    assert len(config["retriever_identity"]["weights_sha256"]) == 64
+    assert metrics["embedder"] == "none"
+    assert metrics["counts"]["pairs"] == 5 * metrics["counts"]["queries"]
+    again = bench("eval", "--source", mirror, *arguments, "--out", tmp_path / "again", home=warm_home)
+    assert f"of {metrics['counts']['pairs']} pairs of query and chunk, cut by the reranker" in again.out
+    for name in ("metrics.json", "retrieved.jsonl", "run.trec", "per_query.jsonl"):
+        assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
+
+
+def test_a_pool_is_another_protocol(evaluate, tmp_path):
+    """--scope pooled renames the run and ranks chunks of every repository; what is relevant stays what it was."""
+    alone = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--json"))
+    pooled = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--scope", "pooled", "--json"))
+    assert pooled["protocol"] == "context+scope=pooled"
+    results = tmp_path / "results"
+    ranked = rankings(folder_of(results, pooled))
+    assert {name.partition("/")[0] for ids in ranked.values() for name in ids} == set(pooled["per_repo"])
+    assert all(len(ids) == min(100, pooled["counts"]["chunks"]) for ids in ranked.values())
+    qrels = [(folder_of(results, metrics) / "qrels.trec").read_bytes() for metrics in (alone, pooled)]
+    assert qrels[0] == qrels[1]
+    # More chunks to be mistaken for the right one: no query can gain.
+    assert pooled["micro"]["mrr"] <= alone["micro"]["mrr"]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["eval", "-c", AST, "--scope", "pool"], "did you mean 'pooled'"),
+    (["eval", "-c", AST, "--protocol", "linemap", "--scope", "pooled"], "choose scope=repository"),
+    (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
+    (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
+    (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"], "leave out exclude= and scope="),
+    (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"], "maps the score of every chunk"),
+])  # fmt: skip
+def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments, message):
+    """Exit 2 before anything is computed."""
+    assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
+
+
+def test_an_embedding_model_is_no_reranker(mirror, warm_home):
+    """It would be given a head of random weights: refused, exit 1."""
+    from repoeval_bench.embedding.models import locate
+
+    spec = f"rerank:{locate('minilm').folder},first=bm25"
+    done = bench("eval", "-c", AST, "--retriever", spec, "--source", mirror, home=warm_home)
+    assert "is no cross-encoder" in one_sentence(done, 1)
+
+
+def test_retrievers_are_explained():
+    """What one does, its options with defaults, and where one applies."""
+    out = bench("explain", "hybrid").out
+    assert "reciprocal ranks" in out
+    assert "k0=60" in out
+    assert "with fusion=rrf" in out
+    assert "cross-encoder" in bench("explain", "rerank:some/model").out
+    listed = bench("list", "retrievers").out
+    for name in ("hybrid", "jaccard", "rerank:overlap", "rerank:MODEL"):
+        assert name in listed
