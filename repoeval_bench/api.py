@@ -96,19 +96,22 @@ def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(metrics or ())
 
 
-def make_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
-    """The retriever that a spec names, with the model of a reranker found and verified.
+def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
+    """The retriever that a spec names; one that cannot answer under the protocol is a UsageError. Nothing is located."""
+    from repoeval_bench.retrieval import registry
 
-    One that cannot answer under the protocol is a UsageError.
-    """
-    from repoeval_bench.retrieval.registry import choose_retriever
-
-    chosen = choose_retriever(spec)
+    chosen = registry.choose_retriever(spec)
     if protocol is not None and protocol.documents == "baseline" and chosen.first:
         raise UsageError(
             f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {chosen.k_raw} only; "
             f"choose {chosen.first.spec}, or another protocol"
         )
+    return chosen
+
+
+def make_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
+    """The chosen retriever, with the model of a reranker found and verified."""
+    chosen = choose_retriever(spec, protocol)
     if not chosen.model:
         return chosen
     from repoeval_bench.embedding.cross_encoder import find_cross_encoder

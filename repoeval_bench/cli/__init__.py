@@ -18,6 +18,7 @@ from repoeval_bench.spec import nearest
 
 COMMANDS = {
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
+    "run": "repoeval_bench.cli.run:run_command",
     "compare": "repoeval_bench.cli.compare:compare_command",
     "diff": "repoeval_bench.cli.diff:diff_command",
     "segments": "repoeval_bench.cli.segments:segments_command",
