@@ -72,7 +72,12 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
         runs = [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
         comparisons: list[Comparison] = []
         if len(runs) > 1:
-            comparisons = api.compare(runs, baseline=runs[bench.baseline], equivalence=bench.equivalence)
+            comparisons = api.compare(
+                runs,
+                baseline=runs[bench.baseline],
+                metrics=prepared.options["metrics"],
+                equivalence=bench.equivalence,
+            )
         setting = {option: prepared.options[option] for option in _COMBINED} | {"protocol": prepared.protocol.name}
         if as_json:
             results.append({

@@ -73,7 +73,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: [ast]\nprotocol: body\nexclude: repocoder", "leaves no gold"),
     ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
     ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
-    ("chunkers: [ast]\nlevel: functions", ":2: unknown level"),
+    ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
     ("chunkers: [ast]\nk: 5", "raise K to 10"),
     ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: Input should be greater than 0"),
     ("chunkers: &a [*a]", "Input should be a valid string"),
