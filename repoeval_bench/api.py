@@ -91,13 +91,12 @@ def choose_measures(metrics: Sequence[str] | None, k: int) -> tuple[str, ...]:
 def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
     """Whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
     from repoeval_bench.metrics import inputs_of
-    from repoeval_bench.retrieval.registry import choose_retriever
 
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(metrics or ())
 
 
 def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
-    """The retriever that a spec names; one that cannot answer under the protocol is a UsageError. Nothing is located."""
+    """The retriever that a spec names, its model not looked for; a UsageError where the protocol cannot use it."""
     from repoeval_bench.retrieval import registry
 
     chosen = registry.choose_retriever(spec)
