@@ -64,10 +64,11 @@ def load_benchmark(
 def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`."""
     from repoeval_bench.dataset.install import data_home
-    from repoeval_bench.embedding.cache import CachedEmbedder, VectorCache
+    from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
     from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
     from repoeval_bench.embedding.models import locate
+    from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = split_spec(spec)
     embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(data_home(home) / "vectors"))
