@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": "repoeval_bench.cli.compare:compare_command",
     "diff": "repoeval_bench.cli.diff:diff_command",
     "segments": "repoeval_bench.cli.segments:segments_command",
+    "diagnose": "repoeval_bench.cli.diagnose:diagnose_command",
     "gate": "repoeval_bench.cli.gate:gate_command",
     "import-run": "repoeval_bench.cli.import_run:import_run_command",
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
