@@ -10,6 +10,7 @@ from repoeval_bench.diagnosis.evidence import TOP
 from repoeval_bench.errors import UsageError
 from repoeval_bench.exclusion import WINDOW
 from repoeval_bench.retrieval.registry import Material, choose_retriever
+from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.spec import Spec
 from repoeval_bench.types import Chunk, Query
 
@@ -58,9 +59,12 @@ def rank_by_words(evidence: Evidence, inside: Inside | None, config: Mapping[str
             gone = (chunk.chunk_id for chunk in inside.chunks.get(query.file, ()) if chunk.lines.end > seen)
             hidden[query_id] = frozenset(gone)
     repos = dict(zip(evidence.scored.query_ids, evidence.scored.repos, strict=True))
-    queries = [Query(query_id, repos[query_id], str(texts[query_id])) for query_id in ids]
+    queries = tuple(Query(query_id, repos[query_id], str(texts[query_id])) for query_id in ids)
     chosen = choose_retriever(BM25)
-    run = chosen.build(Material(chunks, {}, None, dict)).search(queries, TOP, hidden)
+    searched: Mapping[str, Sequence[Chunk]] = chunks
+    if protocol.get("scope") == "pooled":
+        searched, queries = pooled(chunks, queries)
+    run = chosen.build(Material(searched, {}, None, dict)).search(queries, TOP, hidden)
     places = {chunk.chunk_id: chunk for of_repo in chunks.values() for chunk in of_repo}
     rows = {
         query_id: {

@@ -8,6 +8,7 @@ from repoeval_bench import evaluate, load_benchmark
 from support.command import bench, one_sentence
 
 AST = "ast:max_nws=400"
+PROTOCOLS = ("context", "context+exclude=repocoder", "context+scope=pooled")
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +19,10 @@ def results(mirror, tmp_path_factory):
     runs = [
         evaluate(benchmark, AST, retriever=retriever, protocol=protocol, out=folder / where / protocol)
         for retriever, where in (("random", "results"), ("bm25", "other"))
-        for protocol in ("context", "context+exclude=repocoder")
+        for protocol in PROTOCOLS
     ]
-    return folder, {protocol: pair for protocol, *pair in (("plain", runs[0], runs[2]), ("hidden", runs[1], runs[3]))}
+    n = len(PROTOCOLS)
+    return folder, dict(zip(PROTOCOLS, zip(runs[:n], runs[n:], strict=True), strict=True))
 
 
 def diagnose(run, *arguments):
@@ -29,11 +31,11 @@ def diagnose(run, *arguments):
     return done.out
 
 
-@pytest.mark.parametrize("kind", ["plain", "hidden"])
-def test_bm25_beside_is_what_a_run_of_bm25_ranks(results, kind):
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_bm25_beside_is_what_a_run_of_bm25_ranks(results, protocol):
     """Computed from what the run stores, given as a run, or found beside it: the same top 10 for every query."""
     _, runs = results
-    random, bm25 = runs[kind]
+    random, bm25 = runs[protocol]
     options = ("--json", "--worst", "100")
     computed = json.loads(diagnose(random, *options))
     given = json.loads(diagnose(random, *options, "--bm25", bm25.folder))
@@ -49,7 +51,7 @@ def test_bm25_beside_is_what_a_run_of_bm25_ranks(results, kind):
 
 def test_the_terminal_and_markdown_say_the_same(results):
     """Findings with numbers, then the worst queries with gold and both rankings; exit 0 whatever is found."""
-    random, _ = results[1]["plain"]
+    random, _ = results[1]["context"]
     found = json.loads(diagnose(random, "--json"))
     text, markdown = diagnose(random), diagnose(random, "--markdown", "--worst", "2")
     named = [check["name"] for check in found["checks"] if check["status"] == "finding"]
@@ -115,7 +117,7 @@ def test_an_imported_run_is_diagnosed(tmp_path):
 def test_usage_errors(results, mirror, tmp_path):
     """One sentence each: an unknown measure, all wrong thresholds at once, two formats, a BM25 run of other queries."""
     folder, runs = results
-    run = runs["plain"][0].folder
+    run = runs["context"][0].folder
     assert "recall@50 was not scored" in one_sentence(bench("diagnose", run, "-m", "recall@50"), 2)
     wrong = one_sentence(bench("diagnose", run, "--threshold", "gapp=1", "--threshold", "gap=2"), 2)
     assert "did you mean 'gap'" in wrong
