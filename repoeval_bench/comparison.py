@@ -144,7 +144,7 @@ def compare_runs(
     if not chosen:
         raise UsageError("nothing to compare: the runs share no measure")
     names = run_names([baseline, *others])
-    differences = _differences(baseline, others, chosen)
+    differences = paired_differences(baseline, others, chosen)
     means = {
         over: _resample(baseline.scored, differences, over, equivalence, draws)
         for over in progress(("micro", "macro"), desc="resample files", unit="means")
@@ -236,10 +236,10 @@ def _resample(
     )
 
 
-def _differences(
+def paired_differences(
     baseline: ComparableRun, others: Sequence[ComparableRun], measures: Sequence[str]
 ) -> NDArray[np.float64]:
-    """float64 (n_queries, n_others x n_measures), the baseline's queries in its order."""
+    """Other - baseline, float64 (n_queries, n_others x n_measures), the baseline's queries in its order."""
     base = baseline.scored.table(measures)
     columns = []
     for run in others:

@@ -29,7 +29,7 @@ from repoeval_bench.inside import read_inside
 from repoeval_bench.provenance import code_state, versions
 from repoeval_bench.scored import ScoredQueries
 from repoeval_bench.spec import Spec, nearest, short_hash
-from repoeval_bench.trec import format_qrels, format_run, read_qrels
+from repoeval_bench.trec import format_qrels, format_run, read_qrels, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from repoeval_bench.corpus import Corpus
     from repoeval_bench.inside import Inside
     from repoeval_bench.metrics import RunScores
+    from repoeval_bench.metrics.judged import Rankings
     from repoeval_bench.types import Benchmark, Chunk, Fact, Qrels, Query, Run
 
 MANIFEST = "manifest.json"
@@ -167,6 +168,10 @@ class StoredRun:
     def qrels(self) -> Qrels:
         """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers."""
         return read_qrels(self.folder / QRELS, self.manifest["qrels_gain_factor"])
+
+    def rankings(self) -> Rankings:
+        """query_id -> ranked (chunk_id, score), from run.trec: ids as TREC files spell them, as in `qrels`."""
+        return read_run(self.folder / RUN).rankings
 
     def text(self, name: str) -> str:
         """The text of one of the folder's files."""

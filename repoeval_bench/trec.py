@@ -41,10 +41,10 @@ def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) ->
     does not stand in the order of ids, would be reordered by a reader: there the lower one is written one float32
     step down. A score that is not finite, or clearly above the one before it, is a MetricError.
     """
-    word = _word(tag or "run", "tag")
+    word = as_field(tag or "run", "tag")
     lines: list[str] = []
     for query_id, ranking in rankings.items():
-        query = _word(query_id, "query id")
+        query = as_field(query_id, "query id")
         for rank, (chunk, score) in enumerate(_in_file_order(query_id, ranking), start=1):
             lines.append(f"{query} Q0 {chunk} {rank} {score} {word}\n")
     return "".join(lines)
@@ -66,10 +66,10 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
     factor = 1 if whole else GAIN_FACTOR
     lines: list[str] = []
     for query_id, gains in qrels.items():
-        query = _word(query_id, "query id")
+        query = as_field(query_id, "query id")
         for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
             written = max(1, round(gain * factor)) if gain > 0 else 0
-            lines.append(f"{query} 0 {_word(chunk_id, 'chunk id')} {written}\n")
+            lines.append(f"{query} 0 {as_field(chunk_id, 'chunk id')} {written}\n")
     return "".join(lines), factor
 
 
@@ -123,7 +123,7 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
     return qrels
 
 
-def _word(name: str, what: str) -> str:
+def as_field(name: str, what: str) -> str:
     """The name as one field of a line: one that holds a blank is percent-encoded, any other stays as it is."""
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
@@ -136,7 +136,7 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]]) -> Itera
     for rank, (chunk_id, score) in enumerate(ranking, start=1):
         if not math.isfinite(score):
             raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
-        chunk, text = _word(chunk_id, "chunk id"), f"{score:.9g}"
+        chunk, text = as_field(chunk_id, "chunk id"), f"{score:.9g}"
         single = float(np.float32(text))
         if single > above or (single == above and chunk >= id_above):
             if score - score_above > _SLACK * max(1.0, abs(score_above)):

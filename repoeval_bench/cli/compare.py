@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.types import Comparison
-
 
 @click.command("compare", short_help="Say which differences between runs are real.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
@@ -52,13 +50,8 @@ def compare_command(
     if as_json:
         click.echo(json.dumps(comparison_records(comparisons), indent=2, ensure_ascii=False))
         return
-    print_comparison(stored, comparisons)
-
-
-def print_comparison(runs: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> None:
-    """The score tables of the runs (an imported one has none), the tables of differences, and their notes."""
-    if not any(run.metrics.get("imported") for run in runs):
-        print_scores(runs)
+    if not any(run.metrics.get("imported") for run in stored):
+        print_scores(stored)
         click.echo()
     for table in comparison_tables(comparisons):
         print_table(table)

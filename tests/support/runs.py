@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.store import StoredRun, means
+from repoeval_bench.trec import as_field, format_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,8 +73,10 @@ def write_run(
         for query_id in ids
     ]
     _lines(folder / "retrieved.jsonl", logs)
+    ranked = {q: [(c, -float(r)) for r, c in enumerate((topk or {}).get(q, ["c"]), 1)] for q in ids}
+    (folder / "run.trec").write_text(format_run(ranked, folder.name))
     lines = [
-        f"{query_id} 0 {chunk} {int(gain)}\n"
+        f"{as_field(query_id, 'query id')} 0 {chunk} {int(gain)}\n"
         for query_id in ids
         for chunk, gain in ((qrels or {}).get(query_id, {"c": 1.0}) or {"none": 0}).items()
     ]

@@ -1,0 +1,170 @@
+"""Scores as the list or the budget grows, each with its 95 % band."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.comparison import SEED, run_names
+from repoeval_bench.metrics import BUDGETS, Measure, score_run
+from repoeval_bench.report.frame import heading
+from repoeval_bench.report.names import elided, short_names
+from repoeval_bench.report.plots.figure import draw
+from repoeval_bench.report.plots.theme import MUTED, looks
+from repoeval_bench.stats import Sample, bca_intervals
+from repoeval_bench.trec import as_field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from repoeval_bench.report.plots.figure import Figure
+    from repoeval_bench.scored import ScoredQueries
+    from repoeval_bench.store import StoredRun
+    from repoeval_bench.types import Interval
+
+RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
+"""Every k where a list is short, fewer where the curve is flat."""
+
+TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The headline mean at each of `at`, and the ends of its clustered 95 % band (None: one cluster); float64 (n,)."""
+
+    at: tuple[int, ...]
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64] | None
+    high: NDArray[np.float64] | None
+
+    def interval(self, i: int) -> Interval:
+        """The band at the i-th place."""
+        return None if self.low is None or self.high is None else (float(self.low[i]), float(self.high[i]))
+
+
+def mean_curve(scored: ScoredQueries, values: NDArray[np.float64], at: tuple[int, ...], headline: str) -> Curve:
+    """Mean and band of each column of `values`, float64 (n_queries, len(at)), files resampled."""
+    if headline == "macro":
+        sample = Sample.macro(values, scored.clusters, scored.repos)
+    else:
+        sample = Sample.micro(values, scored.clusters)
+    ends = [pair for pair in bca_intervals(sample, np.random.default_rng(SEED)) if pair is not None]
+    bands = np.array(ends).T if ends else None
+    return Curve(at, sample.mean(), None if bands is None else bands[0], None if bands is None else bands[1])
+
+
+def over_ranks(run: StoredRun, names: Sequence[str]) -> dict[str, Curve]:
+    """Measures such as `recall` at every k of `RANKS` that was ranked, from the stored ranking and judgements."""
+    at = tuple(k for k in RANKS if k <= run.metrics["k"])
+    measures = {name: [Measure(name, k) for k in at] for name in names}
+    scores = score_run(run.rankings(), run.qrels(), [each for of_name in measures.values() for each in of_name])
+    place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
+    order = [place[as_field(query_id, "query id")] for query_id in run.scored.query_ids]
+    return {
+        name: mean_curve(
+            run.scored,
+            np.column_stack([scores.values[str(measure)] for measure in of_name])[order],
+            at,
+            run.metrics["headline"],
+        )
+        for name, of_name in measures.items()
+    }
+
+
+def over_budgets(run: StoredRun) -> Curve | None:
+    """Line recall at every budget that was scored; None where none was."""
+    at = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scored.values)
+    if not at:
+        return None
+    values = run.scored.table([f"line_recall@{budget}" for budget in at])
+    return mean_curve(run.scored, values, at, run.metrics["headline"])
+
+
+def rank_figures(runs: Sequence[StoredRun]) -> list[Figure]:
+    """Recall and nDCG over k, one line per run."""
+    names = ("recall", "ndcg")
+    curves = [over_ranks(run, names) for run in runs]
+    found = []
+    for name in names:
+        of_name = [each[name] for each in curves]
+        ticks = [k for k in TICKS if k <= max(curve.at[-1] for curve in of_name)]
+        label = "Recall" if name == "recall" else heading(name)
+        found.append(
+            _figure(
+                f"{name}-over-k",
+                f"{label}@k over k",
+                runs,
+                of_name,
+                axes_labels=("k, retrieved chunks (log scale)", f"{label}@k"),
+                ticks=ticks,
+            )
+        )
+    return found
+
+
+def budget_figure(runs: Sequence[StoredRun]) -> Figure | None:
+    """Line recall over the budget, with each run's ceiling; None where not every run has it."""
+    curves = [curve for run in runs if (curve := over_budgets(run)) is not None]
+    if len(curves) < len(runs):
+        return None
+    ceilings = [
+        [run.metrics.get("ceilings", {}).get(run.metrics["headline"], {}).get(f"line_recall@{at}") for at in curve.at]
+        for run, curve in zip(runs, curves, strict=True)
+    ]
+    return _figure(
+        "line-recall-over-budget",
+        "Line recall over the budget",
+        runs,
+        curves,
+        axes_labels=("budget, non-whitespace characters (log scale)", "Line recall"),
+        ticks=BUDGETS,
+        ceilings=ceilings,
+    )
+
+
+def _figure(
+    name: str,
+    title: str,
+    runs: Sequence[StoredRun],
+    curves: Sequence[Curve],
+    *,
+    axes_labels: tuple[str, str],
+    ticks: Sequence[int],
+    ceilings: Sequence[Sequence[float | None]] = (),
+) -> Figure:
+    names = short_names(run_names(runs))
+    headline = runs[0].metrics["headline"]
+
+    def fill(axes: Axes) -> None:
+        for run_name, look, curve in zip(names, looks(runs), curves, strict=True):
+            if curve.low is not None and curve.high is not None:
+                axes.fill_between(curve.at, curve.low, curve.high, color=look.colour, alpha=0.16, linewidth=0)
+            axes.plot(
+                curve.at, curve.mean, color=look.colour, linestyle=look.dash, marker=look.mark,
+                markevery=[i for i, at in enumerate(curve.at) if at in ticks], markersize=3.6, label=elided(run_name),
+            )  # fmt: skip
+        for i, (curve, ceiling) in enumerate(zip(curves, ceilings, strict=False)):
+            if None not in ceiling:
+                label = f"ceiling{'s' if len(runs) > 1 else ''} (perfect ranker)" if i == 0 else None
+                axes.plot(curve.at, [value or 0.0 for value in ceiling], color=MUTED, linewidth=0.8, label=label)
+        axes.set_xscale("log")
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.set_xticks([], minor=True)
+        # Room for what is seen: a scale from 0 presses high scores into one another.
+        lowest = min(float((curve.mean if curve.low is None else curve.low).min()) for curve in curves)
+        axes.set_ylim(0.0 if lowest < 0.3 else np.floor(lowest * 10 - 0.5) / 10, 1.02)
+        axes.set_xlabel(axes_labels[0])
+        axes.set_ylabel(f"{axes_labels[1]}, {headline} mean")
+
+    words = "; ".join(
+        f"{run_name}: " + ", ".join(f"{curve.mean[curve.at.index(at)]:.3f} at {at}" for at in ticks if at in curve.at)
+        for run_name, curve in zip(names, curves, strict=True)
+    )
+    band = "Bands are 95 % intervals, files resampled."
+    thin = " Thin grey lines are ceilings: a perfect ranker over the same chunks." if ceilings else ""
+    return draw(name, title, f"{words}. {band}{thin}", fill)

@@ -1,0 +1,135 @@
+"""Where two runs differ: by repository, and from one setting to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from repoeval_bench.comparison import paired_differences, run_names
+from repoeval_bench.errors import ResultError
+from repoeval_bench.report.frame import heading, signed
+from repoeval_bench.report.names import elided, short_names
+from repoeval_bench.report.plots.curves import mean_curve
+from repoeval_bench.report.plots.figure import draw
+from repoeval_bench.report.plots.theme import INK, MUTED, looks
+from repoeval_bench.segments import segment_differences, split
+from repoeval_bench.spec import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from repoeval_bench.report.plots.figure import Figure
+    from repoeval_bench.store import StoredRun
+    from repoeval_bench.types import Interval
+
+SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
+"""What stands in a cell of the heat map."""
+
+_DARK_TEXT = "#101418"
+"""Cells are pale on light and dark pages alike, so their text is dark on both."""
+
+
+def forest_figure(baseline: StoredRun, run: StoredRun, measure: str) -> Figure:
+    """Paired differences run - baseline in every repository, and over all of them, with 95 % intervals."""
+    names = short_names(run_names([baseline, run]))
+    (look,) = looks([baseline, run])[1:]
+    parts = segment_differences(baseline.scored, run.scored, split(baseline.scored, "repo"), measure)
+    differences = paired_differences(baseline, [run], [measure])
+    whole = {over: mean_curve(baseline.scored, differences, (0,), over) for over in ("micro", "macro")}
+    rows: list[tuple[str, int, float, Interval]] = [
+        (part.name, part.n_queries, part.difference, part.ci)
+        for part in sorted(parts, key=lambda each: each.difference)
+    ]
+    rows += [(f"{over} mean", len(differences), float(each.mean[0]), each.interval(0)) for over, each in whole.items()]
+
+    def fill(axes: Axes) -> None:
+        axes.axvline(0, color=INK, linewidth=1)
+        for row, (_, n, difference, ci) in enumerate(rows):
+            all_of_them = row >= len(parts)
+            if ci:
+                axes.plot(ci, [row, row], color=look.colour, linewidth=2.6 if all_of_them else 1.4)
+            size = 8.0 if all_of_them else 3 + 4.5 * (n / max(part.n_queries for part in parts)) ** 0.5
+            axes.plot([difference], [row], "D" if all_of_them else "s", color=look.colour, markersize=size)
+        axes.axhline(len(parts) - 0.5, color=MUTED, linewidth=0.8)
+        axes.set_yticks(range(len(rows)), [f"{elided(name, 24)} ({n})" for name, n, _, _ in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"{heading(measure)}: {elided(names[1], 20)} minus {elided(names[0], 20)}, 95 % interval")
+
+    words = "; ".join(f"{name}: {signed(difference, ci)}" for name, _, difference, ci in rows)
+    return draw(
+        f"forest-{slug(names[1])}-minus-{slug(names[0])}", f"{elided(names[1], 26)} minus {elided(names[0], 26)}",
+        f"Difference in {heading(measure)} by repository, queries in parentheses. {words}.", fill,
+        height=1.2 + 0.27 * len(rows),
+    )  # fmt: skip
+
+
+def heat_maps(contests: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """One figure per pair of chunkers, from the cells that `sensitivity --json` prints.
+
+    A row is a setting (protocol with its choices), a column a retriever, measure and way of sizing. Cells that lack
+    a field are a ResultError.
+    """
+    pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    try:
+        for contest in contests:
+            pairs.setdefault((contest["a"], contest["b"]), []).append(contest)
+        known = list(dict.fromkeys(name for pair in pairs for name in pair))
+        names = dict(zip(known, short_names(known), strict=True))
+        return [_heat_map(names[a], names[b], cells) for (a, b), cells in pairs.items()]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ResultError(
+            f"these are no cells of a sensitivity grid ({error}); write them with sensitivity --output FILE"
+        ) from error
+
+
+def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
+    def column(cell: Mapping[str, Any]) -> tuple[str, str, str]:
+        return cell["measure"], cell["retriever"].partition(":")[0], cell["sizes"].partition(" ")[0]
+
+    settings = list(dict.fromkeys(cell["protocol"] for cell in cells))
+    columns = sorted(dict.fromkeys(map(column, cells)))
+    values = np.full((len(settings), len(columns)), np.nan)
+    signs = {}
+    for cell in cells:
+        place = settings.index(cell["protocol"]), columns.index(column(cell))
+        values[place] = cell["difference"]
+        signs[place] = SIGNS.get(cell["verdict"], "?")
+    limit = float(np.nanmax(np.abs(values))) or 1.0
+
+    def fill(axes: Axes) -> None:
+        from matplotlib.colors import LinearSegmentedColormap
+
+        pale = LinearSegmentedColormap.from_list("difference", ["#f2a65a", "#f7f3ec", "#6cb4ee"], N=21)
+        mesh = axes.pcolormesh(values, cmap=pale, vmin=-limit, vmax=limit, edgecolors="#ffffff", linewidth=0.6)
+        for (row, place), sign in signs.items():
+            axes.text(place + 0.5, row + 0.52, sign, ha="center", va="center", color=_DARK_TEXT, fontsize=8)
+        axes.set_yticks(np.arange(len(settings)) + 0.5, [_setting(each) for each in settings], fontsize=7)
+        axes.set_xticks(
+            np.arange(len(columns)) + 0.5, [f"{heading(m)} · {r} · {s}" for m, r, s in columns],
+            rotation=55, ha="right", rotation_mode="anchor", fontsize=7,
+        )  # fmt: skip
+        axes.invert_yaxis()
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+        bar = axes.figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.7, aspect=30, pad=0.02)
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(length=0, labelsize=7.5)
+        bar.set_label("+ wins   \N{MINUS SIGN} loses   ~ noise   empty: undecided", fontsize=7.5)
+
+    tally = {verdict: sum(cell["verdict"] == verdict for cell in cells) for verdict in SIGNS}
+    words = ", ".join(f"{verdict} {number}" for verdict, number in tally.items())
+    return draw(
+        f"sensitivity-{slug(a)}-minus-{slug(b)}", f"{elided(a, 18)} minus {elided(b, 18)}, setting by setting",
+        f"{a} minus {b} in {len(cells)} settings: {words}. + wins, \N{MINUS SIGN} loses, ~ within the placebo band, "
+        "empty: 0 lies in the interval.", fill, height=2.4 + 0.2 * len(settings), legend=False,
+    )  # fmt: skip
+
+
+def _setting(protocol: str) -> str:
+    """`body+query=full+relevance=iou:0.2` as `body · full · iou:0.2`."""
+    name, *choices = protocol.split("+")
+    return elided(" · ".join([name, *(choice.partition("=")[2] or choice for choice in choices)]))

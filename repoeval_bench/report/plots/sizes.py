@@ -1,0 +1,117 @@
+"""How large the chunks are, and what of a score is size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.comparison import run_names
+from repoeval_bench.report.frame import count, heading
+from repoeval_bench.report.names import elided, short_names
+from repoeval_bench.report.plots.curves import mean_curve
+from repoeval_bench.report.plots.figure import draw
+from repoeval_bench.report.plots.theme import MUTED, looks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from repoeval_bench.report.plots.figure import Figure
+    from repoeval_bench.store import StoredRun
+
+
+def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Positions of the (size, score) pairs that no other beats: none is smaller or equal with a higher or equal score.
+
+    By size, ascending. Of equal pairs the first stays.
+    """
+    front: list[int] = []
+    for i in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
+        if not front or points[i][1] > points[front[-1]][1]:
+            front.append(i)
+    return front
+
+
+def size_figure(runs: Sequence[StoredRun]) -> Figure | None:
+    """How every run's chunk sizes spread, with mean, median and 95th percentile; None where a run knows none of it.
+
+    Where a run did not keep its chunks, its row has no histogram.
+    """
+    if any("chunk_nws" not in run.metrics for run in runs):
+        return None
+    names, sizes = short_names(run_names(runs)), [run.metrics["chunk_nws"] for run in runs]
+    spreads = [chunk_sizes(run) for run in runs]
+    # One giant chunk must not press all others into a corner.
+    end = max(
+        max([float(size["p95"]), *np.quantile(each, [0.995] if len(each) else [])])
+        for size, each in zip(sizes, spreads, strict=True)
+    )
+    beyond = sum(int((each > end).sum()) for each in spreads)
+
+    def fill(axes: Axes) -> None:
+        for row, (size, look, each) in enumerate(zip(sizes, looks(runs), spreads, strict=True)):
+            heights, edges = np.histogram(each, bins=48, range=(0, end))
+            if heights.any():
+                axes.stairs(row - 0.72 * heights / heights.max(), edges, baseline=row, fill=True, color=look.colour,
+                            alpha=0.35)  # fmt: skip
+            axes.plot([0, size["p95"]], [row, row], color=look.colour, linewidth=1)
+            axes.plot([size["median"]] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=2.4)
+            axes.plot([size["p95"]] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=1.2)
+            axes.plot([size["mean"]], [row], look.mark, color=look.colour, markersize=5.5)
+        axes.set_yticks(range(len(runs)), [elided(name, 28) for name in names])
+        axes.set_ylim(len(runs) - 0.6, -0.85)
+        axes.set_xlim(0, end * 1.02)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel("non-whitespace characters of a chunk")
+
+    words = "; ".join(
+        f"{name}: mean {size['mean']:.0f}, median {size['median']}, 95th percentile {size['p95']}"
+        for name, size in zip(names, sizes, strict=True)
+    )
+    cut = f" {count(beyond, 'chunk')} beyond {end:.0f} not drawn." if beyond else ""
+    return draw(
+        "chunk-sizes", "Sizes of chunks", f"{words}. Mark: mean; thick tick: median; thin tick: 95th percentile.{cut}",
+        fill, height=1.2 + 0.55 * len(runs),
+    )  # fmt: skip
+
+
+def chunk_sizes(run: StoredRun) -> NDArray[np.int64]:
+    """Non-whitespace characters of every chunk that was kept with the run, int64 (n_chunks,); empty where none was."""
+    kept = run.inside.chunks.values() if run.inside else ()
+    return np.array([chunk.nws for chunks in kept for chunk in chunks], dtype=np.int64)
+
+
+def score_against_size(runs: Sequence[StoredRun], measure: str) -> Figure | None:
+    """The score of every run over its chunks' mean size, and the front of those that no smaller one beats.
+
+    None for one run, or where sizes or the measure are not there.
+    """
+    if len(runs) < 2 or any("chunk_nws" not in run.metrics or measure not in run.scored.values for run in runs):
+        return None
+    names = short_names(run_names(runs))
+    means = [mean_curve(run.scored, run.scored.table([measure]), (1,), run.metrics["headline"]) for run in runs]
+    points = [
+        (float(run.metrics["chunk_nws"]["mean"]), float(each.mean[0])) for run, each in zip(runs, means, strict=True)
+    ]
+    front = pareto(points)
+
+    def fill(axes: Axes) -> None:
+        if len(front) > 1:
+            axes.plot([points[i][0] for i in front], [points[i][1] for i in front], color=MUTED, linewidth=1, zorder=1)
+        for name, look, (size, score), each in zip(names, looks(runs), points, means, strict=True):
+            if each.low is not None and each.high is not None:
+                axes.plot([size, size], [each.low[0], each.high[0]], color=look.colour, linewidth=1.6)
+            axes.plot([size], [score], look.mark, color=look.colour, markersize=7, label=elided(name))
+        axes.set_xlabel("mean non-whitespace characters of a chunk")
+        axes.set_ylabel(f"{heading(measure)}, {runs[0].metrics['headline']} mean")
+        axes.margins(x=0.12, y=0.12)
+
+    words = "; ".join(f"{name}: {score:.3f} at {size:.0f}" for name, (size, score) in zip(names, points, strict=True))
+    best = ", ".join(names[i] for i in front)
+    return draw(
+        "score-against-size", f"{heading(measure)} against chunk size",
+        f"{words}. No smaller chunker does better than {best} (joined by a line). Bars are 95 % intervals.", fill,
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""How every figure looks: one set of colours for light and dark pages, a colour and a mark per chunker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.errors import SpecError
+from repoeval_bench.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.store import StoredRun
+
+INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d5dbe1", "#ffffff"
+DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAPER = "#e6edf3", "#9da7b1", "#3a424b", "#0f141a"
+
+SERIES = ("#0066b3", "#c94f00", "#008060", "#791f11", "#b07fb0", "#4c00bc", "#915eff", "#5c3e65")
+"""On light paper. Told apart with every common kind of colour vision; the marks and dashes repeat the distinction."""
+
+DARK_SERIES = ("#58b0f5", "#ff9250", "#2fd0a2", "#e1264f", "#b1c3df", "#4b5eff", "#9b3ba6", "#897c93")
+"""The same, in the same order, on dark paper."""
+
+MARKS = ("o", "s", "D", "^", "v", "P", "X", "p")
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+
+_OWN = {"fixed": 0, "ast": 1, "chonkie": 2, "window": 3, "functions": 4, "recursive": 5, "fixed-tokens": 6, "file": 7}
+"""The built-in chunkers keep their colour from one figure and one page to the next."""
+
+VARIABLES: Mapping[str, tuple[str, str]] = {
+    "--plot-ink": (INK, DARK_INK),
+    "--plot-muted": (MUTED, DARK_MUTED),
+    "--plot-grid": (GRID, DARK_GRID),
+    "--plot-paper": (PAPER, DARK_PAPER),
+    **{f"--series-{i}": pair for i, pair in enumerate(zip(SERIES, DARK_SERIES, strict=True))},
+}
+"""Custom property of CSS -> its colour on light and on dark paper."""
+
+_RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.color": INK,
+    # A name may hold a dollar sign; it is no formula.
+    "text.parse_math": False,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": MUTED,
+    "axes.labelsize": 9,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "xtick.minor.visible": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.handlelength": 2.6,
+    "lines.linewidth": 1.6,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": "none",
+    "svg.fonttype": "none",
+}
+
+
+def settings(**more: Any) -> dict[Any, Any]:
+    """What matplotlib is set to while a figure is drawn or saved; `more` with `__` for the dot of a name."""
+    return {**_RC, **{key.replace("__", "."): value for key, value in more.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colour (on light paper), mark and dash of one run."""
+
+    colour: str
+    mark: str
+    dash: Any
+
+
+def looks(runs: Sequence[StoredRun]) -> list[Look]:
+    """One look per run: a built-in chunker's own, else the next that is free; colours repeat after the last one."""
+    chosen: list[int] = []
+    for run in runs:
+        wanted = _OWN.get(_chunker_name(run))
+        if wanted is None or wanted in chosen:
+            # The colours that built-in chunkers of these runs will want are not given away before their turn.
+            kept = {_OWN[name] for name in map(_chunker_name, runs) if name in _OWN}
+            free = [i for i in range(len(SERIES)) if i not in kept and i not in chosen]
+            wanted = free[0] if free else len(chosen) % len(SERIES)
+        chosen.append(wanted)
+    return [Look(SERIES[i], MARKS[i], DASHES[i % len(DASHES)]) for i in chosen]
+
+
+def css() -> str:
+    """The custom properties of inlined figures: light, dark where the reader asks for it, light in print."""
+    light, dark = (" ".join(f"{name}: {pair[i]};" for name, pair in VARIABLES.items()) for i in (0, 1))
+    return (
+        f":root {{ {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f"@media print {{ :root {{ {light} }} }}\n"
+    )
+
+
+def _chunker_name(run: StoredRun) -> str:
+    try:
+        return Spec.parse(run.metrics["chunker"]).name
+    except SpecError:
+        return ""
