@@ -23,13 +23,14 @@ LONG_TEXT ?=
 HEADER    ?=
 MATCH     ?=
 EQUIVALENCE ?=
+BENCH     ?= repoeval
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 BIN   := .venv/bin
 # The variable pins build environments too, which -c does not; its name is relative, for pip splits it at blanks.
 PIP   := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q
-BENCH := $(BIN)/repoeval-bench
+TOOL  := $(BIN)/repoeval-bench
 # A value as one word of the shell, quotes in it included.
 q = '$(subst ','\'',$(1))'
 DATA  = --source $(call q,$(SOURCE)) --level $(call q,$(LEVEL)) --context $(call q,$(CONTEXT)) --tokenizer $(call q,$(TOKENIZER))
@@ -42,7 +43,7 @@ RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER))
         $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
-.PHONY: help download eval compare sensitivity reproduce test check bench clean
+.PHONY: help download eval compare run sensitivity reproduce test check bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,8 +62,8 @@ help: ## list the targets and variables
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'
 	@echo '  K=100                        depth that is ranked and stored'
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01             compare: against which, and when means count as equal'
+	@echo '  BENCH=repoeval               run: a YAML file, or the name of the one that is shipped'
 	@echo '  OUT=results                  where run folders go'
-	@echo '  BASELINE=fixed               what compare takes the differences to'
 
 # torch comes first and alone, so that a CPU build that an index offers is kept by everything after it.
 .venv/run.stamp: pyproject.toml constraints.txt
@@ -78,17 +79,21 @@ help: ## list the targets and variables
 	@touch $@
 
 download: .venv/run.stamp ## obtain and verify the RepoEval data
-	@$(BENCH) data fetch $(DATA)
+	@$(TOOL) data fetch $(DATA)
 
 eval: .venv/run.stamp ## chunk, embed, retrieve, score; print the nDCG/Recall table
-	@$(BENCH) eval $(RUN)
+	@$(TOOL) eval $(RUN)
 
 compare: .venv/run.stamp ## run what is missing and say which differences are real
-	@$(BENCH) compare $(RUN) $(if $(BASELINE),--baseline $(call q,$(BASELINE))) \
+	@$(TOOL) compare $(RUN) $(if $(BASELINE),--baseline $(call q,$(BASELINE))) \
 	  $(if $(EQUIVALENCE),--equivalence $(call q,$(EQUIVALENCE)))
 
+run: .venv/run.stamp ## run the benchmark that a file describes, BENCH=bench.yaml
+	@$(TOOL) run $(call q,$(BENCH)) --out $(call q,$(or $(OUT),results)) \
+	  $(if $(filter-out auto,$(SOURCE)),--source $(call q,$(SOURCE)))
+
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
-	@$(BENCH) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) $(DATA) $(PICK)
+	@$(TOOL) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) $(DATA) $(PICK)
 
 reproduce: .venv/run.stamp ## measure published numbers again, with causes
 	@$(BIN)/python scripts/reproduce.py --source $(call q,$(SOURCE)) --out $(call q,$(OUT)/reproduce) \

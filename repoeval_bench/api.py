@@ -64,10 +64,11 @@ def load_benchmark(
 def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`."""
     from repoeval_bench.dataset.install import data_home
-    from repoeval_bench.embedding.cache import CachedEmbedder, VectorCache
+    from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
     from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
     from repoeval_bench.embedding.models import locate
+    from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = split_spec(spec)
     embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(data_home(home) / "vectors"))
@@ -91,24 +92,26 @@ def choose_measures(metrics: Sequence[str] | None, k: int) -> tuple[str, ...]:
 def needs_vectors(retriever: str, metrics: Sequence[str] | None = None) -> bool:
     """Whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
     from repoeval_bench.metrics import inputs_of
-    from repoeval_bench.retrieval.registry import choose_retriever
 
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(metrics or ())
 
 
-def make_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
-    """The retriever that a spec names, with the model of a reranker found and verified.
+def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
+    """The retriever that a spec names, its model not looked for; a UsageError where the protocol cannot use it."""
+    from repoeval_bench.retrieval import registry
 
-    One that cannot answer under the protocol is a UsageError.
-    """
-    from repoeval_bench.retrieval.registry import choose_retriever
-
-    chosen = choose_retriever(spec)
+    chosen = registry.choose_retriever(spec)
     if protocol is not None and protocol.documents == "baseline" and chosen.first:
         raise UsageError(
             f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {chosen.k_raw} only; "
             f"choose {chosen.first.spec}, or another protocol"
         )
+    return chosen
+
+
+def make_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
+    """The chosen retriever, with the model of a reranker found and verified."""
+    chosen = choose_retriever(spec, protocol)
     if not chosen.model:
         return chosen
     from repoeval_bench.embedding.cross_encoder import find_cross_encoder

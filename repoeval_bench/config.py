@@ -53,6 +53,13 @@ CHOICES: Mapping[str, tuple[str, ...] | None] = {
 """What can be overridden, and its values where they are a fixed few."""
 
 
+def check_choice(choice: str, value: str | None) -> None:
+    """A UsageError where a choice has a fixed few values and this is none of them; None leaves the protocol's."""
+    allowed = CHOICES[choice]
+    if value and allowed and value not in allowed:
+        raise UsageError(nearest(choice, value, allowed))
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """A bundle of choices: what is asked, what is gold, what counts as relevant, and where.
@@ -102,13 +109,8 @@ class Protocol:
         changed = {key: value for key, value in asked.items() if value and value != getattr(self, key)}
         if not changed:
             return self
-        wrong = [
-            nearest(key, value, allowed)
-            for key, value in changed.items()
-            if (allowed := CHOICES[key]) and value not in allowed
-        ]
-        if wrong:
-            raise UsageError("; ".join(wrong))
+        for key, value in changed.items():
+            check_choice(key, value)
         suffix = "".join(f"+{key}={value}" for key, value in changed.items())
         chosen = replace(self, name=self.name + suffix, **changed)  # type: ignore[arg-type]
         chosen.check()

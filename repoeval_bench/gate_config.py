@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from repoeval_bench.errors import UsageError
 from repoeval_bench.incomplete import UNREGISTERED
 from repoeval_bench.metrics import Measure
-from repoeval_bench.spec import nearest
+from repoeval_bench.strict_yaml import Strict, read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class ScoreGate(_Strict):
+class ScoreGate(Strict):
     """A limit on one measure, overall or in one segment: `at_least` or `max_drop`.
 
     `at_least` is held against the lower end of the mean's 95 % interval, `max_drop` against the lower end of the
@@ -62,7 +58,7 @@ class ScoreGate(_Strict):
         return by, value if isinstance(value, str) else f"{value:g}"
 
 
-class LatencyGate(_Strict):
+class LatencyGate(Strict):
     """A limit on the time that a step took for a query, as it was measured: `median_ms`, `p90_ms` or both."""
 
     step: Literal["retrieve", "rerank"] = "retrieve"
@@ -76,7 +72,7 @@ class LatencyGate(_Strict):
         return self
 
 
-class GateConfig(_Strict):
+class GateConfig(Strict):
     """The whole file; `baseline` is the run that drops are measured from."""
 
     baseline: str | None = None
@@ -92,34 +88,7 @@ class GateConfig(_Strict):
 
 def read_gates(path: Path) -> GateConfig:
     """Read a YAML gate file; everything that is wrong with it is told in one UsageError."""
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({error}); give a gate file with --config") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise UsageError(f"{path}{line}: no YAML ({getattr(error, 'problem', error)})") from error
-    try:
-        return GateConfig.model_validate(content)
-    except ValidationError as error:
-        raise UsageError(f"{path}: " + "; ".join(_problem(each) for each in error.errors())) from error
-
-
-_KEYS: dict[str, type[BaseModel]] = {"gates": ScoreGate, "latency": LatencyGate}
-
-
-def _problem(error: object) -> str:
-    assert isinstance(error, dict)
-    location, kind = error["loc"], error["type"]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
-    if kind == "extra_forbidden":
-        model = _KEYS[location[0]] if len(location) > 1 else GateConfig
-        within = place.rpartition(".")[0]
-        return (f"{within}: " if within else "") + nearest("key", str(location[-1]), model.model_fields)
-    message = error["msg"].removeprefix("Value error, ")
-    given = error["input"]
-    shown = f" (it is {given!r})" if isinstance(given, str | int | float) and kind != "value_error" else ""
-    return f"{place}: {message}{shown}" if place else message + shown
+    document = read_yaml(path, "give a gate file with --config")
+    if found := document.problems(GateConfig, {"gates": ScoreGate, "latency": LatencyGate}):
+        raise UsageError("; ".join(f"{document.where(place)}: {sentence}" for place, sentence in found))
+    return GateConfig.model_validate(document.content)

@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 
+import bench_cache
 import bench_chunkers
 import bench_eval
 import bench_metrics
@@ -19,6 +20,7 @@ def main() -> None:
     source = parser.parse_args().source
     print(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
     missed = print_rows("The whole job, ast on every task at hand", bench_eval.rows(source))
+    missed += print_rows(bench_cache.title(), bench_cache.rows())
     missed += print_rows("Metrics", bench_metrics.rows())
     missed += print_rows("Chunkers", bench_chunkers.rows(source))
     print(f"\nbars missed: {missed}")

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from _bench import Row, print_rows
 
-from repoeval_bench.embedding.cache import VectorCache
+from repoeval_bench.embedding.storage import VectorCache
 
 EMBED_STEPS = ("embed and index", "embed queries and retrieve")
 
@@ -43,7 +43,7 @@ def cached_read(folder: Path, n: int = 2000, dim: int = 384) -> float:
     rng = np.random.default_rng(0)
     keys = [rng.bytes(32) for _ in range(n)]
     cache = VectorCache(folder)
-    cache.write({key: rng.standard_normal(dim).astype("<f4").tobytes() for key in keys})
+    cache.write({key: rng.standard_normal(dim).astype("<f4").tobytes() for key in keys}, "vector", "random numbers")
     cache.close()
     seconds = []
     for _ in range(5):
@@ -51,7 +51,7 @@ def cached_read(folder: Path, n: int = 2000, dim: int = 384) -> float:
         cache = VectorCache(folder)
         values = cache.read(keys)
         seconds.append(time.perf_counter() - started)
-        assert all(len(value) == 4 * dim for value in values)
+        assert all(value and len(value) == 4 * dim for value in values)
         cache.close()
     return sorted(seconds)[2]
 

@@ -1,26 +1,36 @@
 """The command line: the one place that names concrete parts, catches errors, and sets the exit code.
 
-0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted. Commands stand in one file each and
-are imported when they are called, so that `--help` and a warm run stay fast.
+0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted, 141 = the reader of a pipe has gone.
+Commands stand in one file each and are imported when they are called, so that `--help` and a warm run stay fast.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
+try:
+    import click
 
-from repoeval_bench.errors import BenchError
-from repoeval_bench.spec import nearest
+    from repoeval_bench.errors import BenchError
+    from repoeval_bench.spec import nearest
+except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
+    sys.stderr.write("error: interrupted before anything was computed\n")
+    sys.exit(130)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 COMMANDS = {
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
+    "run": "repoeval_bench.cli.run:run_command",
     "compare": "repoeval_bench.cli.compare:compare_command",
     "diff": "repoeval_bench.cli.diff:diff_command",
     "segments": "repoeval_bench.cli.segments:segments_command",
+    "diagnose": "repoeval_bench.cli.diagnose:diagnose_command",
     "gate": "repoeval_bench.cli.gate:gate_command",
     "import-run": "repoeval_bench.cli.import_run:import_run_command",
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
@@ -37,8 +47,31 @@ COMMANDS = {
 }
 
 
+class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
+    """Whoever read standard output (head, less) has closed it."""
+
+
+@contextmanager
+def _pipe_watched() -> Iterator[None]:
+    """A broken pipe leaves as `ReaderGone`: click itself would end with 1, as if the command had failed."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported on request."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Parse the command line; `--help` prints here."""
+        with _pipe_watched():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        with _pipe_watched():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Names in the order of use."""
@@ -83,10 +116,11 @@ def main() -> NoReturn:
         fail(error.format_message().rstrip(".") + way_out, error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         fail("interrupted; what was computed so far is kept, run the same command again to go on", 130)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: nothing is left to say, and Python must not say it at exit.
+    except ReaderGone:
+        # Python would write what is left once more at exit, and complain. 141 is what a shell gives for SIGPIPE: a
+        # gate that was not read to its end must not look passed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
 
 

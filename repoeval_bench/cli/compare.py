@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from repoeval_bench.types import Comparison
+
 
 @click.command("compare", short_help="Say which differences between runs are real.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
@@ -50,8 +52,13 @@ def compare_command(
     if as_json:
         click.echo(json.dumps(comparison_records(comparisons), indent=2, ensure_ascii=False))
         return
-    if not any(run.metrics.get("imported") for run in stored):
-        print_scores(stored)
+    print_comparison(stored, comparisons)
+
+
+def print_comparison(runs: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> None:
+    """The score tables of the runs (an imported one has none), the tables of differences, and their notes."""
+    if not any(run.metrics.get("imported") for run in runs):
+        print_scores(runs)
         click.echo()
     for table in comparison_tables(comparisons):
         print_table(table)

@@ -131,7 +131,7 @@ def explain_command(*, name: str) -> None:
     from repoeval_bench.embedding.models import EMBEDDERS
     from repoeval_bench.retrieval.registry import RETRIEVERS, find_entry
 
-    kind = Spec.parse(name).name
+    kind = name.partition(":")[0]  # a measure such as ndcg@10 is no spec
     if kind == "rerank" or kind in RETRIEVERS:
         known, entry = find_entry(Spec.parse(name))
         click.echo(_explain_retriever(known, entry))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,14 @@ from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, say
-from repoeval_bench.config import CHOICES, DEPTH, Protocol, RunConfig
+from repoeval_bench.config import CHOICES, DEPTH, PACK, Protocol, RunConfig, check_choice
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from chunkers.sizes import SizeMatch
     from repoeval_bench.store import StoredRun
     from repoeval_bench.types import Benchmark, Chunker, Embedder
 
@@ -66,8 +68,92 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return dataset_options(command)
 
 
+def default_options() -> dict[str, Any]:
+    """Every option of a run as it is where the command line names none: what `eval` alone would pass on."""
+
+    @click.command("eval")
+    @run_options
+    def nothing(**_options: Any) -> None:
+        pass
+
+    return dict(nothing.make_context("eval", []).params)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What was asked for, parsed: nothing of it was fetched, located or computed yet.
+
+    `options` are all options of a run by name, as `run_options` passes them on; `embedder` is the full spec.
+    """
+
+    protocol: Protocol
+    chunkers: Sequence[Chunker]
+    embedder: str
+    options: dict[str, Any]
+
+
+def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered) -> Choices | None:
+    """Parse everything that can be parsed without data or model; every mistake is kept in `found`.
+
+    None where there is one. So all typing errors are told at once, and before a download starts.
+    """
+    from chunkers.registry import make_chunker
+    from repoeval_bench.dataset.index import combination
+    from repoeval_bench.embedding.long_text import split_spec
+    from repoeval_bench.embedding.models import parse_embedder
+    from repoeval_bench.qrels import relevance_rule
+    from repoeval_bench.queries import query_policy
+
+    before = len(found.mistakes)
+    protocol: Protocol | None = None
+    chunkers: list[Chunker] = []
+    embedder = options["embedder"]
+    with found.about("k"):
+        RunConfig.check_depth(options["k"])
+    choices: dict[str, str | None] = {}
+    for choice in CHOICES:
+        with found.about(choice):
+            check_choice(choice, options[choice])
+            choices[choice] = options[choice]
+    with found.about("protocol", options["protocol"]):
+        protocol = Protocol.parse(options["protocol"]).override(**choices)
+    with found.about("query"):
+        query_policy(protocol.query if protocol else options["query"] or "full")
+    with found.about("relevance"):
+        relevance_rule(protocol.relevance if protocol else options["relevance"] or "overlap")
+    for name in options["metrics"]:
+        with found.about("metrics", name):
+            # A depth that is impossible is told already: it says nothing about the measures.
+            api.choose_measures([name], options["k"] if options["k"] > 0 else sys.maxsize)
+    if not options["metrics"] and options["k"] > 0:
+        with found.about("k"):
+            api.choose_measures(None, options["k"])
+    with found.about("retriever", options["retriever"]):
+        api.choose_retriever(options["retriever"], protocol)
+    with found.about("long_text"):
+        embedder = with_long_text(options["embedder"], options["long_text"])
+    with found.about("embedder", options["embedder"]):
+        parse_embedder(split_spec(embedder)[0])
+    with found.about("level"):
+        combination(options["level"], options["context"], options["tokenizer"])
+    # Where the protocol does not exist nobody can say whether it wants a chunker; a wrong one is wrong anyway.
+    for spec in specs or ((None,) if protocol else ()):
+        with found.about("chunkers", spec):
+            chunkers.append(api.make_parts(protocol or Protocol.parse(api.PROTOCOL), spec)[0])
+    with found.about("chunkers"):
+        repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
+        if repeated:
+            raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
+    if options["match_size"]:
+        with found.about("match_size"):
+            make_chunker(options["match_size"])
+    if protocol is None or len(found.mistakes) > before:
+        return None
+    return Choices(protocol, chunkers, embedder, options)
+
+
 class Prepared:
-    """Everything a command was asked for, checked before anything is computed."""
+    """Everything that a run needs, at hand: data, models, chunkers of their final size."""
 
     def __init__(
         self,
@@ -85,44 +171,25 @@ class Prepared:
 
     @classmethod
     def make(cls, specs: Sequence[str], options: dict[str, Any]) -> Prepared:
-        """Parse the cheap things first, so that a typing error is told before a download starts."""
+        """Check what was asked for, then fetch and locate it."""
+        found = Gathered()
+        choices = check_choices(specs, options, found)
+        found.check()
+        assert choices is not None
+        (prepared,) = cls.make_all([choices])
+        return prepared
+
+    @classmethod
+    def make_all(cls, asked: Sequence[Choices]) -> list[Prepared]:
+        """Fetch the data, which is the same for all of `asked`, once, and each model once."""
         from chunkers.headed import HeadedChunker
-        from repoeval_bench.qrels import relevance_rule
-        from repoeval_bench.queries import query_policy
         from repoeval_bench.store import check_writable
 
-        found = Gathered()
-        protocol: Protocol | None = None
-        chunkers: list[Chunker] = []
-        with found:
-            RunConfig.check_depth(options["k"])
-        with found:
-            protocol = Protocol.parse(options["protocol"]).override(**{choice: options[choice] for choice in CHOICES})
-        with found:
-            query_policy(protocol.query if protocol else options["query"] or "full")
-        with found:
-            relevance_rule(protocol.relevance if protocol else options["relevance"] or "overlap")
-        with found:
-            # A depth that is impossible is told already: it says nothing about the measures.
-            api.choose_measures(options["metrics"], options["k"] if options["k"] > 0 else sys.maxsize)
-        with found:
-            api.make_retriever(options["retriever"], protocol)
-        # Where the protocol does not exist nobody can say whether it wants a chunker; a wrong one is wrong anyway.
-        for spec in specs or ((None,) if protocol else ()):
-            with found:
-                chunkers.append(api.make_parts(protocol or Protocol.parse(api.PROTOCOL), spec)[0])
-        with found:
-            repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
-            if repeated:
-                raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
-        found.check()
-        assert protocol is not None
+        options = asked[0].options
         check_writable(options["out"])
-        embedder = None
-        if api.needs_vectors(options["retriever"], options["metrics"]):
-            embedder = api.make_embedder(
-                with_long_text(options["embedder"], options["long_text"]), home=options["home"]
-            )
+        wanted = [api.needs_vectors(each.options["retriever"], each.options["metrics"]) for each in asked]
+        specs = dict.fromkeys(each.embedder for each, needed in zip(asked, wanted, strict=True) if needed)
+        embedders = {spec: api.make_embedder(spec, home=options["home"]) for spec in specs}
         benchmark = api.load_benchmark(
             options["source"],
             level=options["level"],
@@ -133,14 +200,23 @@ class Prepared:
             home=options["home"],
             notify=say,
         )
-        if options["match_size"]:
-            matches = api.match_sizes(benchmark, [c.spec for c in chunkers], options["match_size"], protocol)
-            for match in matches:
-                say(str(match))
-            chunkers = [api.make_parts(protocol, match.spec)[0] for match in matches]
-        if options["header"] != "none":
-            chunkers = [HeadedChunker(chunker, options["header"]) for chunker in chunkers]
-        return cls(benchmark, chunkers, protocol, embedder, options)
+        matched: dict[str, list[SizeMatch]] = {}
+        made = []
+        for each, needed in zip(asked, wanted, strict=True):
+            chunkers = each.chunkers
+            if options["match_size"]:
+                name = each.protocol.name
+                if name not in matched:
+                    specs_of = [chunker.spec for chunker in chunkers]
+                    matched[name] = api.match_sizes(benchmark, specs_of, options["match_size"], each.protocol)
+                    for match in matched[name]:
+                        say(str(match))
+                chunkers = [api.make_parts(each.protocol, match.spec)[0] for match in matched[name]]
+            if options["header"] != "none":
+                chunkers = [HeadedChunker(chunker, options["header"]) for chunker in chunkers]
+            embedder = embedders[each.embedder] if needed else None
+            made.append(cls(benchmark, chunkers, each.protocol, embedder, each.options))
+        return made
 
     def evaluate(self, chunker: Chunker, *, reuse: bool = False) -> StoredRun:
         """Make (or with `reuse` find) the run of one chunker."""
@@ -156,13 +232,16 @@ class Prepared:
             skip_errors=self.options["skip_errors"],
             reuse=reuse,
             home=self.options["home"],
+            pack=self.options.get("pack") or PACK,
         )
         say(f"{run.metrics['chunker']} -> {run.folder}")
         return run
 
 
 def with_long_text(embedder: str, policy: str | None) -> str:
-    """The embedder's spec with a --long-text policy: one for queries and chunks, or `queries=…,chunks=…`."""
+    """The embedder's spec with a policy for long texts: one for queries and chunks, or `queries=…,chunks=…`."""
+    from repoeval_bench.embedding.long_text import split_spec
+
     if not policy:
         return embedder
     spec = Spec.parse(embedder)
@@ -171,10 +250,11 @@ def with_long_text(embedder: str, policy: str | None) -> str:
         chosen = Spec.parse(f"long-text:{policy}").params
     for what, value in chosen.items():
         if what not in ("queries", "chunks"):
-            raise UsageError(f"--long-text {policy}: {nearest('kind of text', what, ('queries', 'chunks'))}")
+            raise UsageError(f"long text {policy!r}: {nearest('kind of text', what, ('queries', 'chunks'))}")
         if spec.params.get(f"long_{what}", value) != value:
-            raise UsageError(f"--long-text {policy} contradicts --embedder {embedder}; leave one of them out")
+            raise UsageError(f"long text {policy!r} contradicts embedder {embedder!r}; leave one of them out")
         spec.params[f"long_{what}"] = value
+    split_spec(str(spec))
     return str(spec)
 
 

@@ -66,25 +66,31 @@ class ModelFiles:
         }
 
 
-def locate(text: str) -> ModelFiles:
-    """Find and verify the model that a spec names.
-
-    `minilm` is the default; `st:NAME` is a folder, a name in the local hub cache, or a download from the hub.
-    Options: `max_length=TOKENS`, `device=cpu|cuda|…`. Weights that are not the pinned ones are an EmbeddingError.
-    """
+def parse_embedder(text: str) -> Spec:
+    """The spec of a model, its names checked; a SpecError says what is not there. No model is looked for."""
     spec = Spec.parse(text)
     if spec.name not in EMBEDDERS:
         raise SpecError(nearest("embedder", spec.name, EMBEDDERS))
     for option in spec.params:
         if option not in _OPTIONS:
             raise SpecError(f"embedder {text!r}: {nearest('option', option, _OPTIONS)}")
+    if spec.name == "minilm" and spec.target:
+        raise SpecError(f"embedder {text!r}: minilm takes no name; name another model with st:NAME")
+    if spec.name == "st" and not spec.target:
+        raise SpecError(f"embedder {text!r} names no model; write st:NAME or st:FOLDER")
+    return spec
+
+
+def locate(text: str) -> ModelFiles:
+    """Find and verify the model that a spec names.
+
+    `minilm` is the default; `st:NAME` is a folder, a name in the local hub cache, or a download from the hub.
+    Options: `max_length=TOKENS`, `device=cpu|cuda|…`. Weights that are not the pinned ones are an EmbeddingError.
+    """
+    spec = parse_embedder(text)
     if spec.name == "minilm":
-        if spec.target:
-            raise SpecError(f"embedder {text!r}: minilm takes no name; name another model with st:NAME")
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:
-        if not spec.target:
-            raise SpecError(f"embedder {text!r} names no model; write st:NAME or st:FOLDER")
         folder, model_id = _model_folder(spec.target), spec.target
     files = _read(spec, folder, model_id)
     if spec.name == "minilm" and files.weights != BUNDLED_SHA256:

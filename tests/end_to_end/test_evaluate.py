@@ -378,7 +378,7 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
             return 0
         with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
             try:
-                return connection.execute("SELECT COUNT(*) FROM Cache WHERE typeof(value) = 'blob'").fetchone()[0]
+                return connection.execute("SELECT COUNT(*) FROM Cache WHERE length(value) > 1000").fetchone()[0]
             except sqlite3.OperationalError:
                 return 0
 

@@ -53,6 +53,15 @@ def test_variables_become_options(checkout):
         assert piece in out
 
 
+def test_a_benchmarks_file_is_run_from_where_it_says(checkout):
+    """BENCH names the file; SOURCE stands above what the file says only where it is given."""
+    code, out = make("-n", "run", "BENCH=b.yaml", "SOURCE=auto", cwd=checkout)
+    assert code == 0, out
+    assert "run 'b.yaml' --out 'results'" in out
+    assert "--source" not in out
+    assert "--source 'a b'" in make("-n", "run", "SOURCE=a b", cwd=checkout)[1]
+
+
 @pytest.mark.parametrize("target", ["eval", "compare", "download", "test", "bench"])
 def test_a_finished_environment_is_not_made_again(checkout, target):
     """With the stamps there, no target installs anything."""

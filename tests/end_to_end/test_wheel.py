@@ -40,6 +40,7 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
         "chunkers/py.typed",
         "chunkers/ast.py",
         "repoeval_bench/_data/sources.json",
+        "repoeval_bench/_data/repoeval.yaml",
     ):
         assert needed in names
     assert any(name.endswith("LICENSE") for name in names)

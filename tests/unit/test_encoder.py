@@ -7,8 +7,9 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from repoeval_bench.embedding import models
-from repoeval_bench.embedding.cache import CachedEmbedder, VectorCache
+from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.errors import EmbeddingError, SpecError
 
 TEXTS = [

@@ -125,7 +125,7 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
     with pytest.raises(UsageError) as error:
         read_gates(path)
     for piece in (
-        "gates.yaml: ", "did you mean 'baseline'", "gates[0].metric: unknown measure 'ndgc'; did you mean 'ndcg'",
+        "gates.yaml:4: gates[0]", "gates.yaml:2: unknown key", "did you mean 'baseline'", "gates[0].metric: unknown measure 'ndgc'; did you mean 'ndcg'",
         "gates[1]: unknown key 'metrc'", "gates[1].metric: Field required", "gates[1].max_drop: Input should be greater",
         "gates[2].at_least: Input should be a valid number (it is '0.5')", "gates[2].mean: Input should be 'micro' or 'macro'",
         "gates[3]: give either at_least or max_drop", "gates[4].at_least", "latency[0]: unknown key 'p90'", "latency[1]: give median_ms",

@@ -3,8 +3,9 @@
 import pytest
 
 from repoeval_bench import api
-from repoeval_bench.embedding.cache import CachedEmbedder, VectorCache
+from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import LongTextEmbedder
+from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.errors import ResultError
 from repoeval_bench.inside import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.types import CharSpan

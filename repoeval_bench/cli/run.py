@@ -1,0 +1,195 @@
+"""`run`: a benchmark that a YAML file describes, every combination of it, with a comparison for each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench import api
+from repoeval_bench.bench_config import BenchConfig, shipped
+from repoeval_bench.cli.compare import print_comparison
+from repoeval_bench.cli.gathered import Gathered
+from repoeval_bench.cli.prepared import Choices, Prepared, check_choices, default_options, print_scores
+from repoeval_bench.errors import UsageError
+from repoeval_bench.report.comparison import comparison_records
+from repoeval_bench.strict_yaml import Document, read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.cli.gathered import Mistake
+    from repoeval_bench.strict_yaml import Place
+    from repoeval_bench.types import Comparison
+
+_WAY_OUT = "name a bench file, or `repoeval` for the one that is shipped"
+
+_KEYS = {"metrics": "measures", "retriever": "retrievers", "repos": "repositories"}
+"""Option of `eval` -> the file's key where they differ."""
+
+_COMBINED = ("protocol", "retriever", "embedder")
+"""Options of which a file may name several, to be run in every combination."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A checked file: what each combination asks for, and the place of the baseline among the chunkers."""
+
+    pack: str
+    choices: list[Choices]
+    baseline: int
+    equivalence: float | None
+
+
+@click.command("run", short_help="Run a benchmark that a YAML file describes.")
+@click.argument("file")
+@click.option("--source", metavar="SOURCE", help="Where data comes from, in place of what the file says.")
+@click.option("--out", type=click.Path(path_type=Path), default=api.RESULTS, show_default=True,
+              help="Where run folders are written.")  # fmt: skip
+@click.option("--home", envvar="REPOEVAL_HOME", type=click.Path(file_okay=False, path_type=Path), show_envvar=True,
+              help="Folder of fetched data; the user's cache folder by default.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Check the file, list its runs, and compute nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
+def run_command(*, file: str, source: str | None, out: Path, home: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Run what FILE describes: each chunker under every combination of its protocols, retrievers and embedders.
+
+    Chunkers of one combination are compared. Runs that are stored already are not made again. The whole file is
+    checked first: all its mistakes are told at once, with their lines, and then nothing is run.
+
+    Example: repoeval-bench run repoeval
+    """
+    given = {"out": out, "home": home} | ({"source": source} if source else {})
+    bench = read_bench(Path(file) if Path(file).is_file() else shipped(file) or Path(file), given)
+    if dry_run:
+        _list(bench, as_json=as_json)
+        return
+    results = []
+    for prepared in Prepared.make_all(bench.choices):
+        runs = [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
+        comparisons: list[Comparison] = []
+        if len(runs) > 1:
+            comparisons = api.compare(
+                runs,
+                baseline=runs[bench.baseline],
+                metrics=prepared.options["metrics"],
+                equivalence=bench.equivalence,
+            )
+        setting = {option: prepared.options[option] for option in _COMBINED} | {"protocol": prepared.protocol.name}
+        if as_json:
+            results.append({
+                "pack": bench.pack, **setting, "runs": [run.metrics for run in runs],
+                "comparisons": comparison_records(comparisons),
+            })  # fmt: skip
+            continue
+        click.echo(f"{bench.pack} · " + " · ".join(f"{option} {value}" for option, value in setting.items()))
+        if comparisons:
+            print_comparison(runs, comparisons)
+        else:
+            print_scores(runs)
+        click.echo()
+    if as_json:
+        click.echo(json.dumps(results, indent=2, ensure_ascii=False))
+
+
+def read_bench(path: Path, given: dict[str, Any]) -> Bench:
+    """Read and check a bench file; `given` are options that stand above it. One UsageError tells every mistake."""
+    document = read_yaml(path, _WAY_OUT)
+    problems = document.problems(BenchConfig, {})
+    # What has the wrong shape is told; the rest is checked all the same, so that one look tells everything.
+    broken = {place[0] for place, _ in problems if place}
+    config = BenchConfig.model_validate(_without(document.content, [place for place, _ in problems]))
+    base = default_options() | _options(config) | given
+    found = Gathered()
+    choices = []
+    baseline = 0
+    several = (config.protocol, config.retrievers, config.embedder)
+    for combination in product(*(values or [""] for values in several)):
+        chosen = {key: value for key, value in zip(_COMBINED, combination, strict=True) if value}
+        checked = check_choices(config.chunkers, base | chosen, found)
+        if checked:
+            choices.append(checked)
+            with found.about("baseline"):
+                baseline = _position(config.baseline, checked)
+    mistakes = [each for each in found.mistakes if _KEYS.get(each.option, each.option) not in broken]
+    problems += [(_place(each, document), each.sentence) for each in mistakes]
+    if problems:
+        ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
+        sentences = dict.fromkeys(f"{document.where(place)}: {sentence}" for place, sentence in ordered)
+        raise UsageError("; and ".join(sentences))
+    return Bench(config.pack, choices, baseline, config.equivalence)
+
+
+def _without(content: Any, places: Sequence[Place]) -> dict[Any, Any]:
+    """The content without the values at these places: an entry of a list where the place is one, else the whole key."""
+    if not isinstance(content, dict):
+        return {}
+    kept = dict(content)
+    for key in {place[0] for place in places if place}:
+        at = {place[1] for place in places if place[:1] == (key,) and len(place) > 1}
+        value = kept.pop(key, None)
+        if at and isinstance(value, list) and all(isinstance(i, int) for i in at) and len(at) < len(value):
+            kept[key] = [entry for i, entry in enumerate(value) if i not in at]
+    return kept
+
+
+def _options(config: BenchConfig) -> dict[str, Any]:
+    """What the file says, under the names of `eval`'s options; not what it combines."""
+    options = config.model_dump(
+        exclude_none=True,
+        exclude={
+            "chunkers",
+            "protocol",
+            "retrievers",
+            "embedder",
+            "baseline",
+            "equivalence",
+            "measures",
+            "repositories",
+        },
+    )
+    options["metrics"] = tuple(config.measures or ())
+    names = tuple(config.repositories or ())
+    if names in {("all",), ("six",)}:
+        options["repositories"] = names[0]
+    elif names:
+        options["repos"] = names
+    return options
+
+
+def _position(baseline: str | None, choices: Choices) -> int:
+    """Which of the chunkers the baseline is; the first where the file names none."""
+    from chunkers.registry import make_chunker
+
+    if baseline is None:
+        return 0
+    spec = make_chunker(baseline).spec
+    specs = [chunker.spec for chunker in choices.chunkers]
+    if spec not in specs:
+        raise UsageError(f"baseline {baseline!r} is none of the chunkers; choose from {', '.join(specs)}")
+    return specs.index(spec)
+
+
+def _place(mistake: Mistake, document: Document) -> Place:
+    key = _KEYS.get(mistake.option, mistake.option)
+    values = document.content.get(key) if isinstance(document.content, dict) else None
+    if isinstance(values, list) and mistake.value in values:
+        return (key, values.index(mistake.value))
+    return (key,)
+
+
+def _list(bench: Bench, *, as_json: bool) -> None:
+    rows = [
+        {"protocol": each.protocol.name, "chunker": chunker.spec}
+        | {option: each.options[option] for option in ("retriever", "embedder")}
+        for each in bench.choices
+        for chunker in each.chunkers
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        click.echo(" · ".join(row.values()))

@@ -1,0 +1,134 @@
+"""The vector cache against one JSON file per text and plain diskcache, on the same vectors in one run.
+
+python scripts/bench_cache.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from _bench import Row, print_rows
+from diskcache import Cache
+
+from repoeval_bench.embedding.storage import VectorCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VECTORS, DIM = 100_000, 384
+ROWS_AT_ONCE = 1000
+
+
+class Kept(NamedTuple):
+    """What one way of keeping vectors took: vectors per second written and read, bytes on disk per byte of vector."""
+
+    write: float
+    read: float
+    space: float
+
+
+def ours(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], np.ndarray]:
+    """Write in transactions of 1,000 rows; the reader opens the cache anew and checks every seal."""
+    cache = VectorCache(folder)
+    for start in range(0, len(keys), ROWS_AT_ONCE):
+        part = zip(keys[start : start + ROWS_AT_ONCE], vectors[start : start + ROWS_AT_ONCE], strict=True)
+        cache.write({key: vector.tobytes() for key, vector in part}, "vector", "random vectors")
+    cache.close()
+
+    def read() -> np.ndarray:
+        cache = VectorCache(folder)
+        values = cache.read(keys)
+        cache.close()
+        return np.frombuffer(b"".join(value or b"" for value in values), dtype="<f4").reshape(vectors.shape)
+
+    return read
+
+
+def json_files(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], np.ndarray]:
+    """One file per text, named by its digest, the vector in JSON."""
+    folder.mkdir()
+    for key, vector in zip(keys, vectors, strict=True):
+        (folder / f"{key.hex()}.json").write_text(json.dumps(vector.tolist()))
+
+    def read() -> np.ndarray:
+        return np.array([json.loads((folder / f"{key.hex()}.json").read_text()) for key in keys], dtype="<f4")
+
+    return read
+
+
+def plain_diskcache(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], np.ndarray]:
+    """What the library does by itself: arrays, pickled, one at a time, no limit on the size."""
+    with Cache(str(folder), size_limit=2**40) as cache:
+        for key, vector in zip(keys, vectors, strict=True):
+            cache[key] = vector
+
+    def read() -> np.ndarray:
+        with Cache(str(folder)) as cache:
+            return np.array([cache[key] for key in keys])
+
+    return read
+
+
+def measure(
+    way: Callable[[Path, list[bytes], np.ndarray], Callable[[], np.ndarray]],
+    folder: Path,
+    keys: list[bytes],
+    vectors: np.ndarray,
+) -> Kept:
+    """Write all, read all three times (the median counts), compare every byte, count what lies on disk."""
+    started = time.perf_counter()
+    read = way(folder, keys, vectors)
+    written = time.perf_counter() - started
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        found = read()
+        seconds.append(time.perf_counter() - started)
+        assert np.array_equal(found, vectors)
+    # Blocks, not lengths: a small file takes a whole one.
+    blocks = sum(512 * path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
+    return Kept(len(keys) / written, len(keys) / sorted(seconds)[1], blocks / vectors.nbytes)
+
+
+def rows(*, n: int = VECTORS) -> list[Row]:
+    """Every figure with its bar."""
+    rng = np.random.default_rng(0)
+    keys = [rng.bytes(32) for _ in range(n)]
+    vectors = rng.standard_normal((n, DIM)).astype("<f4")
+    with tempfile.TemporaryDirectory() as name:
+        kept = {
+            way.__name__: measure(way, Path(name) / way.__name__, keys, vectors)
+            for way in (ours, json_files, plain_diskcache)
+        }
+    own = kept.pop("ours")
+    table = [
+        Row("write, vectors/s", f"{own.write:,.0f}", "> 15,000", own.write > 15_000),
+        Row("read and checked, vectors/s", f"{own.read:,.0f}", "> 50,000", own.read > 50_000),
+        Row("on disk / raw bytes", f"{own.space:.2f}", "< 1.2", own.space < 1.2),
+    ]
+    for way, other in kept.items():
+        what = {"json_files": "one JSON file per text", "plain_diskcache": "plain diskcache"}[way]
+        table += [
+            Row(f"{what}: write, vectors/s (ours / its)", f"{other.write:,.0f} ({own.write / other.write:.1f}x)"),
+            Row(f"{what}: read, vectors/s (ours / its)", f"{other.read:,.0f} ({own.read / other.read:.1f}x)"),
+            Row(f"{what}: on disk / raw bytes", f"{other.space:.2f}"),
+        ]
+    return table
+
+
+def title(n: int = VECTORS) -> str:
+    """The table's heading."""
+    return f"Vector cache, {n:,} vectors of {DIM}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="10,000 vectors instead of 100,000")
+    count = VECTORS // 10 if parser.parse_args().quick else VECTORS
+    print_rows(title(count), rows(n=count))

@@ -1,0 +1,38 @@
+"""A command that is broken off from outside: Ctrl-C and readers that go away."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from support.command import heed_interrupts
+
+
+def start(*arguments, **environment):
+    """The command as a process whose output is read by the test."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "repoeval_bench", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env=dict(os.environ, **environment), preexec_fn=heed_interrupts,
+    )  # fmt: skip
+
+
+def test_ctrl_c_while_the_program_is_still_loading(tmp_path):
+    """An interrupt that arrives during the first import ends in one line and 130, not in a traceback."""
+    # The signal comes from within the import, so that it cannot come too early or too late.
+    interrupt = f"import os, time\nos.kill(os.getpid(), {int(signal.SIGINT)})\ntime.sleep(30)\n"
+    (tmp_path / "click.py").write_text(interrupt)
+    package_first = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
+    process = start("list", "metrics", PYTHONPATH=package_first)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "error: interrupted before anything was computed\n")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "metrics"], ["explain", "context"]])
+def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
+    """`repoeval-bench list metrics | head -1`: no word on standard error, and the exit code a shell gives for SIGPIPE."""
+    process = start(*arguments)
+    process.stdout.close()
+    err = process.stderr.read()
+    assert (process.wait(timeout=60), err) == (141, "")

@@ -1,0 +1,89 @@
+"""`run`: a benchmark that a file describes, on the mini benchmark; nothing here embeds."""
+
+import json
+
+import pytest
+
+from repoeval_bench.config import PACK
+from support.command import bench, one_sentence
+
+FILE = """\
+chunkers: [ast:max_nws=400, fixed:max_nws=400]
+protocol: [context, body]
+retrievers: [bm25, random]
+measures: [ndcg@10, line_rprec]
+"""
+
+
+@pytest.fixture
+def run(mirror, warm_home, tmp_path):
+    """Call `run` on a file with this text."""
+
+    def call(text, *arguments):
+        (tmp_path / "bench.yaml").write_text(text)
+        return bench("run", tmp_path / "bench.yaml", "--source", mirror, "--out", tmp_path / "results", *arguments,
+                     home=warm_home)  # fmt: skip
+
+    return call
+
+
+def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evaluate, mirror, warm_home, tmp_path):
+    """Every combination, compared within itself; the folders and the numbers are those of eval and compare."""
+    done = run(FILE, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert [(each["protocol"], each["retriever"]) for each in found] == [
+        ("context", "bm25"), ("context", "random"), ("body", "bm25"), ("body", "random"),
+    ]  # fmt: skip
+    arguments = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "--protocol", "body", "--retriever", "bm25",
+                 "-m", "ndcg@10", "-m", "line_rprec", "--json")  # fmt: skip
+    assert json.loads(evaluate(*arguments, "--out", tmp_path / "again").out) == found[2]["runs"]
+    compared = bench("compare", *arguments, "--source", mirror, "--out", tmp_path / "results", home=warm_home)
+    assert json.loads(compared.out) == found[2]["comparisons"]
+    assert len(list((tmp_path / "results").iterdir())) == 8
+
+
+def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
+    """One chunker under one protocol: the tables of eval; another pack is another run, which is not compared."""
+    text = "chunkers: ast:max_nws=400\nretrievers: bm25\n"
+    done = run(text)
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"{PACK} · protocol context · retriever bm25 · embedder minilm")
+    assert "macro, 2 repositories" in done.out
+    assert run(text + "pack: mine@2\n").code == 0
+    folders = sorted((tmp_path / "results").iterdir())
+    stated = {json.loads((folder / "manifest.json").read_text())["config"]["pack"]: folder for folder in folders}
+    assert set(stated) == {PACK, "mine@2"}
+    for command in ("compare", "diff"):
+        done = bench(command, stated[PACK], stated["mine@2"])
+        assert f"pack {PACK} against mine@2" in one_sentence(done, 2)
+
+
+def test_another_query_is_seen_in_stored_runs(run, tmp_path):
+    """Every query's hash is in per_query.jsonl: where one changed, the runs are refused."""
+    assert run(FILE.replace("[context, body]", "body").replace(", random", "")).code == 0
+    first, second = sorted((tmp_path / "results").iterdir())
+    path = second / "per_query.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert all(len(row["query_sha256"]) == 64 for row in rows)
+    rows[0]["query_sha256"] = "0" * 64
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sentence = one_sentence(bench("compare", first, second), 2)
+    assert f"another text of 1 of {len(rows)} queries (such as {rows[0]['query_id']})" in sentence
+
+
+def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):
+    """Exit 2 with the lines of all mistakes, before any folder is made; --dry-run lists a good file's runs."""
+    sentence = one_sentence(run(FILE + "basline: ast\nlong_text: middle\n"), 2)
+    assert "bench.yaml:5: unknown key 'basline'; did you mean 'baseline'" in sentence
+    assert "bench.yaml:6: embedder 'minilm:long_queries=middle" in sentence
+    done = run(FILE, "--dry-run")
+    assert len(done.out.splitlines()) == 8
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_shipped_benchmark_can_be_named(tmp_path):
+    """`repoeval` needs no file at hand; another name does."""
+    done = bench("run", "repoeval", "--dry-run", "--json", cwd=tmp_path)
+    assert [row["chunker"].partition(":")[0] for row in json.loads(done.out)] == ["fixed", "ast"]
+    assert "name a bench file" in one_sentence(bench("run", "repoevil", cwd=tmp_path), 2)

@@ -1,0 +1,139 @@
+"""A bench file: what it asks for, that its mistakes are told all at once with their lines, and what is shipped."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from repoeval_bench.api import EMBEDDER
+from repoeval_bench.bench_config import BenchConfig, shipped
+from repoeval_bench.cli.prepared import default_options
+from repoeval_bench.cli.run import read_bench
+from repoeval_bench.config import PACK
+from repoeval_bench.errors import UsageError
+
+BROKEN = """\
+pack: repoeval
+levl: line
+chunkers:
+  - asst
+  - fixed:max_nsw=3
+  - fixed
+protocol: [contxt, body]
+relevance: iou:2
+retrievers: [bm26, dense]
+embedder: minilmm
+long_text: middle
+measures:
+  - ndgc@10
+  - recall@500
+k: 100
+header: scopes
+limit: 0
+baseline: ast
+"""
+
+
+def read(tmp_path, text, **given):
+    path = tmp_path / "bench.yaml"
+    path.write_text(text)
+    return read_bench(path, given)
+
+
+def mistakes(tmp_path, text):
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, text)
+    return [part.partition("bench.yaml")[2] for part in str(error.value).split("; and ")]
+
+
+def test_every_mistake_is_told_with_its_line(tmp_path):
+    """Unknown keys, wrong shapes, wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
+    told = mistakes(tmp_path, BROKEN)
+    for line, piece in (
+        (1, "pack: String should match"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
+        (5, "unknown option 'max_nsw'"), (7, "did you mean 'context'"), (8, "iou:2"), (9, "did you mean 'bm25'"),
+        (10, "did you mean 'minilm'"), (11, "unknown long_queries 'middle'"), (13, "did you mean 'ndcg'"),
+        (14, "raise K to 500"), (16, "header: Input should be"), (17, "limit: Input should be greater"),
+    ):  # fmt: skip
+        assert [each for each in told if each.startswith(f":{line}: ") and piece in each], (line, piece, told)
+    assert len(told) == 13
+    assert told == sorted(told, key=lambda each: int(each.split(":")[1]))
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "Input should be a valid dictionary"),
+    ("- ast", "Input should be a valid dictionary"),
+    ("chunkers: [", ":1: no YAML"),
+    ("chunkers: !!python/object/apply:os.getcwd []", "no YAML"),
+    ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
+    ("chunkers: [ast, 3]", ":1: chunkers[1]: Input should be a valid string (it is 3)"),
+    ("chunkers: [ast, ast]", ":1: ast:max_nws=1500"),
+    ("protocol: context", "no chunker was named"),
+    ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
+    ("chunkers: [ast]\nprotocol: body\nexclude: repocoder", "leaves no gold"),
+    ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
+    ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
+    ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
+    ("chunkers: [ast]\nk: 5", "raise K to 10"),
+    ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: Input should be greater than 0"),
+    ("chunkers: &a [*a]", "Input should be a valid string"),
+])  # fmt: skip
+def test_files_that_describe_no_benchmark(tmp_path, text, message):
+    """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
+    assert [each for each in mistakes(tmp_path, text) if message in each]
+
+
+def test_a_file_that_is_not_there_names_the_way_out(tmp_path):
+    """The shipped one can be named in its place."""
+    with pytest.raises(UsageError, match="cannot be read .* name a bench file, or `repoeval`"):
+        read_bench(tmp_path / "none.yaml", {})
+
+
+def test_every_combination_is_asked_for(tmp_path):
+    """Protocols x retrievers x embedders, each with all chunkers; `given` stands above the file."""
+    bench = read(
+        tmp_path,
+        "chunkers: [fixed, ast]\nbaseline: ast\nprotocol: [context, body]\nretrievers: [bm25, dense]\n"
+        "source: there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nlong_text: tail\nheader: path\n",
+        source="here",
+    )
+    assert [(each.protocol.name, each.options["retriever"]) for each in bench.choices] == [
+        ("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense"),
+    ]  # fmt: skip
+    assert bench.baseline == 1
+    options = bench.choices[0].options
+    assert (options["source"], options["repos"], options["repositories"]) == ("here", ("x", "y"), None)
+    assert (options["metrics"], options["k"], options["header"]) == (("mrr",), 7, "path")
+    assert bench.choices[0].embedder == "minilm:long_queries=tail,long_chunks=tail"
+
+
+def test_what_is_left_out_is_as_eval_has_it(tmp_path):
+    """A file with nothing but a chunker asks for what `eval -c ast` asks for."""
+    (choices,) = read(tmp_path, "chunkers: ast\n").choices
+    assert choices.options == default_options() | {"pack": PACK}
+    assert choices.embedder == EMBEDDER
+
+
+def test_the_shipped_benchmark_is_this_packages_pack():
+    """`repoeval` names the file; its pack is the one that runs state, and it checks clean."""
+    path = shipped("repoeval")
+    assert path == shipped("repoeval.yaml")
+    assert shipped("other") is None
+    assert shipped("../pyproject") is None
+    assert yaml.safe_load(path.read_text())["pack"] == PACK
+    (choices,) = read_bench(path, {}).choices
+    assert choices.protocol.name == "context"
+    assert [chunker.spec.partition(":")[0] for chunker in choices.chunkers] == ["fixed", "ast"]
+
+
+def test_every_option_of_eval_has_a_key():
+    """What the command line can ask for, a file can; where the results go is the command's to say."""
+    other = {"retriever": "retrievers", "metrics": "measures", "repos": "repositories"}
+    wanted = {other.get(name, name) for name in default_options()} - {"out", "home", "as_json"}
+    assert wanted <= set(BenchConfig.model_fields)
+
+
+def test_every_key_is_documented():
+    """The page lists every key of the file."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text()
+    assert [key for key in BenchConfig.model_fields if f"`{key}`" not in page] == []
