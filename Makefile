@@ -20,6 +20,7 @@ BASELINE  ?=
 EXCLUDE   ?=
 SCOPE     ?=
 LONG_TEXT ?=
+PRECISION ?= auto
 HEADER    ?=
 MATCH     ?=
 EQUIVALENCE ?=
@@ -40,7 +41,7 @@ CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER
 RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER)) \
         --retriever $(call q,$(RETRIEVER)) --k $(call q,$(K)) --out $(call q,$(or $(OUT),results)) $(DATA) $(PICK) \
         $(if $(EXCLUDE),--exclude $(call q,$(EXCLUDE))) $(if $(SCOPE),--scope $(call q,$(SCOPE))) \
-        $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
+        --precision $(call q,$(PRECISION)) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
 .PHONY: help download eval compare run sensitivity reproduce test check bench clean
@@ -56,6 +57,7 @@ help: ## list the targets and variables
 	@echo '  SCOPE=pooled                 where a query searches: repository, pooled'
 	@echo '  HEADER=scope                 what stands before every chunk: none, path, scope'
 	@echo '  MATCH=fixed                  give every chunker the realised size of this one'
+	@echo '  PRECISION=auto               auto (bf16 where the CPU has it), or fp32, the same everywhere'
 	@echo '  LONG_TEXT=tail               what is read of a long text: head, tail, mean'
 	@echo '  SOURCE=auto                  auto, github, pypi, or a folder or URL that mirrors the archives'
 	@echo '  LEVEL=function CONTEXT=2k TOKENIZER=codex   which task file'
@@ -93,7 +95,7 @@ run: .venv/run.stamp ## run the benchmark that a file describes, BENCH=bench.yam
 	  $(if $(filter-out auto,$(SOURCE)),--source $(call q,$(SOURCE)))
 
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
-	@$(TOOL) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) $(DATA) $(PICK)
+	@$(TOOL) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) --precision $(call q,$(PRECISION)) $(DATA) $(PICK)
 
 reproduce: .venv/run.stamp ## measure published numbers again, with causes
 	@$(BIN)/python scripts/reproduce.py --source $(call q,$(SOURCE)) --out $(call q,$(OUT)/reproduce) \

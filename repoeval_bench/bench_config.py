@@ -49,6 +49,7 @@ class BenchConfig(Strict):
     scope: str | None = None
     retrievers: _Some | None = None
     embedder: _Some | None = None
+    precision: Literal["auto", "fp32"] | None = None
     long_text: str | None = None
     k: int | None = None
     measures: _Some | None = None

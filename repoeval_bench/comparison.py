@@ -26,7 +26,7 @@ from repoeval_bench.stats import (
 from repoeval_bench.types import Comparison, MeanDifference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Protocol
 
@@ -101,6 +101,9 @@ def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
         found.append(f"data {a['dataset']['label']} against {b['dataset']['label']}")
     same_embedder = a["embedder"] == b["embedder"]
     identities = [_identity(each) for each in (baseline, run)]
+    precisions = [identity.pop("precision", None) for identity in identities]
+    if all(precisions) and precisions[0] != precisions[1]:
+        found.append(f"precision {precisions[0]} against {precisions[1]}")
     if same_embedder and identities[0] != identities[1]:
         keys = [key for key in {**identities[0], **identities[1]} if identities[0].get(key) != identities[1].get(key)]
         found.append(f"the embedder's {', '.join(keys)}")
@@ -272,9 +275,9 @@ def _reworded(ours: ScoredQueries, theirs: ScoredQueries) -> list[str]:
     ]
 
 
-def _identity(run: ComparableRun) -> Mapping[str, Any]:
+def _identity(run: ComparableRun) -> dict[str, Any]:
     identity = run.manifest.get("config", {}).get("embedder_identity") or {}
-    # The device moves no rounded score; model, weights, length and precision do.
+    # The device moves no rounded score; model, weights and length do, and so does precision.
     return {key: value for key, value in identity.items() if key != "device"}
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench import api
+from repoeval_bench.embedding.precision import with_precision
 from repoeval_bench.errors import EmbeddingError, ResultError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.grid import interval
@@ -102,6 +103,10 @@ def reproduce(
         parts += [f"--retriever {retriever}" if retriever != api.RETRIEVER else ""]
         parts += [f"--embedder {embedder}" if embedder != api.EMBEDDER else ""]
         command = " ".join(filter(None, parts))
+        if api.needs_vectors(retriever):
+            # A page that others measure again must not depend on the processor.
+            embedder = with_precision(embedder, "fp32")
+            command += " --precision fp32"
         notify(command)
         stored = api.evaluate(
             benchmark,

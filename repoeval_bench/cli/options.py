@@ -58,6 +58,15 @@ def _add(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -
     return command
 
 
+precision_option = click.option(
+    "--precision",
+    type=click.Choice(["auto", "fp32"]),
+    default="auto",
+    show_default=True,
+    help="What the model computes in: auto is bf16 where the CPU has it, fp16 on CUDA; fp32 is the same everywhere.",
+)
+
+
 def say(line: str) -> None:
     """A notice for the person at the terminal: on standard error, so that output stays clean."""
     click.echo(line, err=True)

@@ -12,7 +12,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.cli.options import dataset_options, precision_option, say
 from repoeval_bench.config import CHOICES, DEPTH, PACK, Protocol, RunConfig, check_choice
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
@@ -48,6 +48,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="credited: a chunk with the same text as a relevant one counts too; distinct: it does not."),
         click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC",
                      help="minilm, or st:NAME for any sentence-transformers model or folder."),
+        precision_option,
         click.option("--long-text", metavar="POLICY",
                      help="What is read of a text longer than the model reads: head, tail or mean; or apart, "
                      "queries=tail,chunks=mean."),
@@ -101,6 +102,7 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
     from repoeval_bench.dataset.index import combination
     from repoeval_bench.embedding.long_text import split_spec
     from repoeval_bench.embedding.models import parse_embedder
+    from repoeval_bench.embedding.precision import with_precision
     from repoeval_bench.qrels import relevance_rule
     from repoeval_bench.queries import query_policy
 
@@ -130,8 +132,10 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
             api.choose_measures(None, options["k"])
     with found.about("retriever", options["retriever"]):
         api.choose_retriever(options["retriever"], protocol)
+    with found.about("precision"):
+        embedder = with_precision(embedder, options["precision"])
     with found.about("long_text"):
-        embedder = with_long_text(options["embedder"], options["long_text"])
+        embedder = with_long_text(embedder, options["long_text"])
     with found.about("embedder", options["embedder"]):
         parse_embedder(split_spec(embedder)[0])
     with found.about("level"):

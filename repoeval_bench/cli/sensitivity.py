@@ -11,7 +11,7 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.cli.options import dataset_options, precision_option, say
 from repoeval_bench.errors import ResultError
 from repoeval_bench.files import write_atomic
 
@@ -54,6 +54,7 @@ def _several(
     help="Line offsets at which the fixed baseline is started for the placebo band; 0 for none.",
 )
 @click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC", help="See `list embedders`.")
+@precision_option
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write the cells there as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
 @dataset_options
@@ -69,6 +70,8 @@ def sensitivity_command(
     home: Path | None,
     repos: tuple[str, ...] | None,
     limit: int | None,
+    embedder: str,
+    precision: str,
     **grid: Any,
 ) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
@@ -76,10 +79,13 @@ def sensitivity_command(
     A cell is decided where the clustered 95 % interval of the difference leaves out 0, and is noise where the
     difference is no larger than the spread of one and the same chunker started at other lines.
     """
+    from repoeval_bench.embedding.precision import with_precision
+
+    embedder = with_precision(embedder, precision)
     benchmark = api.load_benchmark(
         source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit, home=home, notify=say
     )
-    found = api.sensitivity(benchmark, chunkers, **grid, home=home, notify=say)
+    found = api.sensitivity(benchmark, chunkers, **grid, embedder=embedder, home=home, notify=say)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
         try:

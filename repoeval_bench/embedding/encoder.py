@@ -7,12 +7,14 @@ is padded to one width, and a batch always has the same number of rows, the last
 
 from __future__ import annotations
 
+import math
 import os
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
@@ -29,7 +31,14 @@ BUCKET_TOKENS = 32
 """Widths are multiples of this: at most 31 tokens of padding a row."""
 
 BATCH_TOKENS = 1024
-"""Tokens in one batch. On 2 cores 4 rows of 256 tokens are faster than 32; see `make bench`."""
+"""Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32."""
+
+
+class _Batch(NamedTuple):
+    """Positions in the list of texts, and the model's input for them and for the rows that fill the batch up."""
+
+    positions: list[int]
+    features: dict[str, Any]
 
 
 class SentenceTransformerEncoder:
@@ -67,38 +76,72 @@ class SentenceTransformerEncoder:
         `tokens` are the texts' lengths from `count_tokens`. A vector that is zero or not finite is an
         EmbeddingError.
         """
+        work = side_by_side(
+            lambda batch: self._forward(batch.features),
+            self._batches([readable(text) for text in texts], role, tokens),
+            device=self.files.device,
+            precision=self.files.precision,
+        )
+        for batch, vectors in work:
+            rows = vectors[: len(batch.positions)]
+            yield batch.positions, _unit_rows(rows, [texts[i] for i in batch.positions])
+
+    def _batches(self, texts: Sequence[str], role: Role, tokens: Sequence[int]) -> Iterator[_Batch]:
         buckets: dict[int, list[int]] = defaultdict(list)
         for position, length in enumerate(tokens):
             buckets[self._width(length)].append(position)
         for width in sorted(buckets, reverse=True):
-            rows = max(1, BATCH_TOKENS // width)
+            rows = max(1, self._batch_tokens() // width)
             positions = buckets[width]
             for start in range(0, len(positions), rows):
                 batch = positions[start : start + rows]
                 filled = batch + [batch[-1]] * (rows - len(batch))
-                vectors = self._forward([readable(texts[i]) for i in filled], role, width)[: len(batch)]
-                yield batch, _unit_rows(vectors, [texts[i] for i in batch])
+                yield _Batch(batch, self._features([texts[i] for i in filled], role, width))
 
     def _width(self, length: int) -> int:
         limit = self.files.max_tokens
         width = -(-length // BUCKET_TOKENS) * BUCKET_TOKENS
         return width if limit is None else min(width, limit)
 
-    def _forward(self, texts: list[str], role: Role, width: int) -> NDArray[np.float32]:
+    def _batch_tokens(self) -> int:
+        """Tokens in one batch, the same for every text: on CUDA as many as an eighth of the device's memory holds."""
         import torch
 
-        model = self._load()
+        if torch.device(self.files.device).type != "cuda":
+            return BATCH_TOKENS
+        config = self._load()[0].auto_model.config
+        # Between two layers a token holds some 32 vectors of the hidden size, 2 bytes a number, 4 in fp32.
+        token_bytes = 32 * config.hidden_size * (4 if self.files.precision == "fp32" else 2)
+        memory = torch.cuda.get_device_properties(self.files.device).total_memory
+        return int(min(2**17, max(BATCH_TOKENS, 2 ** int(math.log2(memory / 8 / token_bytes)))))
+
+    def _features(self, texts: list[str], role: Role, width: int) -> dict[str, Any]:
+        import torch
+
+        features = self._load().preprocess(
+            texts,
+            prompt=self.prompt(role) or None,
+            processing_kwargs={"text": {"padding": "max_length", "max_length": width, "truncation": True}},
+        )
+        return {
+            key: value.to(self.files.device) if isinstance(value, torch.Tensor) else value
+            for key, value in features.items()
+        }
+
+    def _forward(self, features: dict[str, Any]) -> NDArray[np.float32]:
+        """The model as its library runs it, the transformer in the precision asked for, all behind it in fp32."""
+        import torch
+
+        transformer, *others = self._load().children()
         with torch.inference_mode():
-            features = model.preprocess(
-                texts,
-                prompt=self.prompt(role) or None,
-                processing_kwargs={"text": {"padding": "max_length", "max_length": width, "truncation": True}},
-            )
-            on_device = {
-                key: value.to(self.files.device) if isinstance(value, torch.Tensor) else value
-                for key, value in features.items()
-            }
-            vectors: NDArray[np.float32] = model(on_device)["sentence_embedding"].float().cpu().numpy()
+            features = transformer(features)
+            with torch.autocast(torch.device(self.files.device).type, enabled=False):
+                for key, value in features.items():
+                    if isinstance(value, torch.Tensor) and value.is_floating_point():
+                        features[key] = value.float()
+                for module in others:
+                    features = module(features)
+            vectors: NDArray[np.float32] = features["sentence_embedding"].cpu().numpy()
         return vectors
 
     def _load_tokenizer(self) -> Any:
@@ -130,7 +173,8 @@ class SentenceTransformerEncoder:
                 ) from error
             if self.files.max_tokens is not None:
                 model.max_seq_length = self.files.max_tokens
-            model.eval()
+            # Weights that are stored in half precision are computed with in fp32, or under autocast: as the spec says.
+            model.float().eval()
             self._model = model
         return self._model
 

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
 from repoeval_bench.errors import EmbeddingError, SpecError
 from repoeval_bench.files import sha256_file
 from repoeval_bench.spec import Spec, format_spec, nearest
@@ -25,7 +26,7 @@ EMBEDDERS = {
     "st": "st:NAME, any sentence-transformers model by hub name or folder",
 }
 
-_OPTIONS = {"max_length": int, "device": str}
+_OPTIONS = {"max_length": int, "device": str, "precision": str}
 _WEIGHTS = ("*.safetensors", "*.bin")
 _EXPORTS = frozenset({"onnx", "openvino"})
 
@@ -50,6 +51,7 @@ class ModelFiles:
     tokenizer: Path
     tokenizer_hash: str
     device: str
+    precision: Precision
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -61,7 +63,7 @@ class ModelFiles:
             "pooling": self.pooling,
             "model_normalizes": self.normalize,
             "tokenizer_sha256": self.tokenizer_hash,
-            "precision": "fp32",
+            "precision": self.precision,
             "device": self.device,
         }
 
@@ -78,14 +80,20 @@ def parse_embedder(text: str) -> Spec:
         raise SpecError(f"embedder {text!r}: minilm takes no name; name another model with st:NAME")
     if spec.name == "st" and not spec.target:
         raise SpecError(f"embedder {text!r} names no model; write st:NAME or st:FOLDER")
+    _precision(spec)
     return spec
+
+
+def _precision(spec: Spec) -> Precision:
+    return choose_precision(spec.params.get("precision", AUTO), spec.params.get("device", "cpu"))
 
 
 def locate(text: str) -> ModelFiles:
     """Find and verify the model that a spec names.
 
     `minilm` is the default; `st:NAME` is a folder, a name in the local hub cache, or a download from the hub.
-    Options: `max_length=TOKENS`, `device=cpu|cuda|…`. Weights that are not the pinned ones are an EmbeddingError.
+    Options: `max_length=TOKENS`, `device=cpu|cuda|…`, `precision=auto|fp32|bf16|fp16`; the spec printed back names the
+    precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
     """
     spec = parse_embedder(text)
     if spec.name == "minilm":
@@ -140,9 +148,12 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     device = spec.params.get("device", "cpu")
     max_tokens = _max_tokens(spec, folder)
+    precision = _precision(spec)
     options = {"max_length": max_tokens, "device": device}
     return ModelFiles(
-        spec=format_spec(spec.name, {k: v for k, v in options.items() if k in spec.params}, spec.target),
+        spec=format_spec(
+            spec.name, {**{k: v for k, v in options.items() if k in spec.params}, "precision": precision}, spec.target
+        ),
         model_id=model_id,
         folder=folder,
         weights=hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest(),
@@ -153,6 +164,7 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
         tokenizer=tokenizer,
         tokenizer_hash=sha256_file(tokenizer),
         device=device,
+        precision=precision,
     )
 
 

@@ -7,11 +7,13 @@ import pytest
 
 from repoeval_bench.api import load_benchmark, plan_run
 from repoeval_bench.cli.sweep import knee
+from repoeval_bench.embedding.precision import choose_precision
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
 from support.command import bench, one_sentence
 
 AST = "ast:max_nws=400"
 BM25 = ("--retriever", "bm25")
+AUTO = choose_precision("auto", "cpu")
 
 
 def metrics_of(done):
@@ -133,7 +135,7 @@ def test_crediting_copies_never_lowers_what_is_relevant(evaluate):
 def test_long_texts_are_read_by_policy(evaluate):
     """tail and mean are embedders of their own name; with mean nothing is truncated."""
     done = evaluate("-c", AST, "--long-text", "queries=tail", "--json", "--limit", "4")
-    assert metrics_of(done)["embedder"] == "minilm:long_queries=tail"
+    assert metrics_of(done)["embedder"] == f"minilm:precision={AUTO},long_queries=tail"
     metrics = metrics_of(evaluate("-c", AST, "--long-text", "mean", "--json", "--limit", "4"))
     assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
 

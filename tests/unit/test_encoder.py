@@ -4,12 +4,14 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 from sentence_transformers import SentenceTransformer
 
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.errors import EmbeddingError, SpecError
 
 TEXTS = [
@@ -25,7 +27,12 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def encoder():
-    return SentenceTransformerEncoder(models.locate("minilm"))
+    return SentenceTransformerEncoder(models.locate("minilm:precision=fp32"))
+
+
+@pytest.fixture(scope="module")
+def half():
+    return SentenceTransformerEncoder(models.locate("minilm:precision=bf16"))
 
 
 def encode(encoder, texts):
@@ -42,13 +49,48 @@ def test_vectors_equal_those_of_the_library(encoder):
     assert np.abs(encode(encoder, TEXTS) - expected).max() < 1e-6
 
 
-def test_a_vector_depends_on_its_text_alone(encoder):
-    """Alone, in another order, or among others, a text has the same vector, bit for bit."""
+@pytest.mark.parametrize("precision", ["encoder", "half"])
+def test_a_vector_depends_on_its_text_alone(precision, request):
+    """Alone, in another order, or among others, a text has the same vector, bit for bit, in either precision."""
+    encoder = request.getfixturevalue(precision)
     together = encode(encoder, TEXTS)
     rotated = encode(encoder, TEXTS[3:] + TEXTS[:3])
     assert np.array_equal(np.roll(rotated, 3, axis=0), together)
     for i, text in enumerate(TEXTS):
         assert np.array_equal(encode(encoder, [text])[0], together[i])
+
+
+@pytest.mark.parametrize("precision", ["encoder", "half"])
+def test_a_vector_does_not_depend_on_the_number_of_threads(precision, request):
+    """One thread or three: the same bits, for a batch is computed by one; and torch has as many as before."""
+    encoder = request.getfixturevalue(precision)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            found.append(encode(encoder, TEXTS))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*found)
+
+
+def test_half_precision_stays_near_single(encoder, half):
+    """In bf16 every text's cosine to its vector in fp32 is at least 0.9999, and it is not the same vector."""
+    single, bf16 = encode(encoder, TEXTS), encode(half, TEXTS)
+    assert (single * bf16).sum(axis=1).min() >= 0.9999
+    assert not np.array_equal(single, bf16)
+
+
+def test_an_error_in_a_worker_is_raised_where_the_vectors_are_wanted():
+    """What fails beside the main thread fails in it, and nothing hangs."""
+
+    def work(number):
+        return 1 // number
+
+    with pytest.raises(ZeroDivisionError):
+        list(side_by_side(work, [1, 1, 0, 1], device="cpu", precision="fp32"))
 
 
 def test_rows_are_unit_vectors(encoder):
@@ -114,6 +156,8 @@ def test_any_model_folder_can_be_named(tmp_path, encoder):
         ("minilm:max_lenght=5", "did you mean 'max_length'"),
         ("minilm:max_length=9999", "model's own limit"),
         ("minilm:other", "takes no name"),
+        ("minilm:precision=bf61", "did you mean 'bf16'"),
+        ("minilm:precision=fp16", "runs on CUDA only"),
     ],
 )
 def test_wrong_embedder_specs(spec, message):

@@ -1,0 +1,74 @@
+"""In which numbers a model computes: fp32, or the half precision that the processor has instructions for.
+
+Half precision moves a cosine by up to 1e-4, so it is part of what a vector is: it stands in the embedder's spec, in
+the cache key and in the manifest, and runs of different precisions are never compared.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from repoeval_bench.errors import SpecError, UsageError
+from repoeval_bench.spec import Spec, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Precision = Literal["fp32", "bf16", "fp16"]
+
+AUTO = "auto"
+
+MEANINGS: Mapping[str, str] = {
+    AUTO: "bf16 on a CPU that has instructions for it, fp16 on CUDA, else fp32",
+    "fp32": "single precision throughout: the slowest, and the same on every machine",
+    "bf16": "the model's matrix products in bfloat16; pooling and scores in fp32",
+    "fp16": "the same in half precision, on CUDA only",
+}
+
+_CPUINFO = Path("/proc/cpuinfo")
+_X86 = frozenset({"x86_64", "AMD64"})
+_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
+
+
+def choose_precision(asked: str, device: str) -> Precision:
+    """What `auto` means on a torch device such as `cpu` or `cuda:0`, or what was asked for; a SpecError if impossible.
+
+    torch is not asked: a run whose vectors are cached never loads it.
+    """
+    on_cuda = device.partition(":")[0] == "cuda"
+    if asked == AUTO:
+        if on_cuda:
+            # Every such device has fp16, and its 11 bits stay nearer to fp32 than the 8 of bf16.
+            return "fp16"
+        return "bf16" if device == "cpu" and cpu_has_bf16() else "fp32"
+    if asked not in get_args(Precision):
+        raise SpecError(nearest("precision", asked, MEANINGS))
+    if asked == "fp16" and not on_cuda:
+        raise SpecError(f"precision=fp16 runs on CUDA only, not on device={device}; choose auto, fp32 or bf16")
+    return asked  # type: ignore[return-value]
+
+
+@cache
+def cpu_has_bf16() -> bool:
+    """Whether the CPU multiplies bfloat16 in hardware (AVX512-BF16 or AMX-BF16); False where that cannot be read."""
+    if platform.machine() not in _X86 or not _CPUINFO.is_file():
+        return False
+    with _CPUINFO.open(encoding="utf-8", errors="replace") as lines:
+        flags = next((line for line in lines if line.startswith("flags")), "")
+    return not _FLAGS.isdisjoint(flags.split())
+
+
+def with_precision(embedder: str, precision: str) -> str:
+    """The embedder's spec with a precision; `auto` is the default, and leaves one that the spec names as it is.
+
+    Two that contradict each other are a UsageError.
+    """
+    if precision == AUTO:
+        return embedder
+    spec = Spec.parse(embedder)
+    if spec.params.setdefault("precision", precision) != precision:
+        raise UsageError(f"precision {precision} contradicts embedder {embedder!r}; leave one of them out")
+    return str(spec)
