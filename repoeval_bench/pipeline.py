@@ -19,7 +19,7 @@ from repoeval_bench.queries import make_queries
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.registry import Material
 from repoeval_bench.retrieval.scope import pooled
-from repoeval_bench.store import Outcome
+from repoeval_bench.store import EMBED_STEP, Outcome
 from repoeval_bench.types import CharSpan
 
 if TYPE_CHECKING:
@@ -110,8 +110,10 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     material = Material(
         chunks, corpus.own, embedder, lambda: ideal_rankings(scored.qrels, scored.context, scored.hidden)
     )
+    encoded = embedder.n_encoded if embedder else 0
     searcher = retriever.build(material)
-    lap("embed and index")
+    lap(EMBED_STEP)
+    encoded = embedder.n_encoded - encoded if embedder else 0
     depth = config.k if corpus is documents else max(1, len(list(corpus)))
     run = searcher.search(queries, depth, scored.hidden)
     if corpus is not documents:
@@ -147,11 +149,12 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
         counts |= {"pairs": run.pairs[0], "pairs_truncated": run.pairs[1]}
     chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
     facts = _facts(planned, tokens.get("query", ()), embedder)
+    index_cost = _index_cost(planned, tokens["document"], embedder) if embedder and retriever.vectors else None
     inside = files_of(benchmark, corpus, planned.queries, judged.spans, _read_chars(planned, embedder))
     lap("what to look into")
     return Outcome(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
-        chunk_tokens, seconds, inside, _first_stage(config, retriever),
+        chunk_tokens, seconds, inside, index_cost, encoded, _first_stage(config, retriever),
     )  # fmt: skip
 
 
@@ -167,6 +170,17 @@ def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> dict[str, Any
         return None
     raw = replace(config, retriever=retriever.first.spec, retriever_identity={})
     return {"retriever": raw.retriever, "k_raw": retriever.k_raw, "run_id": raw.run_id}
+
+
+def _index_cost(planned: Plan, tokens: Sequence[int], embedder: Embedder) -> dict[str, int] | None:
+    """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any."""
+    texts = planned.texts()["document"]
+    if not texts:
+        return None
+    limit = embedder.max_tokens if embedder.truncates("document") else None
+    read = {text: count if limit is None else min(count, limit) for text, count in zip(texts, tokens, strict=True)}
+    (row,) = embedder.encode(texts[:1], "document")
+    return {"vectors": len(texts), "tokens": sum(read.values()), "bytes": len(texts) * row.nbytes}
 
 
 def _facts(planned: Plan, tokens: Sequence[int], embedder: Embedder | None) -> dict[str, dict[str, Fact]]:

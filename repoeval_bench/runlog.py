@@ -140,6 +140,37 @@ class Place(_Placed):
     file: _Name
 
 
+_Grade = Annotated[int, Field(ge=0, le=2)]
+
+
+class Judgement(_Placed):
+    """One chunk of a pool: relevant (2), partly (1), not (0), or not judged yet (null); the rest is for the judge."""
+
+    query_id: _Name
+    chunk_id: _Name
+    grade: _Grade | None
+    file: str | None = None
+    query: str | None = None
+    text: str | None = None
+    note: str | None = None
+
+
+class Calibrated(_Row):
+    """One chunk that a trusted person graded (`gold`) and the judge too; ids only say which chunk it was."""
+
+    gold: _Grade
+    judge: _Grade
+    query_id: str | None = None
+    chunk_id: str | None = None
+
+
+class Negative(_Row):
+    """A chunk that looks relevant to a query and is not."""
+
+    query_id: _Name
+    chunk_id: _Name
+
+
 class Moment(NamedTuple):
     """A point in time, in UTC (what names no zone is taken for UTC); `whole_day` where no time of day is known."""
 

@@ -49,6 +49,9 @@ RUN = "run.trec"
 QRELS = "qrels.trec"
 TIMINGS = "timings.jsonl"
 
+EMBED_STEP = "embed and index"
+"""The step of timings.jsonl whose row also counts the texts that were `encoded` in it."""
+
 SCHEMA = 1
 
 IDENTITY = (
@@ -77,6 +80,8 @@ class Outcome:
     query_id -> share, `facts` task_id -> fact -> value. `chunk_tokens` are sizes in the model's tokens, None where no
     model was asked. `inside` are the files to look into, name -> content. `first_stage` names what a reranker ranked
     again: its retriever, how deep (k_raw), and the id of the run that stops there.
+    `index_cost` are the index's vectors, tokens and bytes (None where nothing was embedded), `encoded` how many texts
+    were encoded and not cached before.
     """
 
     config: RunConfig
@@ -94,6 +99,8 @@ class Outcome:
     chunk_tokens: dict[str, float] | None
     seconds: dict[str, float]
     inside: Mapping[str, bytes]
+    index_cost: Mapping[str, int] | None
+    encoded: int
     first_stage: Mapping[str, Any] | None = None
 
 
@@ -160,10 +167,14 @@ class StoredRun:
     def latencies(self) -> dict[str, list[float]]:
         """Step -> milliseconds of each query whose time is known, from timings.jsonl."""
         found: dict[str, list[float]] = defaultdict(list)
-        for row in self.rows(TIMINGS):
-            for step, milliseconds in row.get("latency_ms", {}).items():
+        for of_query in self.latency_by_query().values():
+            for step, milliseconds in of_query.items():
                 found[step].append(milliseconds)
         return dict(found)
+
+    def latency_by_query(self) -> dict[str, dict[str, float]]:
+        """query_id -> step -> milliseconds, for each query whose time is known, from timings.jsonl."""
+        return {row["query_id"]: row["latency_ms"] for row in self.rows(TIMINGS) if "latency_ms" in row}
 
     def qrels(self) -> Qrels:
         """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers."""
@@ -229,6 +240,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         "undecodable": list(outcome.benchmark.undecodable),
         "qrels_gain_factor": gain_factor,
         "index_version": index_version(outcome),
+        "index": outcome.index_cost,
         "as_of": None,  # RepoEval's queries have no date
         "code": code_state(),
         "versions": versions(),
@@ -406,7 +418,9 @@ def _sha256(text: str) -> str:
 
 def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:
     for step, seconds in outcome.seconds.items():
-        yield {"step": step, "seconds": round(seconds, 4)}
+        # With warm vectors nothing is encoded, and the step's seconds say nothing of the model's speed.
+        encoded = {"encoded": outcome.encoded} if step == EMBED_STEP else {}
+        yield {"step": step, "seconds": round(seconds, 4), **encoded}
     steps = {"retrieve": outcome.run.latency_ms, "rerank": outcome.run.rerank_ms}
     for query_id in outcome.run.latency_ms:
         latency = {step: round(spent[query_id], 4) for step, spent in steps.items() if query_id in spent}

@@ -371,6 +371,10 @@ class Embedder(Protocol):
     def max_tokens(self) -> int | None:
         """How many tokens the model reads, special ones included; None where there is no limit."""
 
+    @property
+    def n_encoded(self) -> int:
+        """How many texts this object has encoded; those whose vectors were at hand are not counted."""
+
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
 

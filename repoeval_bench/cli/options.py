@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.api import RESULTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,6 +52,17 @@ def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`set_options` and the part of the set: --repos (a tuple of names or None) and --limit (int or None)."""
     return _add(command, (*_SET, *_PART))
+
+
+def runs_folder(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --out, the folder in which runs are found (a Path)."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=RESULTS,
+        show_default=True,
+        help="Where run folders are.",
+    )(command)
 
 
 def _add(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:

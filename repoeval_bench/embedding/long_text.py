@@ -74,6 +74,11 @@ class LongTextEmbedder:
         """How many tokens the model reads at a time, special ones included."""
         return self._inner.max_tokens
 
+    @property
+    def n_encoded(self) -> int:
+        """How many texts and parts of texts were encoded, not counting those that were cached."""
+        return self._inner.n_encoded
+
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
         return self._policies[role] != "mean"

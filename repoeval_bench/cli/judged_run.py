@@ -1,0 +1,49 @@
+"""A stored run as a judged log, for the commands that read what a system logged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.errors import UsageError
+from repoeval_bench.page.log import JudgedLog
+from repoeval_bench.runlog import LogRow, read_rows
+from repoeval_bench.store import RETRIEVED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from repoeval_bench.store import StoredRun
+
+
+def log_rows(run: StoredRun) -> dict[str, LogRow]:
+    """query_id -> row of the run's log."""
+    return {row.query_id: row for _, row in read_rows(run.folder / RETRIEVED, LogRow)}
+
+
+def judged_log(run: StoredRun, rows: Mapping[str, LogRow] | None = None) -> JudgedLog:
+    """The run's log (or `rows` in its place) beside its judgements; a UsageError for a run without a query."""
+    if not len(run.scored):
+        raise UsageError(f"{run.run_id} scores no query; nothing can be said of it")
+    return JudgedLog.of(run.scored, (log_rows(run) if rows is None else rows).values(), run.qrels())
+
+
+def check_depth(run: StoredRun, k: int, option: str) -> None:
+    """A UsageError where k looks deeper than the run ranks."""
+    depth = run.metrics["k"]
+    if k > depth:
+        raise UsageError(
+            f"{option} {k} looks deeper than the {depth} chunks that {run.run_id} ranks; take at most that"
+        )
+
+
+def check_same_queries(run: StoredRun, other: StoredRun) -> None:
+    """A UsageError unless both runs answer the same queries of the same data."""
+    if run.metrics["dataset"]["fingerprint"] != other.metrics["dataset"]["fingerprint"]:
+        labels = [each.metrics["dataset"]["label"] for each in (run, other)]
+        raise UsageError(f"{run.run_id} and {other.run_id} are of different data: {labels[0]} against {labels[1]}")
+
+
+def title_of(run: StoredRun) -> str:
+    """What to call the run in a heading."""
+    parts = ("retriever",) if run.metrics.get("imported") else ("chunker", "retriever")
+    return f"{' · '.join(run.metrics[part] for part in parts)}: {run.metrics['dataset']['label']}"

@@ -1,0 +1,46 @@
+"""Judged logs made of a few words: what the sections of a retrieval team's page are tested on."""
+
+from __future__ import annotations
+
+from repoeval_bench.page.log import JudgedLog
+from repoeval_bench.runlog import LogRow
+from repoeval_bench.scored import ScoredQueries
+
+MEASURES = ("ndcg@5", "recall@5", "recall@2", "precision@2", "hit@1", "mrr", "ap", "f1@3", "rprec", "rbp")
+
+
+def chunks(ids, **fields):
+    """Ranked chunks; `fields` is field -> chunk_id -> value."""
+    return [
+        {"rank": i, "chunk_id": c, "score": 1.0 / i, **{f: by[c] for f, by in fields.items() if c in by}}
+        for i, c in enumerate(ids, start=1)
+    ]
+
+
+def row(query_id, ids, **fields):
+    """A row of the contract that ranks `ids`."""
+    return LogRow.model_validate(
+        {
+            "query_id": query_id, "system": "s", "k_raw": 10, "topk": ids if ids and isinstance(ids[0], dict) else chunks(ids),
+            "index_version": "1", "chunker": {"algo": "fixed", "parameters": {}}, **fields,
+        }
+    )  # fmt: skip
+
+
+def judged(rows, gold, *, conversations=None, measures=MEASURES):
+    """A judged log of `rows`; `gold` is query_id -> gains or relevant ids, which names the scored queries."""
+    qrels = {q: g if isinstance(g, dict) else dict.fromkeys(g, 1.0) for q, g in gold.items()}
+    scored = ScoredQueries.from_rows(
+        {
+            "query_id": q,
+            "metrics": dict.fromkeys(measures, 0.0),
+            **({"cluster": conversations[q], "cluster_by": "conversation"} if conversations else {}),
+        }
+        for q in qrels
+    )
+    return JudgedLog.of(scored, rows, qrels)
+
+
+def by_name(section):
+    """Figure name -> figure."""
+    return {figure.name: figure for figure in section.figures}
