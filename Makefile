@@ -24,6 +24,7 @@ PRECISION ?= auto
 HEADER    ?=
 MATCH     ?=
 EQUIVALENCE ?=
+GRID      ?=
 BENCH     ?= repoeval
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -44,7 +45,7 @@ RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER))
         --precision $(call q,$(PRECISION)) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
-.PHONY: help download eval compare run sensitivity reproduce test check bench clean
+.PHONY: help download eval compare report run sensitivity reproduce test check bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +65,7 @@ help: ## list the targets and variables
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'
 	@echo '  K=100                        depth that is ranked and stored'
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01             compare: against which, and when means count as equal'
+	@echo '  GRID=grid.json               report: the settings that sensitivity --output wrote'
 	@echo '  BENCH=repoeval               run: a YAML file, or the name of the one that is shipped'
 	@echo '  OUT=results                  where run folders go'
 
@@ -93,6 +95,10 @@ compare: .venv/run.stamp ## run what is missing and say which differences are re
 run: .venv/run.stamp ## run the benchmark that a file describes, BENCH=bench.yaml
 	@$(TOOL) run $(call q,$(BENCH)) --out $(call q,$(or $(OUT),results)) \
 	  $(if $(filter-out auto,$(SOURCE)),--source $(call q,$(SOURCE)))
+
+report: .venv/run.stamp ## one HTML page about the runs that compare compared last
+	@$(TOOL) report --bm25 --source $(call q,$(SOURCE)) --out $(call q,$(or $(OUT),results)) \
+	  -o $(call q,$(or $(OUT),results)/report.html) $(if $(GRID),--sensitivity $(call q,$(GRID)))
 
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
 	@$(TOOL) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) --precision $(call q,$(PRECISION)) $(DATA) $(PICK)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench import api
+from repoeval_bench.cli.compared import remember
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.errors import SpecError, UsageError
@@ -49,6 +50,7 @@ def compare_command(
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
     base = _baseline(stored, baseline, options["out"])
     comparisons = api.compare(stored, baseline=base, metrics=options["metrics"], equivalence=equivalence)
+    remember(stored, options["out"])
     if as_json:
         click.echo(json.dumps(comparison_records(comparisons), indent=2, ensure_ascii=False))
         return

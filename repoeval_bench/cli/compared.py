@@ -1,0 +1,42 @@
+"""Which runs `compare` compared last, so that `report` need not be told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from repoeval_bench.cli.options import say
+from repoeval_bench.errors import ResultError, UsageError
+from repoeval_bench.files import write_atomic
+from repoeval_bench.store import find_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from repoeval_bench.store import StoredRun
+
+NAME = "compared.json"
+
+
+def remember(runs: Sequence[StoredRun], out: Path) -> None:
+    """Note the runs in the results folder, by id where they stand in it."""
+    here = out.resolve()
+    names = [run.run_id if run.folder.resolve().parent == here else str(run.folder.resolve()) for run in runs]
+    try:
+        write_atomic(out / NAME, json.dumps({"runs": names}, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        # Stored runs are compared all the same; only `report` has to be told them.
+        say(f"{out / NAME} cannot be written ({error}), so report has to be told the runs")
+
+
+def recall(out: Path) -> list[StoredRun]:
+    """The runs that were compared last; a UsageError where there are none, or one of them is gone."""
+    path = out / NAME
+    if not path.is_file():
+        raise UsageError(f"no RUN was named and nothing was compared in {out} yet; name runs, or compare some first")
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(f"{path} is broken ({error}); name the runs, or compare them again") from error
+    return [find_run(str(name), out) for name in names]

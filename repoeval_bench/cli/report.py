@@ -1,0 +1,106 @@
+"""`report`: stored runs as one HTML page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench import api
+from repoeval_bench.cli.compared import recall
+from repoeval_bench.cli.options import say
+from repoeval_bench.errors import ResultError, UsageError
+from repoeval_bench.files import write_atomic
+from repoeval_bench.store import find_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.store import StoredRun
+
+CELL = {"a", "b", "sizes", "protocol", "retriever", "measure", "difference", "interval", "verdict"}
+"""What each cell of a sensitivity grid holds at least."""
+
+
+@click.command("report", short_help="Write stored runs as one HTML page.")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("report.html"),
+              show_default=True, metavar="FILE", help="Where to write the page.")  # fmt: skip
+@click.option("--sensitivity", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Draw the grid that `sensitivity --json` or its --output wrote.")  # fmt: skip
+@click.option("--bm25", is_flag=True, help="First make the BM25 run of every chunker that lacks one.")
+@click.option("--source", envvar="REPOEVAL_SOURCE", default="auto", show_default=True, show_envvar=True,
+              help="Where --bm25 takes the data from.")  # fmt: skip
+@click.option("--home", envvar="REPOEVAL_HOME", type=click.Path(path_type=Path, file_okay=False), show_envvar=True,
+              help="Folder of fetched data.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
+              help="Where run folders are.")  # fmt: skip
+def report_command(
+    *,
+    runs: tuple[str, ...],
+    output: Path,
+    sensitivity: Path | None,
+    bm25: bool,
+    source: str,
+    home: Path | None,
+    out: Path,
+) -> None:
+    """Write a page about one RUN, or one that compares several; without any, the runs that were compared last.
+
+    The page is one file that needs no network. Example: repoeval-bench report RUN RUN -o report.html
+    """
+    from repoeval_bench.report.html import report_page
+
+    stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)
+    contests = _contests(sensitivity) if sensitivity else []
+    if bm25:
+        _make_bm25(stored, source, home)
+    page = report_page(stored, str(output), contests)
+    try:
+        write_atomic(output, page)
+    except OSError as error:
+        raise ResultError(f"{output} cannot be written ({error}); choose another file with -o") from error
+    say(f"wrote {output}")
+
+
+def _contests(path: Path) -> list[dict[str, Any]]:
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--sensitivity {path} cannot be read ({error}); give what sensitivity --json prints"
+        ) from error
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= CELL for cell in cells):
+        raise UsageError(f"--sensitivity {path} holds no grid of cells; give what sensitivity --json prints")
+    return cells
+
+
+def _make_bm25(stored: Sequence[StoredRun], source: str, home: Path | None) -> None:
+    """Rank the same chunks for the same queries by BM25 where no such run is stored; say where that cannot be."""
+    from repoeval_bench.report.html_run import bm25_beside
+
+    for run in stored:
+        if bm25_beside(run) is not None:
+            continue
+        metrics, dataset = run.metrics, run.metrics["dataset"]
+        if metrics.get("imported"):
+            say(f"{run.run_id} was imported: its chunks are not here, so BM25 is not asked")
+            continue
+        _, level, context, tokenizer = str(dataset["name"]).rsplit("-", 3)
+        part = dataset["tasks"] != dataset["whole_tasks"]
+        benchmark = api.load_benchmark(
+            source, level=level, context=context, tokenizer=tokenizer, home=home, notify=say,
+            repos=dataset["repositories"] if part else None, limit=dataset["tasks"] if part else None,
+        )  # fmt: skip
+        documents = (run.manifest.get("config") or {}).get("protocol", {}).get("documents")
+        chunker = None if documents == "windows" else metrics["chunker"]
+        made = api.evaluate(
+            benchmark, chunker, protocol=metrics["protocol"], retriever="bm25", k=metrics["k"], out=run.folder.parent,
+            home=home,
+        )  # fmt: skip
+        if made.metrics["dataset"]["fingerprint"] == dataset["fingerprint"]:
+            say(f"{metrics['chunker']} by BM25 -> {made.folder}")
+        else:
+            say(f"{run.run_id} is over other data than --source {source} holds, so BM25 does not stand beside it")

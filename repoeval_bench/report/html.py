@@ -1,0 +1,164 @@
+"""The report: one HTML file that needs no network, made from stored runs alone.
+
+Scores, differences and segments stand in the page as it is; what belongs to single queries is packed data that the
+page's own script shows as text. Sources and prompts are untrusted: Jinja2 escapes all that it is given, the packed
+data is one base64 word, and the page's policy runs no script but this one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.report.frame import count, heading, probability
+from repoeval_bench.report.html_artefacts import artefacts
+from repoeval_bench.report.html_payload import pack, payload
+from repoeval_bench.report.html_run import PageRun, bm25_beside, page_runs
+from repoeval_bench.report.html_scores import BAR, headline_columns
+from repoeval_bench.report.html_segments import segments
+from repoeval_bench.report.html_verdict import headline_measure, verdict
+from repoeval_bench.report.plots import css, figures, svg
+from repoeval_bench.report.plots.theme import VARIABLES, looks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jinja2 import Environment
+
+    from repoeval_bench.report.html_verdict import Verdict
+    from repoeval_bench.store import StoredRun
+
+TEMPLATES = Path(__file__).parent / "templates"
+SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
+QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
+"""Beside the headline measure, what is shown of a single query."""
+
+
+def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
+
+    `contests` are the cells of a sensitivity grid, as `sensitivity --json` prints them; none draws no heat map.
+
+    A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
+    """
+    from markupsafe import Markup
+
+    runs = page_runs(stored)
+    measure = headline_measure(runs)
+    found = verdict(runs)
+    metrics = runs[0].stored.metrics
+    bm25 = [_page_run(bm25_beside(run.stored)) for run in runs]
+    shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
+    script = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    clustered = runs[0].scored.clustered_by
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} chunkers",
+            dataset=metrics["dataset"]["label"],
+            protocol=metrics["protocol"],
+            over=f"{metrics['headline']} mean over {_over(runs[0])}",
+            runs=runs,
+            verdict=found,
+            columns=headline_columns(runs),
+            bar_width=int(BAR),
+            resampled="files" if clustered == "file" else f"what shares a {clustered}",
+            differences=_difference_rows(found, runs),
+            differences_note=_differences_note(found),
+            charts=[
+                {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
+                for figure in figures(stored, baseline=stored[found.best], contests=contests)
+            ],
+            measure_title=heading(measure),
+            segments=segments(runs, measure, found.best),
+            cannot_show=_cannot_show(runs),
+            no_bm25=_no_bm25(runs, bm25),
+            artefacts=artefacts(runs, output),
+            version=_version(),
+            style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
+            script=Markup(script),  # noqa: S704 - ours
+            script_hash=digest,
+            data=pack(payload(runs, bm25, shown)),
+        )
+    )
+
+
+def _page_run(peer: StoredRun | None) -> PageRun | None:
+    return None if peer is None else PageRun(peer, peer.run_id, "BM25", peer.scored)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+
+
+def _run_colours(stored: Sequence[StoredRun]) -> str:
+    """`.run0`, `.run1`, …: every run in the colour that it has in the figures."""
+    variables = {light: name for name, (light, _) in VARIABLES.items()}
+    return "".join(f".run{at} {{ --run: var({variables[look.colour]}); }}\n" for at, look in enumerate(looks(stored)))
+
+
+def _over(run: PageRun) -> str:
+    metrics = run.stored.metrics
+    if metrics["headline"] == "micro":
+        return count(metrics["counts"]["queries"], "query", "queries")
+    return count(len(metrics["per_repo"]), "repository", "repositories")
+
+
+def _difference_rows(found: Verdict, runs: Sequence[PageRun]) -> list[dict[str, Any]]:
+    names = {run.name: at for at, run in enumerate(runs)}
+    return [
+        {
+            "title": heading(each.metric),
+            "run": names[each.treatment],
+            "difference": each.difference,
+            "interval": "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",
+            "p": each.p_adjusted,
+            "p_text": probability(each.p_adjusted),
+            "tally": f"{each.wins} / {each.ties} / {each.losses}",
+            "verdict": each.verdict,
+        }
+        for each in found.differences
+        if not each.metric.endswith((CEILING, SHARE))
+    ]
+
+
+def _differences_note(found: Verdict) -> str:
+    if not found.differences:
+        return ""
+    first = found.differences[0]
+    return (
+        f"Paired over {count(first.n_queries, 'query', 'queries')} of the {first.headline} mean; p by a sign-flip test "
+        f"that resamples what compare resamples, Holm over {count(first.family, 'test')}. "
+        '"No difference shown" does not mean equal.'
+    )
+
+
+def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
+    return [
+        f"{run.short}: this run stored no sources and chunk boundaries (it was imported, or made by an earlier "
+        "version), so its chunks cannot be drawn; run the evaluation again for them."
+        for run in runs
+        if run.stored.inside is None
+    ]
+
+
+def _no_bm25(runs: Sequence[PageRun], bm25: Sequence[PageRun | None]) -> list[str]:
+    missing = [run.short for run, peer in zip(runs, bm25, strict=True) if peer is None]
+    if not missing:
+        return []
+    return [f"No BM25 run is stored for the chunks of {', '.join(missing)}; report --bm25 makes them first."]
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("repoeval-bench")

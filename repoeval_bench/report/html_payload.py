@@ -1,0 +1,177 @@
+"""What the page looks up when a query is opened: as little as possible, compressed, and never as markup.
+
+files      name, text (lines cut), syntax, cut lines; no text where no run kept its sources
+chunks     run -> file -> [first line, end line, …] of the chunks it was cut into
+queries    file, gold, scores of every run, what each retrieved, the ranks of the file's own chunks
+bm25       run -> query -> BM25's ten best chunks, for queries that some run missed
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.report.html_code import cut_lines, place, syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from repoeval_bench.inside import Inside, StoredChunk
+    from repoeval_bench.report.html_run import Hit, PageRun
+    from repoeval_bench.types import CharSpan
+
+TOP = 10
+"""Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""
+
+
+def pack(content: Mapping[str, Any]) -> str:
+    """Content as base64 of gzip of JSON: one word that no HTML parser takes for markup."""
+    raw = json.dumps(content, separators=(",", ":")).encode("ascii")
+    return base64.b64encode(gzip.compress(raw, compresslevel=9, mtime=0)).decode("ascii")
+
+
+def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: Sequence[str]) -> dict[str, Any]:
+    """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored."""
+    insides = [run.stored.inside for run in runs]
+    files = _Files(next((each for each in insides if each), None))
+    columns = [[_column(run, name) for name in measures] for run in runs]
+    queries = []
+    for row, query_id in enumerate(runs[0].scored.query_ids):
+        query = _query(query_id, runs, insides, files)
+        query["repo"] = runs[0].scored.repos[row]
+        query["scores"] = [[column and round(column[row], 4) for column in each] for each in columns]
+        queries.append(query)
+    missed = {query["id"] for query in queries if not all(any(hit[3] for hit in top) for top in query["top"])}
+    found = [
+        None
+        if peer is None
+        else {query_id: _top(peer, query_id, files) for query_id in sorted(missed) if query_id in peer.log}
+        for peer in bm25
+    ]
+    # Files are numbered while queries are made, so their content comes last.
+    chunks = [
+        None if inside is None else [_lanes(inside.chunks.get(name, ())) for name in files.names] for inside in insides
+    ]
+    return {
+        "runs": [{"name": run.name, "short": run.short} for run in runs],
+        "measures": list(measures), "queries": queries, "bm25": found, "files": files.content(), "chunks": chunks,
+    }  # fmt: skip
+
+
+class _Files:
+    """Numbers files as they are met."""
+
+    def __init__(self, inside: Inside | None) -> None:
+        self._sources = inside.sources if inside else {}
+        self._numbers: dict[str, int] = {}
+        self._lines: dict[str, list[str]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._numbers)
+
+    def number(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def lines(self, name: str) -> list[str]:
+        if name not in self._lines:
+            self._lines[name] = cut_lines(self._sources[name].text)[0] if name in self._sources else []
+        return self._lines[name]
+
+    def content(self) -> list[dict[str, Any]]:
+        found = []
+        for name in self._numbers:
+            entry: dict[str, Any] = {"name": name}
+            if name in self._sources:
+                lines, cut = cut_lines(self._sources[name].text)
+                entry |= {"text": "\n".join(lines), "syntax": syntax(lines, name)}
+                if cut:
+                    entry["cut"] = cut
+            found.append(entry)
+        return found
+
+
+def _query(query_id: str, runs: Sequence[PageRun], insides: Sequence[Inside | None], files: _Files) -> dict[str, Any]:
+    tops = [_top(run, query_id, files) for run in runs]
+    entry: dict[str, Any] = {
+        "id": query_id,
+        "top": tops,
+        "first": [_first(run, query_id) for run in runs],
+        "relevant": [len(run.qrels.get(query_id, {})) for run in runs],
+    }
+    inside = next((each for each in insides if each and query_id in each.queries), None)
+    text = next((logged for run in runs if (logged := run.log.get(query_id, (None, ()))[0]) is not None), None)
+    if inside is None:
+        return entry if text is None else entry | {"text": cut_lines(text)[0]}
+    stored = inside.queries[query_id]
+    entry |= {
+        "file": files.number(stored.file),
+        "gold": [stored.gold.start, stored.gold.end],
+        "body": [stored.body.start, stored.body.end],
+        "ranks": [_ranks(run, query_id, stored.file, each) for run, each in zip(runs, insides, strict=True)],
+    }
+    owns = [each.own.get(query_id) if each else None for each in insides]
+    if any(owns):
+        entry["own"] = [None if own is None else _lanes(own) for own in owns]
+    return (
+        entry
+        if text is None
+        else entry | _text(text, stored.gold.start, stored.body.start, stored.read, files.lines(stored.file))
+    )
+
+
+def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]) -> dict[str, Any]:
+    """The query's text, as lines of the file where it is that, and what of it was read (None where all was)."""
+    lines = cut_lines(text)[0]
+    entry: dict[str, Any] = {"text": lines}
+    for start in (gold, body - len(lines)):
+        if start >= 0 and list(source[start : start + len(lines)]) == lines:
+            entry["text"] = [start, start + len(lines)]
+            break
+    if (read.start, read.end) != (0, len(text)):
+        entry["read"] = [*place(text, read.start), *place(text, read.end)]
+        entry["share"] = round(len(read) / len(text), 4)
+    return entry
+
+
+def _top(run: PageRun, query_id: str, files: _Files) -> list[list[Any]]:
+    """[file, first line, end line, relevant, score] of each; the file is the chunk's id where it has no place."""
+    relevant = run.qrels.get(query_id, {})
+    return [_place(hit, files, relevant) for hit in run.hits(query_id)[:TOP]]
+
+
+def _place(hit: Hit, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
+    file: int | str = hit.chunk_id
+    start, end = None, None
+    if hit.file is not None:
+        file = files.number(hit.file)
+        if hit.lines is not None:
+            start, end = hit.lines.start, hit.lines.end
+    return [file, start, end, int(hit.chunk_id in relevant), round(hit.score, 3)]
+
+
+def _first(run: PageRun, query_id: str) -> int:
+    """Rank of the first relevant chunk, 0 where none was retrieved."""
+    relevant = run.qrels.get(query_id, {})
+    return next((rank for rank, hit in enumerate(run.hits(query_id), start=1) if hit.chunk_id in relevant), 0)
+
+
+def _ranks(run: PageRun, query_id: str, file: str, inside: Inside | None) -> list[int] | None:
+    """For each chunk of the query's file 2 x its rank (0 where it was not retrieved), plus 1 where it is relevant."""
+    if inside is None:
+        return None
+    ranks = {hit.chunk_id: rank for rank, hit in enumerate(run.hits(query_id), start=1)}
+    relevant = run.qrels.get(query_id, {})
+    seen = inside.own.get(query_id) or inside.chunks.get(file, ())
+    return [2 * ranks.get(chunk.chunk_id, 0) + (chunk.chunk_id in relevant) for chunk in seen]
+
+
+def _lanes(chunks: Iterable[StoredChunk]) -> list[int]:
+    return [end for chunk in chunks for end in (chunk.lines.start, chunk.lines.end)]
+
+
+def _column(run: PageRun, measure: str) -> list[float] | None:
+    values = run.values(measure)
+    return None if values is None else values.tolist()

@@ -1,0 +1,148 @@
+"""One stored run as the page reads it: its log, its judgements, and what can be scored from both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from repoeval_bench.comparison import check_comparable, run_names
+from repoeval_bench.errors import ResultError
+from repoeval_bench.metrics import Context, Measure, Place, score_run
+from repoeval_bench.report.names import short_names
+from repoeval_bench.store import MANIFEST, RETRIEVED, SCHEMA, StoredRun
+from repoeval_bench.types import LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from repoeval_bench.scored import ScoredQueries
+    from repoeval_bench.types import Qrels
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One retrieved chunk; `file` is `repo/path`, and it and the lines are None where the log does not place it."""
+
+    chunk_id: str
+    file: str | None
+    lines: LineSpan | None
+    score: float
+
+
+@dataclass(frozen=True)
+class PageRun:
+    """A run with the names it goes by on the page: `name` in full, `short` where there is little room.
+
+    `scored` are its scores in the order of the first run's queries.
+    """
+
+    stored: StoredRun
+    name: str
+    short: str
+    scored: ScoredQueries
+
+    @cached_property
+    def log(self) -> dict[str, tuple[str | None, tuple[Hit, ...]]]:
+        """query_id -> (the query's text if it was logged, what was retrieved, best first)."""
+        try:
+            return {
+                row["query_id"]: (row.get("query"), tuple(map(_hit, sorted(row["topk"], key=itemgetter("rank")))))
+                for row in self.stored.rows(RETRIEVED)
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise ResultError(
+                f"{self.stored.folder / RETRIEVED} is no run log ({error}); run the evaluation again"
+            ) from error
+
+    @cached_property
+    def qrels(self) -> Qrels:
+        """query_id -> chunk_id -> gain."""
+        return self.stored.qrels()
+
+    def hits(self, query_id: str) -> tuple[Hit, ...]:
+        """What was retrieved, best first."""
+        return self.log.get(query_id, (None, ()))[1]
+
+    def values(self, measure: str) -> NDArray[np.float64] | None:
+        """One value per query, float64 in the order of `scored`; None where this run cannot have it.
+
+        A measure that was not asked for at `eval` is scored from the stored ranking and judgements, if those suffice.
+        """
+        scored = self.scored
+        if measure in scored.values:
+            return scored.values[measure]
+        parsed = Measure.parse(measure)
+        placed = all(hit.file for _, hits in self.log.values() for hit in hits)
+        if (parsed.k or 0) > self.stored.metrics["k"] or not parsed.needs <= {
+            "ranking",
+            *(["places"] if placed else []),
+        }:
+            return None
+        rankings = {
+            query_id: tuple((hit.chunk_id, -float(rank)) for rank, hit in enumerate(hits))
+            for query_id, (_, hits) in self.log.items()
+        }
+        places = {
+            hit.chunk_id: Place(hit.file, hit.lines or LineSpan(0, 0))
+            for _, hits in self.log.values()
+            for hit in hits
+            if hit.file
+        }
+        qrels = {query_id: self.qrels.get(query_id, {}) for query_id in scored.query_ids}
+        return score_run(rankings, qrels, [measure], Context(places=places)).values[str(parsed)]
+
+
+def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
+    """The runs with their names.
+
+    A ResultError where one was written by another version, a UsageError with every difference where two do not answer
+    one question: protocol, data, queries, depth.
+    """
+    for run in stored:
+        if (schema := run.manifest.get("schema")) != SCHEMA:
+            raise ResultError(
+                f"{run.folder} is of schema {schema}, and this version reads {SCHEMA}; run the evaluation again"
+            )
+    for run in stored[1:]:
+        check_comparable(stored[0], run)
+    names = run_names(stored)
+    ids = stored[0].scored.query_ids
+    return [
+        PageRun(run, name, short, _in_order(run.scored, ids))
+        for run, name, short in zip(stored, names, short_names(names), strict=True)
+    ]
+
+
+def bm25_beside(run: StoredRun) -> StoredRun | None:
+    """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
+    ours = run.metrics
+    for folder in [run.folder, *(path.parent for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")))]:
+        other = StoredRun(folder)
+        try:
+            theirs = other.metrics
+        except ResultError:  # a broken neighbour is no part of this report
+            continue
+        same = all(theirs[key] == ours[key] for key in ("protocol", "chunker"))
+        same &= theirs["dataset"]["fingerprint"] == ours["dataset"]["fingerprint"]
+        if same and str(theirs["retriever"]).startswith("bm25"):
+            return other
+    return None
+
+
+def _in_order(scored: ScoredQueries, query_ids: tuple[str, ...]) -> ScoredQueries:
+    if scored.query_ids == query_ids:
+        return scored
+    place = {query_id: i for i, query_id in enumerate(scored.query_ids)}
+    return scored.take([place[query_id] for query_id in query_ids])
+
+
+def _hit(entry: dict[str, object]) -> Hit:
+    start, end = entry.get("start_line"), entry.get("end_line")
+    lines = LineSpan(start, end) if isinstance(start, int) and isinstance(end, int) else None
+    file = entry.get("file")
+    return Hit(str(entry["chunk_id"]), None if file is None else str(file), lines, float(str(entry["score"])))

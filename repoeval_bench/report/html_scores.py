@@ -1,0 +1,136 @@
+"""The headline table: means with clustered intervals, each drawn as a dot on a bar, and what a column is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.metrics import CEILING, SHARE, Measure
+from repoeval_bench.report.frame import heading
+from repoeval_bench.report.tables import shares_of_ceiling
+from repoeval_bench.stats import Sample, bca_intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.report.html_run import PageRun
+    from repoeval_bench.types import Interval
+
+SEED = 20_240_601
+
+MEASURES = (
+    "line_recall@1500", "ndcg@5", "ndcg@10", "recall@1", "recall@3", "recall@5", "recall@10", "precision@5", "mrr",
+    "distinct_files@10",
+)  # fmt: skip
+"""Columns behind the run's own headline measure, where the runs have them."""
+
+BAR = 72.0
+"""Width of a cell's bar in user units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One mean. `low`, `high` are its 95 % interval; `bar` places (dot, from, to) on a bar of width `BAR`."""
+
+    value: float | None
+    text: str
+    low: float | None = None
+    high: float | None = None
+    bar: tuple[float, float, float] | None = None
+
+    @property
+    def interval(self) -> str:
+        """The interval in words; empty where there is none."""
+        return "" if self.low is None or self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the headline table: one cell per run, in their order."""
+
+    key: str
+    title: str
+    meaning: str
+    cells: tuple[Cell, ...]
+    lower_is_better: bool = False
+
+    @property
+    def best(self) -> float | None:
+        """The best value in the column; None where there is nothing to compare."""
+        values = [cell.value for cell in self.cells if cell.value is not None]
+        if len(values) < 2:
+            return None
+        return min(values) if self.lower_is_better else max(values)
+
+
+def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
+    """The table's columns; a measure that some run lacks has an empty cell there, one that all lack no column."""
+    metrics = runs[0].stored.metrics
+    over = metrics["headline"]
+    first = metrics.get("headline_measure") or next(iter(metrics["micro"]))
+    columns = []
+    for name in dict.fromkeys((first, *MEASURES)):
+        meaning = Measure.parse(name).definition.meaning if not name.endswith((CEILING, SHARE)) else ""
+        found = _means(runs, name, over)
+        if any(cell is not None for cell in found):
+            columns.append(Column(name, heading(name), meaning, cells_on_one_scale(found)))
+        if name == first and all("ceilings" in run.stored.metrics for run in runs):
+            columns.append(_shares(runs, first))
+    latency = [run.stored.latencies().get("retrieve", []) for run in runs]
+    if any(latency):
+        cells = tuple(Cell(median(times), f"{median(times):.2f} ms") if times else Cell(None, "") for times in latency)
+        meaning = "Median time to rank one query once its vector is there, on the machine that ran it."
+        columns.append(Column("latency", "latency", meaning, cells, lower_is_better=True))
+    return columns
+
+
+def _means(runs: Sequence[PageRun], name: str, over: str) -> list[tuple[float, Interval] | None]:
+    found: list[tuple[float, Interval] | None] = []
+    for run in runs:
+        values = run.values(name)
+        if values is None:
+            found.append(None)
+            continue
+        scored = run.scored
+        sample = (
+            Sample.micro(values, scored.clusters)
+            if over == "micro"
+            else Sample.macro(values, scored.clusters, scored.repos)
+        )
+        (interval,) = bca_intervals(sample, np.random.default_rng(SEED))
+        # What eval stored is what is shown, to the last bit.
+        stored = run.stored.metrics[over].get(name)
+        found.append((float(sample.mean()[0]) if stored is None else stored, interval))
+    return found
+
+
+def cells_on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[Cell, ...]:
+    """Cells whose bars share one scale: from the lowest end of all intervals to the highest."""
+    ends = [end for each in found if each for end in (each[0], *(each[1] or ()))]
+    low, high = min(ends, default=0.0), max(ends, default=0.0)
+    scale = BAR / (high - low) if high > low else 0.0
+    cells = []
+    for each in found:
+        if each is None:
+            cells.append(Cell(None, ""))
+            continue
+        value, interval = each
+        text = f"{value:.2f}" if high > 1 else f"{value:.3f}"
+        if interval is None:
+            cells.append(Cell(value, text))
+            continue
+        dot, start, end = (round((at - low) * scale, 1) for at in (value, *interval))
+        cells.append(Cell(value, text, *interval, (dot, start, end)))
+    return tuple(cells)
+
+
+def _shares(runs: Sequence[PageRun], measure: str) -> Column:
+    shares = [shares_of_ceiling(run.stored).get(measure) for run in runs]
+    cells = tuple(Cell(None, "") if share is None else Cell(share, f"{share:.1%}") for share in shares)
+    meaning = (
+        f"{heading(measure)} over what a perfect ranker reaches with the same chunks; the rest the retriever lost."
+    )
+    return Column("share", "share of ceiling", meaning, cells)

@@ -1,0 +1,139 @@
+"""The verdict in two sentences: who wins under which protocol, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.comparison import compare_runs
+from repoeval_bench.config import Protocol
+from repoeval_bench.errors import UsageError
+from repoeval_bench.report.frame import count, heading, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.report.html_run import PageRun
+    from repoeval_bench.types import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The two sentences, what to mind, and every difference to the run with the highest mean.
+
+    `best` is the position of that run; `clear` whether its lead over every other one is shown.
+    """
+
+    who: str
+    sure: str
+    mind: tuple[str, ...]
+    best: int
+    clear: bool
+    differences: tuple[Comparison, ...]
+
+
+def verdict(runs: Sequence[PageRun]) -> Verdict:
+    """Compare every run with the one whose headline mean is highest, as `compare --baseline` does."""
+    metrics = runs[0].stored.metrics
+    over, measure = metrics["headline"], headline_measure(runs)
+    means = [run.stored.metrics[over][measure] for run in runs]
+    best = max(range(len(runs)), key=lambda i: means[i])
+    where = f"under protocol {metrics['protocol']}"
+    what = f"{_words(measure)} ({over} mean)"
+    if len(runs) == 1:
+        share = _share(runs[0], measure)
+        return Verdict(
+            f"{runs[0].short} reaches a {what} of {means[0]:.3f} {where}{share}.",
+            "One run alone says nothing of other chunkers: give a second one to compare it with.",
+            _mind(runs), 0, clear=False, differences=(),
+        )  # fmt: skip
+    stored = [run.stored for run in runs]
+    differences = compare_runs(stored, stored[best])
+    of_headline = [each for each in differences if each.metric == measure]
+    others = [i for i in sorted(range(len(runs)), key=lambda i: -means[i]) if i != best]
+    # compare_runs keeps the order of the others.
+    order = [i for i in range(len(runs)) if i != best]
+    against = {i: of_headline[order.index(i)] for i in others}
+    clear = all(each.p_adjusted < 0.05 for each in against.values())
+    leads = " and ".join(f"{-each.difference:.3f} over {runs[i].short}{_interval(each)}" for i, each in against.items())
+    near = runs[others[0]].short
+    if clear:
+        who = f"{runs[best].short} wins {where}: its {what} is {means[best]:.3f}, ahead by {leads}."
+    elif against[others[0]].p_adjusted < 0.05:
+        who = f"{runs[best].short} leads {where}: its {what} is {means[best]:.3f}, ahead by {leads}."
+    else:
+        who = (
+            f"No winner is shown {where}: {runs[best].short} has the highest {what}, {means[best]:.3f}, but its lead "
+            f"over {near} may be chance; it is ahead by {leads}."
+        )
+    return Verdict(who, _sure(runs, against), _mind(runs), best, clear, tuple(differences))
+
+
+def headline_measure(runs: Sequence[PageRun]) -> str:
+    """The protocol's headline measure; of runs that were not scored by it, the first measure that all share."""
+    stored = [run.stored.metrics for run in runs]
+    for name in (stored[0].get("headline_measure"), *stored[0]["micro"]):
+        if name and all(name in metrics["micro"] for metrics in stored):
+            return str(name)
+    raise UsageError("these runs share no measure; score them by the same ones, or report them one by one")
+
+
+def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
+    first = next(iter(against.values()))
+    shown = [i for i, each in against.items() if each.p_adjusted < 0.05]
+    rest = [i for i in against if i not in shown]
+
+    def listed(which: Sequence[int]) -> str:
+        return " and ".join(f"{runs[i].short} (p = {probability(against[i].p_adjusted)})" for i in which)
+
+    parts = []
+    if shown:
+        parts.append(f"the lead over {listed(shown)} is beyond chance")
+    if rest:
+        parts.append(f"the lead over {listed(rest)} is not shown to be more than chance, which does not mean equal")
+    text = ", ".join(parts)
+    test = f"sign-flip test over {count(first.n_clusters, _noun(first.clustered_by))} with {first.n_queries} queries"
+    text = text.replace("p = <", "p < ")
+    return f"{text[0].upper()}{text[1:]}: {test}, Holm over {count(first.family, 'test')}."
+
+
+def _mind(runs: Sequence[PageRun]) -> tuple[str, ...]:
+    lines = []
+    metrics = [run.stored.metrics for run in runs]
+    if all("chunk_nws" in each for each in metrics) and not any(each.get("imported") for each in metrics):
+        sizes = [each["chunk_nws"]["mean"] for each in metrics]
+        if len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
+            named = ", ".join(f"{run.short} {size:.0f}" for run, size in zip(runs, sizes, strict=True))
+            lines.append(
+                f"Chunks are not of one size (mean non-whitespace characters: {named}), and size alone moves scores; "
+                "--match-size takes that away."
+            )
+    try:
+        caution = Protocol.parse(metrics[0]["protocol"]).caution
+    except UsageError:  # an imported run's protocol has no text of ours
+        return tuple(lines)
+    return (*lines, f"Protocol {metrics[0]['protocol']}: {caution}.")
+
+
+def _share(run: PageRun, measure: str) -> str:
+    from repoeval_bench.report.tables import shares_of_ceiling
+
+    if "ceilings" not in run.stored.metrics:
+        return ""
+    share = shares_of_ceiling(run.stored).get(measure)
+    return "" if share is None else f", {share:.0%} of what a perfect ranker reaches with its chunks"
+
+
+def _interval(each: Comparison) -> str:
+    return "" if each.ci is None else f" (95 % interval {-each.ci[1]:+.3f} to {-each.ci[0]:+.3f})"
+
+
+def _words(measure: str) -> str:
+    return {
+        "line_recall_auc": "line recall over all budgets",
+        "line_rprec": "line recall at the gold's own size",
+    }.get(measure, heading(measure))
+
+
+def _noun(clustered_by: str) -> str:
+    return "cluster" if clustered_by == "query" else clustered_by

@@ -1,0 +1,34 @@
+// Queries with no relevant chunk in the top ten: gold beside what came instead, and BM25's answer.
+function missesView(data) {
+  const [select, count, list] = ["m-run", "m-count", "m-list"].map((id) => document.getElementById(id));
+  data.runs.forEach((run, at) => select.append(option(at, run.short)));
+
+  function fill(query, at) {
+    const file = query.file === undefined ? null : data.files[query.file];
+    const wanted = file && file.text !== undefined ? excerpt(file, query.gold[0], query.gold[1]) : make("p", { class: "soft" }, "The run stored no sources.");
+    const bm25 = data.bm25[at] && data.bm25[at][query.id];
+    const column = (title, node) => make("div", {}, make("p", {}, make("b", {}, title)), node);
+    return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}` }, "look inside")),
+      make("div", { class: "columns" }, column(`Gold${file ? span(...query.gold) : ""}`, wanted),
+        column("Top 10", hitList(data, query.top[at], "top 10")),
+        column("BM25's top 10", bm25 ? hitList(data, bm25, "BM25's top 10") : make("p", { class: "soft" }, "No BM25 run of this chunker is stored."))));
+  }
+
+  function show() {
+    const at = Number(select.value);
+    const missed = data.queries.filter((query) => !query.top[at].some((hit) => hit[3]));
+    count.textContent = `${missed.length} of ${data.queries.length} queries missed by ${data.runs[at].short}`;
+    list.replaceChildren(...missed.map((query) => {
+      const rank = query.first[at] ? `first relevant at rank ${query.first[at]}` : "nothing relevant retrieved";
+      const others = data.runs.filter((_, other) => other !== at && query.top[other].some((hit) => hit[3])).map((run) => run.short);
+      const details = make("details", { class: "miss" }, make("summary", {}, query.id, " ",
+        make("span", { class: "soft" }, `${rank}${others.length ? `; found by ${others.join(" and ")}` : ""}`)));
+      details.addEventListener("toggle", () => {
+        if (details.open && details.children.length === 1) details.append(fill(query, at));
+      });
+      return details;
+    }));
+  }
+  select.addEventListener("change", show);
+  show();
+}

@@ -1,0 +1,161 @@
+// Look inside a query: the list, and for one query the file with its gold, its chunks in lanes, and what was read.
+const LINE = 18;
+
+function queryView(data) {
+  const byId = (id) => document.getElementById(id);
+  const [search, measure, order, repo, wins, list, count, detail] =
+    ["q-search", "q-measure", "q-order", "q-repo", "q-wins", "q-list", "q-count", "q-detail"].map(byId);
+  const number = (query, run) => query.scores[run][measure.selectedIndex];
+  const known = (query) => data.runs.map((_, run) => number(query, run)).filter((value) => value !== null);
+  const mean = (query) => known(query).reduce((a, b) => a + b, 0) / Math.max(1, known(query).length);
+  const spread = (query) => Math.max(...known(query)) - Math.min(...known(query));
+
+  function winner(query) {
+    const values = data.runs.map((_, run) => number(query, run) ?? -1);
+    const best = Math.max(...values);
+    const at = values.map((value, run) => [value, run]).filter(([value]) => best - value < 1e-9);
+    return at.length === 1 ? at[0][1] : "tie";
+  }
+
+  data.measures.forEach((name) => measure.append(option(name, name)));
+  [["worst", "worst first"], ["spread", "largest difference first"], ["stored", "as stored"]].forEach((each) => order.append(option(...each)));
+  repo.append(option("", "all"));
+  [...new Set(data.queries.map((query) => query.repo))].sort().forEach((name) => repo.append(option(name, name)));
+  wins.append(option("", "anyone"));
+  if (data.runs.length > 1) {
+    data.runs.forEach((run, at) => wins.append(option(at, run.short)));
+    wins.append(option("tie", "nobody alone"));
+  }
+
+  let current = null;
+  function listed() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const text = (query) => {
+      const file = query.file === undefined ? null : data.files[query.file];
+      const body = Array.isArray(query.text) && typeof query.text[0] === "string" ? query.text.join("\n")
+        : query.text && file ? linesOf(file).slice(...query.text).join("\n") : "";
+      return `${query.id} ${file ? file.name : ""} ${body}`.toLowerCase();
+    };
+    const found = data.queries.filter((query) =>
+      (!repo.value || query.repo === repo.value) &&
+      (!wins.value || String(winner(query)) === wins.value) &&
+      (!words.length || ((all) => words.every((word) => all.includes(word)))(text(query))));
+    if (order.value === "worst") found.sort((a, b) => mean(a) - mean(b));
+    if (order.value === "spread") found.sort((a, b) => spread(b) - spread(a));
+    return found;
+  }
+
+  function show() {
+    const found = listed();
+    count.textContent = `${found.length} of ${data.queries.length} queries`;
+    list.replaceChildren(...found.map((query) => {
+      const file = query.file === undefined ? "" : data.files[query.file].name.replace(/^[^/]*\//, "");
+      const scores = data.runs.map((run, at) => make("span", { class: `run${at}`, title: run.name }, make("span", { class: "key" }),
+        number(query, at) === null ? "–" : number(query, at).toFixed(2)));
+      const button = make("button", { type: "button", "data-query": query.id, "aria-current": query === current && "true" },
+        query.id, make("span", { class: "mini" }, file), make("span", { class: "mini" }, ...scores));
+      button.addEventListener("click", () => open(query, true));
+      return make("li", {}, button);
+    }));
+    return found;
+  }
+
+  function open(query, chosen) {
+    current = query;
+    list.querySelectorAll("[aria-current]").forEach((each) => each.removeAttribute("aria-current"));
+    list.querySelector(`[data-query="${CSS.escape(query.id)}"]`)?.setAttribute("aria-current", "true");
+    detail.replaceChildren(...inside(data, query));
+    const viewer = detail.querySelector(".viewer");
+    if (viewer) viewer.scrollTop = Math.max(0, (query.gold[0] - 4) * LINE);
+    if (chosen) {
+      history.replaceState(null, "", `#query=${encodeURIComponent(query.id)}`);
+      if (window.innerWidth <= 760) detail.scrollIntoView();
+    }
+  }
+
+  function follow() {
+    const asked = decodeURIComponent((location.hash.match(/^#query=(.*)/) || [])[1] || "");
+    const query = data.queries.find((each) => each.id === asked);
+    if (query) { open(query, false); byId("queries").scrollIntoView(); }
+    return query;
+  }
+
+  search.addEventListener("input", show);
+  [measure, order, repo, wins].forEach((each) => each.addEventListener("change", show));
+  window.addEventListener("hashchange", follow);
+  const found = show();
+  if (!follow() && found.length) open(found[0], false);
+}
+
+function inside(data, query) {
+  const file = query.file === undefined ? null : data.files[query.file];
+  const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
+  if (file && file.text !== undefined) nodes.push(...source(data, query, file));
+  nodes.push(...queryText(query, file));
+  nodes.push(make("h3", {}, "Retrieved"), make("div", { class: "columns" }, ...data.runs.map((run, at) =>
+    make("div", {}, make("p", {}, runKey(data, at)), hitList(data, query.top[at], `retrieved by ${run.short}`)))));
+  return nodes;
+}
+
+// What each run scored here, where its first relevant chunk stands, and how many are relevant.
+function summary(data, query) {
+  const head = ["chunker", ...data.measures, "first relevant", "relevant"].map((text, i) => make("th", { scope: "col", class: i ? null : "text" }, text));
+  const rows = data.runs.map((run, at) => make("tr", {}, make("th", { scope: "row" }, runKey(data, at)),
+    ...query.scores[at].map((value) => make("td", {}, value === null ? "–" : value.toFixed(3))),
+    make("td", {}, query.first[at] ? `rank ${query.first[at]}` : "not found"), make("td", {}, `${query.relevant[at]}`)));
+  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores of this query" },
+    make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
+}
+
+function source(data, query, file) {
+  const lines = linesOf(file);
+  const rows = lines.map((_, at) => {
+    const gold = at >= query.gold[0] && at < query.gold[1];
+    const hole = at >= query.body[0] && at < query.body[1];
+    return make("span", { class: `l${gold ? " gold" : ""}${hole ? " hole" : ""}` }, make("span", { class: "no" }, `${at + 1}`), ...codeLine(file, at));
+  });
+  const lanes = data.runs.map((run, at) => lane(data, query, at, lines.length)).filter(Boolean);
+  const viewer = make("div", { class: "viewer", tabindex: 0, role: "region", "aria-label": `Source of ${file.name}` },
+    make("div", { class: "body" }, lanes.length ? make("div", { class: "lanes" }, ...lanes) : null, make("pre", { class: "lines" }, ...rows)));
+  const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
+  const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "gold"),
+    swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
+  return [make("p", { class: "wrap" }, make("code", {}, file.name), ` · gold is lines ${query.gold[0] + 1}–${query.gold[1]}, to be written are lines ${query.body[0] + 1}–${query.body[1]}`), legend, viewer];
+}
+
+// One run's chunks of the file as boxes beside the lines.
+function lane(data, query, at, height) {
+  const ends = (query.own && query.own[at]) || (data.chunks[at] && data.chunks[at][query.file]);
+  const ranks = query.ranks && query.ranks[at];
+  if (!ends) return null;
+  const box = make("div", { class: `lane run${at}`, style: `height:${height * LINE}px` });
+  for (let i = 0; 2 * i < ends.length; i++) {
+    const [start, end] = [ends[2 * i], ends[2 * i + 1]];
+    const rank = ranks ? ranks[i] >> 1 : 0;
+    const relevant = ranks && ranks[i] & 1;
+    const words = `${data.runs[at].short}: lines ${start + 1}–${end}${rank ? `, rank ${rank}` : ", not retrieved"}${relevant ? ", relevant" : ""}`;
+    box.append(make("div", { class: `chunk${rank ? (rank <= 10 ? " top" : " found") : ""}${relevant ? " relevant" : ""}`, title: words,
+      style: `top:${start * LINE + 1}px;height:${Math.max(4, (end - start) * LINE - 2)}px` }, make("span", {}, rank ? `${rank}` : "")));
+  }
+  return box;
+}
+
+// The query as the model saw it: what was cut off is struck out.
+function queryText(query, file) {
+  if (!query.text) return [];
+  const lines = typeof query.text[0] === "string" ? query.text : file && file.text !== undefined ? linesOf(file).slice(...query.text) : [];
+  const pre = make("pre", { class: "query-text", tabindex: 0, role: "region", "aria-label": "Query text" });
+  const title = make("h3", {}, "The query as the model saw it");
+  const text = lines.join("\n");
+  if (!query.read) {
+    pre.append(text);
+    return [title, make("p", { class: "soft" }, "Nothing of it was cut off."), pre];
+  }
+  const offset = (line, column) => lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0) + column;
+  const [from, to] = [offset(query.read[0], query.read[1]), offset(query.read[2], query.read[3])];
+  for (const [piece, tag] of [[text.slice(0, from), "del"], [text.slice(from, to), "span"], [text.slice(to), "del"]]) {
+    if (piece) pre.append(make(tag, {}, piece));
+  }
+  const share = `The model read ${(100 * query.share).toFixed(0)} % of its characters; the rest is struck out.`;
+  return [title, make("p", { class: "soft" }, share), pre];
+}

@@ -1,0 +1,6 @@
+document.querySelectorAll("table.sortable").forEach(sortable);
+unpack().then((data) => {
+  queryView(data);
+  missesView(data);
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+});

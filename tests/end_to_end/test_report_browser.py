@@ -1,0 +1,215 @@
+"""The report in a real browser: what it says, what it lets one do, and what hostile source does not make it do."""
+
+import json
+
+import pytest
+
+from repoeval_bench import api
+from repoeval_bench.report.html import report_page
+from support import minirepo
+from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
+
+CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=150")
+MARKUP = "</script><img src=x onerror=\"window.ran='image'\"><script>window.ran='script'</script>"
+HOSTILE = f'''"""{MARKUP}"""
+
+LONG = "{"x" * 1_000_000}"
+
+
+def escape(text):
+    """{MARKUP} \U0001f600 and after it."""
+    # {MARKUP}
+    return text.replace("<", "&lt;")
+'''
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Three chunkers on the mini benchmark with a file that attacks the page; a model that reads 24 tokens."""
+    with pytest.MonkeyPatch.context() as patch:
+        repositories = {repo: dict(files) for repo, files in minirepo.REPOSITORIES.items()}
+        repositories["acme_inventory"]["inventory/hostile.py"] = HOSTILE
+        patch.setattr(minirepo, "REPOSITORIES", repositories)
+        mirror = minirepo.build_mirror(tmp_path_factory.mktemp("mirror"))
+    home = tmp_path_factory.mktemp("home")
+    benchmark = api.load_benchmark(mirror, home=home)
+    out = tmp_path_factory.mktemp("results")
+    embedder = api.make_embedder("minilm:max_length=24", home=home)
+    api.evaluate(benchmark, CHUNKERS[0], retriever="bm25", out=out)
+    return [api.evaluate(benchmark, chunker, embedder=embedder, out=out) for chunker in CHUNKERS]
+
+
+@pytest.fixture(scope="module")
+def page(runs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(report_page(runs, "report.html"), encoding="utf-8")
+    return path
+
+
+def texts(browser, selector):
+    return browser.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].map((e) => e.innerText)", selector
+    )
+
+
+def test_it_opens_without_an_error_or_a_request(browser, page):
+    """From disk: nothing in the console, no address of any host."""
+    console(browser), requested(browser)
+    visit(browser, page)
+    assert console(browser) == []
+    assert requested(browser) <= {"file", "data", "blob", "about"}
+
+
+def test_numbers_are_those_of_metrics_json(browser, page, runs):
+    """Every cell of the headline table whose measure was stored holds the stored mean, to the last bit."""
+    visit(browser, page)
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll('#scores tbody tr')].map((row) => Object.fromEntries("
+        "[...row.querySelectorAll('td')].map((cell) => [cell.dataset.column, [cell.dataset.value, cell.innerText]])))"
+    )
+    assert len(cells) == len(runs)
+    for run, row in zip(runs, cells, strict=True):
+        stored = json.loads((run.folder / "metrics.json").read_text())["micro"]
+        shared = row.keys() & stored.keys()
+        assert shared >= {"line_recall_auc", "line_recall@1500", "ndcg@5", "ndcg@10", "recall@5", "recall@10", "mrr"}
+        for measure in shared:
+            value, text = row[measure]
+            assert float(value) == stored[measure]
+            assert text.startswith(f"{stored[measure]:.3f}")
+        assert {"recall@1", "recall@3", "distinct_files@10", "share", "latency"} <= row.keys()
+
+
+def test_columns_sort_by_mouse_and_by_keyboard(browser, page):
+    """A heading's button orders the rows by value, the other way round when it is pressed again."""
+    from selenium.webdriver.common.keys import Keys
+
+    visit(browser, page)
+    button = browser.find_element("css selector", "#scores thead th:nth-child(2) button")
+
+    def order():
+        return [
+            float(v)
+            for v in browser.execute_script(
+                "return [...document.querySelectorAll('#scores tbody td:nth-child(2)')].map((cell) => cell.dataset.value)"
+            )
+        ]
+
+    button.click()
+    assert order() == sorted(order(), reverse=True)
+    button.send_keys(Keys.ENTER)
+    assert order() == sorted(order())
+    assert (
+        browser.find_element("css selector", "#scores thead th:nth-child(2)").get_attribute("aria-sort") == "ascending"
+    )
+
+
+def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
+    """Search, repository and winner narrow the list; the worst come first; the counts are said."""
+    from selenium.webdriver.support.ui import Select
+
+    visit(browser, page)
+    scored = [run.scored for run in runs]
+    values = [run.values["line_recall_auc"] for run in scored]
+    worst = min(range(len(scored[0])), key=lambda i: sum(column[i] for column in values))
+    ids = browser.execute_script("return [...document.querySelectorAll('#q-list button')].map((b) => b.dataset.query)")
+    assert len(ids) == len(scored[0])
+    assert sum(column[scored[0].query_ids.index(ids[0])] for column in values) == sum(
+        column[worst] for column in values
+    )
+    Select(browser.find_element("id", "q-repo")).select_by_value("northwind_textkit")
+    n_there = scored[0].repos.count("northwind_textkit")
+    assert browser.find_element("id", "q-count").text == f"{n_there} of {len(ids)} queries"
+    Select(browser.find_element("id", "q-repo")).select_by_value("")
+    Select(browser.find_element("id", "q-wins")).select_by_value("1")
+    won = [
+        query_id
+        for i, query_id in enumerate(scored[0].query_ids)
+        if round(values[1][i], 4) > max(round(values[0][i], 4), round(values[2][i], 4))
+    ]
+    listed = browser.execute_script(
+        "return [...document.querySelectorAll('#q-list button')].map((b) => b.dataset.query)"
+    )
+    assert sorted(listed) == sorted(won)
+    Select(browser.find_element("id", "q-wins")).select_by_value("")
+    browser.find_element("id", "q-search").send_keys("wrap.py paragraph")
+    assert 0 < len(texts(browser, "#q-list button")) < len(ids)
+    assert all("wrap.py" in text for text in texts(browser, "#q-list button"))
+
+
+def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
+    """Gold lines are the protocol's, every lane has the chunker's chunks, ranks are the log's, the cut is struck out."""
+    inside = runs[1].inside
+    query = next(q for q in inside.queries.values() if q.file.endswith("stock.py") and q.gold.end - q.gold.start > 20)
+    visit(browser, page, part=f"#query={query.query_id.replace('/', '%2F')}")
+    assert browser.find_element("css selector", "#q-detail h3").text == query.query_id
+    gold = browser.execute_script(
+        "return [...document.querySelectorAll('#q-detail .lines .gold .no')].map((e) => Number(e.textContent))"
+    )
+    assert gold == [line + 1 for line in query.gold]
+    source = inside.sources[query.file]
+    shown = browser.execute_script(
+        "return [...document.querySelectorAll('#q-detail .lines .l')].map((e) => e.textContent.slice(e.firstChild.textContent.length))"
+    )
+    assert shown == source.text.splitlines()
+    ranked = runs[1].ranked_ids()[query.query_id]
+    wanted = [
+        f"lines {chunk.lines.start + 1}\u2013{chunk.lines.end}, "
+        + (f"rank {ranked.index(chunk.chunk_id) + 1}" if chunk.chunk_id in ranked else "not retrieved")
+        + (", relevant" if chunk.chunk_id in runs[1].qrels()[query.query_id] else "")
+        for chunk in inside.chunks[query.file]
+    ]
+    titles = browser.execute_script(
+        "return [...document.querySelectorAll('#q-detail .lane:nth-child(2) .chunk')].map((e) => e.title)"
+    )
+    assert [title.partition(": ")[2] for title in titles] == wanted
+    text = {row["query_id"]: row["query"] for row in runs[1].rows("retrieved.jsonl")}[query.query_id]
+    struck = browser.execute_script("return [...document.querySelectorAll('#q-detail del')].map((e) => e.textContent)")
+    assert struck == [text[query.read.end :]]
+    assert browser.find_element("css selector", "#q-detail .query-text").get_attribute("textContent") == text
+
+
+def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, runs):
+    """Lines of the first retrieved chunk; of a missed query the gold, the top 10 and BM25's."""
+    visit(browser, page)
+    browser.find_element("css selector", "#q-detail .hits summary").click()
+    query_id = browser.find_element("css selector", "#q-detail h3").text
+    first = next(row for row in runs[0].rows("retrieved.jsonl") if row["query_id"] == query_id)["topk"][0]
+    lines = runs[0].inside.sources[first["file"]].text.splitlines()[first["start_line"] : first["end_line"]]
+    assert browser.find_element("css selector", "#q-detail .hits pre").get_attribute("textContent") == "\n".join(
+        [*lines, ""]
+    )
+    top = runs[0].ranked_ids()
+    missed = [query_id for query_id, gains in runs[0].qrels().items() if not set(top[query_id][:10]) & set(gains)]
+    assert len(texts(browser, "#m-list .miss")) == len(missed)
+    if missed:
+        browser.find_element("css selector", "#m-list summary").click()
+        assert len(texts(browser, "#m-list .hits")) == 2
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_nothing_overflows_and_axe_finds_nothing_serious(browser, page, width, dark):
+    """On a phone and on a wide screen, in both colour schemes."""
+    visit(browser, page, width=width, dark=dark)
+    assert browser.execute_script(OVERFLOWING) == []
+    assert axe(browser) == []
+
+
+def test_hostile_source_is_shown_and_does_not_run(browser, page, runs):
+    """Markup in source and prompt is text; a line of a megabyte is cut, and neither swells nor breaks the page."""
+    query = next(q for q in runs[0].inside.queries.values() if q.file.endswith("hostile.py"))
+    console(browser)
+    visit(browser, page, part=f"#query={query.query_id.replace('/', '%2F')}")
+    assert browser.execute_script("return window.ran ?? null") is None
+    assert console(browser) == []
+    assert MARKUP in browser.find_element("css selector", "#q-detail .lines").get_attribute("textContent")
+    assert "1,000,009 characters" in browser.find_element("css selector", "#q-detail .lines").text
+    assert browser.find_elements("css selector", "#q-detail img, main script") == []
+    assert browser.execute_script(OVERFLOWING) == []
+    assert page.stat().st_size < 400_000

@@ -1,0 +1,146 @@
+"""`report` as a person types it: one file, or one sentence."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+
+import pytest
+
+from repoeval_bench import api
+from support.command import bench, one_sentence
+from support.minirepo import build_mirror
+from support.runs import write_run
+
+CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400")
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory):
+    return build_mirror(tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.fixture(scope="module")
+def benchmark(mirror, tmp_path_factory):
+    return api.load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def stored(benchmark, tmp_path_factory):
+    """Two chunkers ranked without a model; nothing here changes them."""
+    out = tmp_path_factory.mktemp("results")
+    return [api.evaluate(benchmark, chunker, retriever="jaccard", out=out) for chunker in CHUNKERS]
+
+
+def data_of(page):
+    word = re.search(r'id="data">([A-Za-z0-9+/=]+)<', page.read_text(encoding="utf-8"))[1]
+    return json.loads(gzip.decompress(base64.b64decode(word)))
+
+
+def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
+    """Two runs by folder; no address but those of name spaces, and the same bytes when it is written again."""
+    page = tmp_path / "report.html"
+    done = bench("report", *(run.folder for run in stored), "-o", page)
+    assert (done.code, done.err) == (0, f"wrote {page}\n")
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r'(?:src|href)="(?!#|data:,)[^"]*"', text) == []
+    assert re.findall(r"@import|url\((?!#)", text) == []
+    for run in stored:
+        assert run.run_id in text
+    first = page.read_bytes()
+    assert bench("report", *(run.folder for run in stored), "-o", page).code == 0
+    assert page.read_bytes() == first
+
+
+def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp_path):
+    """`make report` after `make compare`; --bm25 makes the runs that stand beside misses; nothing to take is said."""
+    out = stored[0].folder.parent
+    nothing = bench("report", "--out", tmp_path)
+    assert "name runs, or compare some first" in one_sentence(nothing, 2)
+    for run in stored:
+        shutil.copytree(run.folder, tmp_path / run.run_id)
+    assert bench("compare", *(run.run_id for run in stored), "--out", tmp_path, "-m", "ndcg@10").code == 0
+    page = tmp_path / "report.html"
+    done = bench("report", "--bm25", "--source", mirror, "--out", tmp_path, "-o", page, home=tmp_path / "home")
+    assert done.code == 0, done.err
+    data = data_of(page)
+    assert [run["name"] for run in data["runs"]] == [f"{run.metrics['chunker']}" for run in stored]
+    assert all(beside is not None for beside in data["bm25"])
+    assert len(list(out.glob("*/manifest.json"))) == 2
+
+
+def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(stored, benchmark, tmp_path):
+    """Protocol, data and depth in one sentence, as compare has it."""
+    other = api.evaluate(benchmark, "ast:max_nws=400", protocol="body", retriever="bm25", k=50, out=tmp_path)
+    sentence = one_sentence(bench("report", stored[0].folder, other.folder, "-o", tmp_path / "r.html"), 2)
+    assert "protocol context against body" in sentence
+    assert "k 100 against 50" in sentence
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("break_it", "says"),
+    [
+        (lambda folder: (folder / "metrics.json").unlink(), "metrics.json cannot be read"),
+        (lambda folder: (folder / "retrieved.jsonl").write_text('{"query_id": "x"}\n'), "is no run log"),
+        (lambda folder: (folder / "sources.jsonl.gz").write_bytes(b"x"), "sources.jsonl.gz is broken"),
+        (
+            lambda folder: (folder / "manifest.json").write_text(
+                (folder / "manifest.json").read_text().replace('"schema": 1', '"schema": 9')
+            ),
+            "is of schema 9, and this version reads 1",
+        ),
+    ],
+)
+def test_a_broken_run_is_one_sentence(stored, tmp_path, break_it, says):
+    """What is missing, broken or of another version is named with the way out."""
+    folder = tmp_path / "run"
+    shutil.copytree(stored[0].folder, folder)
+    break_it(folder)
+    sentence = one_sentence(bench("report", folder, "-o", tmp_path / "r.html"), 1)
+    assert says in sentence
+    assert "run the evaluation again" in sentence
+
+
+def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
+    """Without sources and boundaries the scores are there, and the page says what is not."""
+    folder = tmp_path / "run"
+    shutil.copytree(stored[0].folder, folder)
+    for path in folder.glob("*.jsonl.gz"):
+        path.unlink()
+    page = tmp_path / "r.html"
+    assert bench("report", folder, "-o", page).code == 0
+    assert "stored no sources and chunk boundaries" in page.read_text(encoding="utf-8")
+    assert all("text" not in file for file in data_of(page)["files"])
+
+
+def test_an_imported_run_has_a_page_too(tmp_path):
+    """Without chunk sizes, repositories or files: what is there is shown."""
+    run = write_run(tmp_path / "mine", {"ndcg@10": [0.1, 0.4, 1.0], "recall@10": [0.0, 0.5, 1.0]}, imported=True)
+    manifest = json.loads((run.folder / "manifest.json").read_text()) | {"schema": 1}
+    (run.folder / "manifest.json").write_text(json.dumps(manifest | {"imported": {"log": "l", "gold": "g"}}))
+    page = tmp_path / "r.html"
+    done = bench("report", run.folder, "-o", page)
+    assert done.code == 0, done.err
+    assert "import-run l --gold g" in page.read_text(encoding="utf-8")
+
+
+def test_a_grid_is_drawn_or_refused(stored, tmp_path):
+    """What sensitivity wrote becomes a heat map; anything else is one sentence."""
+    cell = {
+        "a": stored[0].metrics["chunker"], "b": stored[1].metrics["chunker"], "sizes": "nominal", "protocol": "context",
+        "retriever": "bm25", "measure": "ndcg@10", "difference": 0.1, "interval": [0.05, 0.15], "placebo_band": None,
+        "verdict": "wins",
+    }  # fmt: skip
+    grid, page = tmp_path / "grid.json", tmp_path / "r.html"
+    command = ("report", *(run.folder for run in stored), "--sensitivity", grid, "-o", page)
+    grid.write_text(json.dumps([cell]))
+    plain = bench(*command[:3], "-o", page)
+    assert plain.code == 0
+    figures = page.read_text(encoding="utf-8").count("<figure")
+    assert bench(*command).code == 0
+    assert page.read_text(encoding="utf-8").count("<figure") > figures
+    grid.write_text('[{"a": 1}]')
+    assert "holds no grid of cells" in one_sentence(bench(*command), 2)
+    assert "cannot be written" in one_sentence(bench(*command[:3], "-o", grid / "r.html"), 1)

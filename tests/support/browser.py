@@ -1,0 +1,94 @@
+"""A headless Chromium for tests of pages, and what a page must not do in one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+READY = "return document.documentElement.dataset.ready"
+
+OVERFLOWING = """
+const found = [], wide = window.innerWidth;
+const scrolls = (element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
+const walk = (element) => {
+  if (element.classList.contains("hidden")) return;
+  const box = element.getBoundingClientRect();
+  if (box.width && box.right > wide + 1) found.push(`${element.tagName}.${element.className} ends at ${box.right}`);
+  const style = getComputedStyle(element);
+  if (["hidden", "clip"].includes(style.overflowX) && element.scrollWidth > element.clientWidth + 1)
+    found.push(`${element.tagName}.${element.className} cuts ${element.textContent.slice(0, 40)}`);
+  if (!scrolls(element)) for (const child of element.children) walk(child);
+};
+for (const child of document.body.children) walk(child);
+if (document.documentElement.scrollWidth > wide) found.push(`the page is ${document.documentElement.scrollWidth} wide`);
+return found;
+"""
+"""What sticks out of a window of this width, or is cut off in its box, outside of what scrolls by itself."""
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A driver whose console and requests are logged; the test is skipped where Chromium or its driver is absent."""
+    from selenium import webdriver
+
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("chromium or chromedriver is not installed: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+def visit(browser: Any, page: Path, *, width: int = 1400, dark: bool = False, part: str = "") -> float:
+    """Open a page from disk and wait until its script is done; the milliseconds that this took."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    colours = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": colours})
+    # Another part of the page that is open already would not load it again.
+    browser.get("about:blank")
+    browser.get(page.resolve().as_uri() + part)
+    WebDriverWait(browser, 60).until(lambda each: each.execute_script(READY) is not None)
+    return float(browser.execute_script(READY))
+
+
+def console(browser: Any) -> list[str]:
+    """What stands in the console since it was last asked for, as warnings or worse."""
+    return [f"{entry['level']}: {entry['message']}" for entry in browser.get_log("browser") if entry["level"] != "INFO"]
+
+
+def requested(browser: Any) -> set[str]:
+    """The addresses asked for since this was last called; what is no address of a host is named by its scheme."""
+    events = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
+    urls = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+    return {url.partition(":")[0] if url.startswith(("file:", "data:", "blob:", "about:")) else url for url in urls}
+
+
+def axe(browser: Any) -> list[str]:
+    """What axe-core finds that is serious or critical, each with the elements it is about."""
+    from axe_core_python.selenium import Axe
+
+    browser.set_script_timeout(120)
+    found = Axe().run(browser)
+    return [
+        f"{each['id']}: {[node['html'][:150] for node in each['nodes'][:3]]}"
+        for each in found["violations"]
+        if each["impact"] in {"serious", "critical"}
+    ]
