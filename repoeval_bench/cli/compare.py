@@ -9,10 +9,11 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.compared import remember
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import print_part
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.errors import SpecError, UsageError
-from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
+from repoeval_bench.report.comparison import comparison_records
+from repoeval_bench.report.document import comparison_part
 from repoeval_bench.spec import Spec
 from repoeval_bench.store import StoredRun, find_run
 
@@ -48,7 +49,7 @@ def compare_command(
         stored += [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
-    base = _baseline(stored, baseline, options["out"])
+    base = baseline_of(stored, baseline, options["out"])
     comparisons = api.compare(stored, baseline=base, metrics=options["metrics"], equivalence=equivalence)
     remember(stored, options["out"])
     if as_json:
@@ -62,13 +63,10 @@ def print_comparison(runs: Sequence[StoredRun], comparisons: Sequence[Comparison
     if not any(run.metrics.get("imported") for run in runs):
         print_scores(runs)
         click.echo()
-    for table in comparison_tables(comparisons):
-        print_table(table)
-    for line in comparison_notes(comparisons):
-        click.echo(line)
+    print_part(comparison_part(comparisons))
 
 
-def _baseline(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun:
+def baseline_of(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun:
     """The run that a name, a folder or a spec as it was typed stands for; a spec that fits two is a UsageError."""
     if name is None:
         return stored[0]

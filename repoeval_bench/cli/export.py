@@ -1,39 +1,77 @@
-"""`export`: a stored run in the formats that other programs read."""
+"""`export`: stored runs and their differences in the formats that other programs and papers read."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from repoeval_bench import api
+from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.options import say
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import write_atomic
-from repoeval_bench.report.tables import as_csv, as_markdown
+from repoeval_bench.report.comparison import comparison_records
+from repoeval_bench.report.document import Part, comparison_csv, comparison_part, score_part, scores_csv
+from repoeval_bench.report.markup import latex, markdown
 from repoeval_bench.store import QRELS, RUN, StoredRun, find_run
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-@click.command("export", short_help="Write a run as JSON, CSV, Markdown or TREC files.")
-@click.argument("run")
-@click.option("--format", "form", type=click.Choice(["json", "csv", "md", "trec"]), required=True)
+    from repoeval_bench.types import Comparison
+
+FORMATS = ("markdown", "latex", "csv", "json", "trec")
+
+
+@click.command("export", short_help="Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="What to write; not needed with --plots.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Where to write; standard output if not given.")  # fmt: skip
+@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write every figure there as SVG and PNG.")  # fmt: skip
+@click.option("--sensitivity", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Cells that `sensitivity --output` wrote, drawn as heat maps among the plots.")  # fmt: skip
+@click.option("--baseline", metavar="RUN|SPEC", help="What several runs are compared with; the first if not given.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
               help="Where run folders are.")  # fmt: skip
-def export_command(*, run: str, form: str, output: Path | None, out: Path) -> None:
-    """Export RUN (a folder, an id, or the unambiguous beginning or end of one).
+def export_command(
+    *,
+    runs: tuple[str, ...],
+    form: str | None,
+    output: Path | None,
+    plots: Path | None,
+    sensitivity: Path | None,
+    baseline: str | None,
+    out: Path,
+) -> None:
+    """Export RUNs (folders, ids, or the unambiguous beginnings or ends of some), several with their differences.
 
-    `trec` writes the ranking to FILE and the judgements to FILE.qrels.
+    `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
+    FILE.qrels.
+
+    Example: repoeval-bench export RUN RUN --format latex -o table.tex --plots plots
     """
-    stored = find_run(run, out)
-    if output is None:
-        click.echo(_content(stored, form), nl=False)
+    if form is None and plots is None:
+        raise UsageError("nothing to export; give --format, --plots DIR, or both")
+    if sensitivity is not None and plots is None:
+        raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")
+    stored = [find_run(name, out) for name in dict.fromkeys(runs)]
+    base = baseline_of(stored, baseline, out)
+    if plots is not None:
+        _draw(stored, base, plots, sensitivity)
+    if form is None:
         return
-    files = {output: _content(stored, form)}
-    if form == "trec":
-        files[output.with_name(output.name + ".qrels")] = stored.text(QRELS)
+    files = _files(stored, base, form, output or Path(form))
+    if output is None:
+        click.echo(next(iter(files.values())), nl=False)
+        for left in list(files)[1:]:
+            say(f"{left.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
+        return
     for path, content in files.items():
         try:
             write_atomic(path, content)
@@ -42,13 +80,47 @@ def export_command(*, run: str, form: str, output: Path | None, out: Path) -> No
         say(f"wrote {path}")
 
 
-def _content(run: StoredRun, form: str) -> str:
+def _files(stored: Sequence[StoredRun], base: StoredRun, form: str, output: Path) -> dict[Path, str]:
+    """Path -> content; the first is what is asked for, others go with it."""
+    if form == "trec":
+        if len(stored) > 1:
+            raise UsageError(f"a TREC file holds one ranking, not {len(stored)}; export the runs one by one")
+        return {output: stored[0].text(RUN), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
+    comparisons = api.compare(stored, baseline=base) if len(stored) > 1 else []
     if form == "json":
-        return json.dumps(run.metrics, indent=2, ensure_ascii=False) + "\n"
+        return {output: json.dumps(_content(stored, comparisons), indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
-        return as_csv(run)
-    if form == "md":
-        if run.metrics.get("imported"):
-            raise UsageError(f"{run.run_id} was imported, without the sizes that Markdown prints; take --format csv")
-        return as_markdown(run)
-    return run.text(RUN)
+        files = {output: scores_csv(stored)}
+        if comparisons:
+            files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons)
+        return files
+    parts = _parts(stored, comparisons)
+    return {output: markdown(parts) if form == "markdown" else latex(parts)}
+
+
+def _content(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    if len(stored) == 1:
+        return stored[0].metrics
+    return {"runs": [run.metrics for run in stored], "comparisons": comparison_records(comparisons)}
+
+
+def _parts(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> list[Part]:
+    """What `eval` and `compare` print; an imported run has no table of its own."""
+    imported = [run.run_id for run in stored if run.metrics.get("imported")]
+    if imported and not comparisons:
+        raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
+    scores = [] if imported else [score_part(stored)]
+    return [*scores, *([comparison_part(comparisons)] if comparisons else [])]
+
+
+def _draw(stored: Sequence[StoredRun], base: StoredRun, folder: Path, sensitivity: Path | None) -> None:
+    from repoeval_bench.report.plots import figures, write
+
+    contests: list[dict[str, Any]] = []
+    if sensitivity is not None:
+        try:
+            contests = json.loads(sensitivity.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ResultError(f"{sensitivity} cannot be read ({error}); write it with sensitivity --output") from error
+    for path in write(figures(stored, baseline=base, contests=contests), folder):
+        say(f"wrote {path}")

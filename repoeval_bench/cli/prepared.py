@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench import api
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import at_terminal, print_part, print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
 from repoeval_bench.config import CHOICES, DEPTH, PACK, Protocol, RunConfig, check_choice
@@ -263,12 +263,10 @@ def with_long_text(embedder: str, policy: str | None) -> str:
 
 
 def print_scores(runs: Sequence[StoredRun]) -> None:
-    """The score tables of runs of one protocol, lines first, and what stands under them."""
-    from repoeval_bench.report.tables import footnotes, score_tables
+    """The score tables of runs of one protocol and what stands under them; at a terminal the headline as bars first."""
+    from repoeval_bench.report.bars import headline_table
+    from repoeval_bench.report.document import score_part
 
-    for table in score_tables(runs, per_repo=len(runs) == 1):
-        print_table(table)
-    for run in runs:
-        for line in footnotes(run):
-            click.echo(line)
-    click.echo(f"mind: {Protocol.parse(runs[0].metrics['protocol']).caution}")
+    if at_terminal() and (headline := headline_table(runs)):
+        print_table(headline)
+    print_part(score_part(runs))

@@ -1,9 +1,7 @@
-"""Tables for the terminal, Markdown and CSV, made from stored runs alone."""
+"""The tables of scores, made from stored runs alone."""
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
@@ -133,7 +131,7 @@ def footnotes(run: StoredRun) -> list[str]:
 
 
 def as_records(run: StoredRun) -> list[dict[str, Any]]:
-    """One flat record per repository and mean, each with the dataset and the specs it belongs to."""
+    """One flat record per repository, mean, ceiling and share of it, each with the dataset and specs it belongs to."""
     metrics = run.metrics
     identity = {
         "dataset": metrics["dataset"]["name"],
@@ -144,35 +142,8 @@ def as_records(run: StoredRun) -> list[dict[str, Any]]:
         "embedder": metrics["embedder"],
         "retriever": metrics["retriever"],
     }
-    return [{**identity, "mean_over": label, **means} for label, means in rows(run, per_repo=True)]
-
-
-def as_csv(run: StoredRun) -> str:
-    """`as_records` as CSV with a header line."""
-    records = as_records(run)
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, fieldnames=list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return stream.getvalue()
-
-
-def as_markdown(run: StoredRun) -> str:
-    """The score table and what stands under it, as Markdown."""
-    metrics = run.metrics
-    measures = list(metrics["micro"])
-    ceilings, shares = _ceilings(run), shares_of_ceiling(run)
-    lines = [
-        f"**{metrics['dataset']['label']}** · protocol `{metrics['protocol']}` · chunker `{metrics['chunker']}` · "
-        f"embedder `{metrics['embedder']}` · retriever `{metrics['retriever']}`",
-        "",
-        "| mean over | " + " | ".join(map(heading, measures)) + " |",
-        "|---|" + "---:|" * len(measures),
-    ]
-    for label, means in rows(run, per_repo=True):
-        cells = " | ".join(f"{means[measure]:.4f}" for measure in measures)
-        lines.append(f"| {_mean_label(label, metrics)} | {cells} |")
-    for label, values in (("ceiling", ceilings), ("share of it", shares)):
-        cells = " | ".join(f"{values[measure]:.4f}" if measure in values else "" for measure in measures)
-        lines.append(f"| {metrics['headline']} {label} | {cells} |")
-    return "\n".join([*lines, "", *(f"- {note}" for note in footnotes(run)), ""])
+    means = rows(run, per_repo=True)
+    if "ceilings" in metrics:
+        headline = metrics["headline"]
+        means += [(f"{headline} ceiling", _ceilings(run)), (f"{headline} share of it", shares_of_ceiling(run))]
+    return [{**identity, "mean_over": label, **values} for label, values in means]

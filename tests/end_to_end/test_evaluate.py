@@ -1,8 +1,6 @@
 """The whole path, as processes, on a small benchmark with the real model."""
 
-import csv
 import hashlib
-import io
 import json
 import os
 import subprocess
@@ -168,24 +166,6 @@ def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
         env=dict(os.environ, REPOEVAL_HOME=str(warm_home)), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-
-
-def test_export_formats(evaluate, tmp_path):
-    """A stored run is exported as JSON, CSV, Markdown and TREC files, each carrying the data set's name."""
-    evaluate("--chunker", AST)
-    folder = only_run(tmp_path / "results")
-    metrics = json.loads((folder / "metrics.json").read_text())
-    export = ("export", folder.name[-8:], "--out", tmp_path / "results")
-    for form, name in (("json", "a.json"), ("csv", "a.csv"), ("md", "a.md"), ("trec", "a.run")):
-        done = bench(*export, "--format", form, "-o", tmp_path / name)
-        assert done.code == 0, done.err
-    assert json.loads((tmp_path / "a.json").read_text()) == metrics
-    records = list(csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text())))
-    assert float(records[-2]["ndcg@10"]) == metrics["micro"]["ndcg@10"]
-    assert {record["fingerprint"] for record in records} == {metrics["dataset"]["fingerprint"]}
-    assert metrics["dataset"]["label"] in (tmp_path / "a.md").read_text()
-    assert (tmp_path / "a.run").read_bytes() == (folder / "run.trec").read_bytes()
-    assert (tmp_path / "a.run.qrels").read_bytes() == (folder / "qrels.trec").read_bytes()
 
 
 def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, tmp_path):
@@ -403,12 +383,12 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
 
 def test_a_folder_that_is_no_run(tmp_path):
     """export and compare say so when a run is not there, or its files are broken."""
-    assert "holds no run yet" in one_sentence(bench("export", "x", "--format", "md", "--out", tmp_path), 2)
+    assert "holds no run yet" in one_sentence(bench("export", "x", "--format", "markdown", "--out", tmp_path), 2)
     run = tmp_path / "half"
     run.mkdir()
     (run / "manifest.json").write_text("{")
     (run / "metrics.json").write_text("{")
-    assert "run the evaluation again" in one_sentence(bench("export", run, "--format", "md"), 1)
+    assert "run the evaluation again" in one_sentence(bench("export", run, "--format", "markdown"), 1)
 
 
 @pytest.mark.parametrize("what", ["chunkers", "protocols", "metrics", "embedders", "datasets"])

@@ -109,7 +109,9 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     gates.write_text("gates: [{metric: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
     assert bench("gate", run, "--config", gates, *out).code == 0
     assert bench("export", run, "--format", "csv", *out).code == 0
-    assert "was imported" in one_sentence(bench("export", run, "--format", "md", *out), 2)
+    assert "minus" in bench("export", run, cut["run_id"], "--format", "latex", "--plots", tmp_path / "p", *out).out
+    assert {path.stem.partition("-")[0] for path in (tmp_path / "p").iterdir()} == {"recall", "ndcg", "forest"}
+    assert "was imported" in one_sentence(bench("export", run, "--format", "markdown", *out), 2)
 
 
 def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):

@@ -1,0 +1,204 @@
+"""`export`: the tables that the terminal shows, for papers and programs; numbers are those of metrics.json."""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from support.command import bench, one_sentence
+
+AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
+
+
+@pytest.fixture(scope="module")
+def results(mirror, warm_home, tmp_path_factory):
+    """Two stored runs of the mini benchmark; none of it is changed."""
+    out = tmp_path_factory.mktemp("exported") / "results"
+    done = bench(
+        "eval", "-c", FIXED, "-c", AST, "--retriever", "bm25", "--source", mirror, "--out", out, home=warm_home
+    )
+    assert done.code == 0, done.err
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(results):
+    """Folder names: fixed, ast."""
+    return sorted((path.name for path in results.iterdir()), key=lambda name: "fixed" not in name)
+
+
+def metrics(results, run):
+    return json.loads((results / run / "metrics.json").read_text())
+
+
+def test_one_run_in_every_format(results, runs, tmp_path):
+    """JSON is metrics.json, TREC the ranking and judgements, CSV every mean of every measure in full precision."""
+    stored = metrics(results, runs[1])
+    export = ("export", runs[1][-8:], "--out", results)
+    for form in ("json", "csv", "trec"):
+        done = bench(*export, "--format", form, "-o", tmp_path / f"a.{form}")
+        assert done.code == 0, done.err
+    assert json.loads((tmp_path / "a.json").read_text()) == stored
+    assert (tmp_path / "a.trec").read_bytes() == (results / runs[1] / "run.trec").read_bytes()
+    assert (tmp_path / "a.trec.qrels").read_bytes() == (results / runs[1] / "qrels.trec").read_bytes()
+    records = {row["mean_over"]: row for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))}
+    assert {row["fingerprint"] for row in records.values()} == {stored["dataset"]["fingerprint"]}
+    expected = {**stored["per_repo"], "micro": stored["micro"], "macro": stored["macro"]}
+    expected["micro ceiling"] = stored["ceilings"]["micro"]
+    for label, means in expected.items():
+        for measure, value in means.items():
+            assert float(records[label][measure]) == value, (label, measure)
+    share = float(records["micro share of it"]["ndcg@10"])
+    assert share == pytest.approx(stored["micro"]["ndcg@10"] / stored["ceilings"]["micro"]["ndcg@10"])
+
+
+def cells_of(form, text):
+    """The rows of every table of a Markdown or LaTeX text, as lists of bare texts."""
+    if form == "markdown":
+        lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    else:
+        lines = [line.removesuffix(r" \\").split(" & ") for line in text.splitlines() if line.endswith(r" \\")]
+    bare = re.compile(r"\*\*|\\textbf\{|\}$|\\(?=[_<~$])|\\textless\{\}|\$")
+    return [[bare.sub("", cell) for cell in cells] for cells in lines]
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_the_tables_are_those_of_compare(results, runs, form):
+    """Every number that compare prints stands in the export, and every headline mean is metrics.json's."""
+    printed = bench("compare", *runs, "--out", results).out
+    done = bench("export", *runs, "--format", form, "--out", results)
+    assert done.code == 0, done.err
+    numbers = re.compile(r"[-+]?\d+\.\d{4}")
+    plain = re.sub(r"\$-\$", "-", done.out)
+    assert sorted(numbers.findall(plain)) == sorted(numbers.findall(printed))
+    rows = cells_of(form, done.out)
+    heading = next(row for row in rows if "lineRprec" in row)
+    for run in runs:
+        stored = metrics(results, run)
+        row = next(row for row in rows if row[0] == stored["chunker"])
+        assert row[heading.index("lineRprec")] == f"{stored['micro']['line_rprec']:.4f}"
+        assert row[heading.index("area lineR")] == f"{stored['micro']['line_recall_auc']:.4f}"
+    assert "does not mean equal" in done.out
+
+
+def test_latex_is_well_formed(results, runs, tmp_path):
+    """Environments nest, every row has as many cells as its table has columns; pdflatex compiles it where there is one."""
+    text = bench("export", *runs, "--format", "latex", "--out", results).out
+    open_ones, columns = [], 0
+    for line in text.splitlines():
+        for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", line):
+            if kind == "begin":
+                open_ones.append(name)
+            else:
+                assert open_ones.pop() == name
+        if found := re.match(r"\\begin\{tabular\}\{([lr]+)\}", line):
+            columns = len(found[1])
+        if line.endswith(r"\\"):
+            assert len(re.findall(r"(?<!\\)&", line)) == columns - 1, line
+    assert not open_ones
+    assert text.count("{") == text.count("}")
+    if shutil.which("pdflatex"):
+        page = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n" + text + "\\end{document}\n"
+        (tmp_path / "page.tex").write_text(page)
+        done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
+                              cwd=tmp_path, capture_output=True, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_several_runs_as_csv_and_json(results, runs, tmp_path):
+    """The differences go beside the scores, and to standard output only where the format has room for both."""
+    done = bench("export", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
+    assert done.code == 0, done.err
+    compared = json.loads(bench("compare", *runs, "--json", "--out", results).out)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.differences.csv").read_text())))
+    assert [float(row["difference"]) for row in rows] == [each["difference"] for each in compared]
+    assert [[float(row["ci.low"]), float(row["ci.high"])] for row in rows] == [each["ci"] for each in compared]
+    assert [float(row["macro.difference"]) for row in rows] == [each["macro"]["difference"] for each in compared]
+    chunkers = {row["chunker"] for row in csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text()))}
+    assert chunkers == {metrics(results, run)["chunker"] for run in runs}
+    assert "differences not printed" in bench("export", *runs, "--format", "csv", "--out", results).err
+    both = json.loads(bench("export", *runs, "--format", "json", "--baseline", "ast:max_nws=400", "--out", results).out)
+    assert both["runs"] == [metrics(results, run) for run in runs]
+    assert {each["treatment"] for each in both["comparisons"]} == {metrics(results, runs[0])["chunker"]}
+
+
+def test_plots(results, runs, tmp_path):
+    """--plots writes SVG and PNG of every figure, heat maps where there is a grid; needs no --format."""
+    cell = {"a": "ast", "b": "fixed", "sizes": "nominal", "protocol": "body", "retriever": "bm25", "measure": "ndcg@10",
+            "difference": 0.1, "interval": [0.0, 0.2], "verdict": "wins"}  # fmt: skip
+    (tmp_path / "grid.json").write_text(json.dumps([cell]))
+    done = bench(
+        "export", *runs, "--plots", tmp_path / "plots", "--sensitivity", tmp_path / "grid.json", "--out", results
+    )
+    assert (done.code, done.out) == (0, ""), done.err
+    written = {path.name for path in (tmp_path / "plots").iterdir()}
+    assert {"line-recall-over-budget.svg", "recall-over-k.png", "ndcg-over-k.svg", "chunk-sizes.png",
+            "score-against-size.svg", "forest-ast-minus-fixed.svg", "sensitivity-ast-minus-fixed.png"} <= written  # fmt: skip
+    assert done.err.count("wrote") == len(written) == 14
+    curve = (tmp_path / "plots" / "recall-over-k.svg").read_text()
+    for run, name in zip(runs, ("fixed", "ast"), strict=True):
+        found = re.search(rf"\b{name}: [^;]*?([\d.]+) at 5, ([\d.]+) at 10", curve)
+        stored = metrics(results, run)["micro"]
+        assert found.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
+
+
+def test_what_cannot_be_exported(results, runs, tmp_path):
+    """One sentence each: nothing asked for, two rankings in one file, a grid without plots, a broken grid."""
+    export = ("export", *runs, "--out", results)
+    assert "give --format, --plots DIR" in one_sentence(bench(*export), 2)
+    assert "one by one" in one_sentence(bench(*export, "--format", "trec"), 2)
+    assert "give --plots DIR" in one_sentence(bench(*export, "--format", "csv", "--sensitivity", "x"), 2)
+    (tmp_path / "grid.json").write_text('{"a": 1}')
+    options = ("--plots", tmp_path / "p", "--sensitivity", tmp_path / "grid.json")
+    assert "sensitivity --output" in one_sentence(bench(*export, *options), 1)
+
+
+def at_terminal(*arguments, home, columns=100):
+    """What a command prints on a terminal of its own."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = dict(os.environ, REPOEVAL_HOME=str(home), TERM="xterm-256color", PYTHONUTF8="1")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
+        stdout=theirs, stderr=subprocess.DEVNULL, env=environment,
+    )  # fmt: skip
+    os.close(theirs)
+    printed = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        printed += piece
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    return printed.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_bars_are_for_terminals_alone(results, runs, warm_home):
+    """At a terminal the headline comes first, as bars; in a pipe, colour forced or not, nothing of it."""
+    shown = re.sub(r"\x1b\[[\d;]*m", "", at_terminal("compare", *runs, "--out", results, home=warm_home))
+    first = shown.split("\n\n")[0].splitlines()
+    stored = [metrics(results, run) for run in runs]
+    ranked = [(line.split()[0], float(line.split()[1])) for line in first if "━" in line and "score" not in line]
+    assert ranked == [
+        (each["chunker"].partition(":")[0], float(f"{each['micro']['line_recall_auc']:.4f}")) for each in stored
+    ]
+    assert max(map(len, first)) <= 100
+    piped = bench("compare", *runs, "--out", results, FORCE_COLOR="1").out
+    assert "━" not in piped
+    assert metrics(results, runs[0])["dataset"]["label"] in piped.splitlines()[0]

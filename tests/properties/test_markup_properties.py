@@ -1,0 +1,109 @@
+"""Whatever a run is called, an export prints it letter for letter and nothing else happens."""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from repoeval_bench.report.document import Part, scores_csv
+from repoeval_bench.report.frame import new_table
+from repoeval_bench.report.markup import latex, latex_text, markdown, markdown_text
+from repoeval_bench.report.names import printable
+from support.runs import write_run
+
+NAMES = st.text(min_size=1, max_size=40) | st.text("\\{}&%$#_~^<>|\"'`*[]()!-,;:.@=+/ \nabc0", min_size=1, max_size=40)
+
+NASTY = ("\\input{/etc/passwd}", "a & b % c $x_1$ #2 ~ ^ {}", "--- '' ,, ?` !` << >>", "[1] * \\\\", '"q" |x|', "é·…−×ß💥",
+         "\\end{tabular}", "-1 [-0.5, +0.5]", "=cmd|' /C calc'!A0", "x\x00y\ud800")  # fmt: skip
+
+
+def part(name):
+    table = new_table(name)
+    table.add_column("chunker")
+    table.add_column("R@5", justify="right")
+    table.add_row(name, "-0.5000")
+    return Part([table], [name])
+
+
+class Cells(HTMLParser):
+    """The text of every cell of the tables, and every tag."""
+
+    def __init__(self):
+        super().__init__()
+        self.cells, self.tags, self.inside = [], set(), False
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        if tag in {"td", "th"}:
+            self.inside = True
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag not in {"td", "th"}
+
+    def handle_data(self, data):
+        if self.inside:
+            self.cells[-1] += data
+
+
+def shown(text):
+    """What is left of a text on one line of a page: trimmed, what cannot be printed as `?`."""
+    return printable(text.strip())
+
+
+@given(NAMES)
+@settings(deadline=None)
+def test_markdown_shows_the_name_and_no_markup_of_it(name):
+    """Another library's rendering of the exported table has the name as the cell's text, and no tag of the name's."""
+    (table,) = [block for block in markdown([part(name)]).split("\n\n") if block.startswith("| chunker")]
+    page = Cells()
+    page.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(table))
+    # A renderer trims a cell's ends; what is blank but not a space it may keep.
+    assert page.cells[2].strip() == shown(name).strip()
+    assert page.cells == ["chunker", "R@5", page.cells[2], "-0.5000"]
+    assert page.tags <= {"table", "thead", "tbody", "tr", "th", "td"}
+
+
+@given(NAMES)
+@settings(deadline=None)
+def test_latex_has_no_sign_of_the_names_left_alone(name):
+    """Braces balance, and no character with a meaning in TeX stands unescaped; one line stays one line."""
+    text = latex_text(name)
+    assert "\n" not in text
+    bare = re.sub(r"\\[a-z]+\{\}|\\[{}&%$#_]|\$-\$|\$\\times\$", "", text)
+    assert not set(bare.replace("{}", "")) & set('\\{}&%$#_~^<>|"`')
+    whole = re.sub(r"\\[{}]", "", latex([part(name)]))
+    assert whole.count("{") == whole.count("}")
+    assert len(re.findall(r"\\\\$", whole, flags=re.MULTILINE)) == 2
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+def test_pdflatex_prints_nasty_names(tmp_path):
+    page = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n"
+    page += latex([part(name) for name in NASTY]) + "\\end{document}\n"
+    (tmp_path / "page.tex").write_text(page, encoding="utf-8")
+    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
+                          cwd=tmp_path, capture_output=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("name", NASTY[:-1])  # a lone surrogate cannot stand in a file
+def test_csv_gives_the_name_back_and_no_formula(tmp_path, name):
+    """A reader gets the name as it is, but for the apostrophe that keeps a spreadsheet from computing it."""
+    run = write_run(tmp_path / "run", {"mrr": [0.25, 0.5]}, chunker=name)
+    rows = list(csv.DictReader(io.StringIO(scores_csv([run]))))
+    assert {row["chunker"].removeprefix("'" if name[0] in "=+-@" else "") for row in rows} == {name}
+    assert not any(value.startswith(("=", "+", "@")) for row in rows for value in row.values())
+    assert [float(row["mrr"]) for row in rows] == [0.375] * 3
+
+
+def test_common_names_stay_readable():
+    assert markdown_text("ast:max_nws=1500 · -0.01 [-0.02, +0.01]") == r"ast:max\_nws=1500 · -0.01 [-0.02, +0.01]"
+    assert latex_text("ast:max_nws=1500, -0.01 [-0.02, +0.01]") == r"ast:max\_nws=1500, $-$0.01 [$-$0.02, +0.01]"
