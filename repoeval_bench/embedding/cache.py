@@ -121,13 +121,14 @@ class CachedEmbedder:
         if len(dims) != 1 or (size := dims.pop()) == 0 or size % 4:
             raise CacheError(
                 f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; "
-                "delete that folder"
+                "delete that folder, and they are computed again"
             )
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         norms = np.einsum("ij,ij->i", vectors, vectors)
         if not np.all(np.abs(norms - 1) < 1e-4):
             raise CacheError(
-                f"the vector cache {self._cache.folder} holds a vector that is not of unit length; delete that folder"
+                f"the vector cache {self._cache.folder} holds a vector that is not of unit length; "
+                "delete that folder, and it is computed again"
             )
         return vectors.astype(np.float32, copy=False)
 

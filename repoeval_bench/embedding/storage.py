@@ -79,7 +79,7 @@ class RawDisk(Disk):  # type: ignore[misc]  # diskcache has no type information
     def _foreign(self) -> CacheError:
         return CacheError(
             f"the vector cache {self._directory} holds an entry that was not written by this program; "
-            "it was not read, delete that folder"
+            f"it was not read; {_DELETE}"
         )
 
 
@@ -167,7 +167,7 @@ class VectorCache:
                 if seal(key, value) != sealed[-SEAL_BYTES:]:
                     raise CacheError(
                         f"the vector cache {self.folder} holds an entry that has changed since it was written "
-                        "(its checksum is wrong); nothing was taken from it, delete that folder"
+                        f"(its checksum is wrong); {_DELETE}"
                     )
                 found[key] = value
                 if used < old:
@@ -201,16 +201,30 @@ class VectorCache:
         except (OSError, sqlite3.Error, Timeout) as error:
             # A full disk ends the transaction by itself; what diskcache then fails to roll back is not the reason.
             reason = error.__context__ if isinstance(error.__context__, sqlite3.Error) else error
+            raise CacheError(f"the vector cache {self.folder} cannot be {verb}: {_told(reason)}") from error
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            # A damaged or foreign database that sqlite can read makes diskcache, or us, meet what it never wrote.
             raise CacheError(
-                f"the vector cache {self.folder} cannot be {verb} ({reason}); {_way_out(str(reason))}"
+                f"the vector cache {self.folder} holds what was not written by this program "
+                f"({type(error).__name__}: {error}); {_DELETE}"
             ) from error
 
 
-def _way_out(reason: str) -> str:
-    if "full" in reason or "No space" in reason:
-        return "free some space there, or set REPOEVAL_HOME to a folder on another disk"
-    if "malformed" in reason or "not a database" in reason:
-        return "delete that folder; the vectors will be computed again"
-    if "locked" in reason or not reason:
-        return "another process has held it for a minute; run the same command again when that is done"
-    return "set REPOEVAL_HOME to a writable folder, or delete that one if it is broken"
+_DELETE = "delete that folder, and the vectors are computed again"
+
+
+def _told(reason: BaseException) -> str:
+    """What sqlite says, and the way out that goes with them."""
+    words = str(reason) or "busy"
+    ways = {
+        "full": "free some space there, or set REPOEVAL_HOME to a folder on another disk",
+        "No space": "free some space there, or set REPOEVAL_HOME to a folder on another disk",
+        "readonly": "set REPOEVAL_HOME to a folder that can be written",
+        "unable to open": "set REPOEVAL_HOME to a folder that can be written",
+        "busy": "another process has held it for a minute; run the same command again when that is done",
+        "locked": "another process has held it for a minute; run the same command again when that is done",
+        "malformed": _DELETE,
+        "not a database": _DELETE,
+    }
+    way = next((way for word, way in ways.items() if word in words), f"make it readable and writable, or {_DELETE}")
+    return f"{words}; {way}"
