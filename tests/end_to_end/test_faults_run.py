@@ -1,0 +1,108 @@
+"""Runs that are killed, that run at once, or that run elsewhere: the results are the same bytes."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+
+from support.command import bench
+from support.minirepo import build_mirror, tree_files
+
+AST = "ast:max_nws=400"
+TIMES = {"timings.jsonl", "manifest.json"}  # files that say how long it took, and when
+
+# Every batch is announced before it is written, and after; the pause makes a middle to be killed in.
+SLOW = """
+import sys, time
+from repoeval_bench.embedding.storage import VectorCache
+write = VectorCache.write
+def slow(self, values, kind, identity):
+    if kind == "vector":
+        print("begin", len(values), flush=True)
+        time.sleep(0.2)
+    write(self, values, kind, identity)
+    if kind == "vector":
+        print("end", len(values), flush=True)
+VectorCache.write = slow
+from repoeval_bench.cli import main
+main()
+"""
+
+
+def start(mirror, home, out, *, script=None, **environment):
+    """`eval` as a process."""
+    return subprocess.Popen(
+        [sys.executable, *(["-c", script] if script else ["-m", "repoeval_bench"]), "eval", "-c", AST,
+         "--source", str(mirror), "--out", str(out)],
+        env=dict(os.environ, REPOEVAL_HOME=str(home), **environment),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def contents(results):
+    """File name -> bytes of the one run, the times left out."""
+    (folder,) = [path.parent for path in results.glob("*/manifest.json")]
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in TIMES
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(mirror, warm_home, tmp_path_factory):
+    """The run's files as a warm cache gives them."""
+    out = tmp_path_factory.mktemp("expected")
+    assert bench("eval", "-c", AST, "--source", mirror, "--out", out, home=warm_home).code == 0
+    found = contents(out)
+    assert {"run.trec", "metrics.json", "per_query.jsonl"} <= set(found)
+    return found
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, expected, tmp_path):
+    """kill -9 loses no batch that was written; then two runs at once, with 1 and 2 threads, give the warm run's bytes."""
+    home = tmp_path / "home"
+    killed = start(mirror, home, tmp_path / "killed", script=SLOW)
+    told = []
+    while sum(line.startswith("end") for line in told) < 3:
+        told.append(killed.stdout.readline())
+        assert told[-1], killed.stderr.read()
+    time.sleep(0.1)
+    killed.send_signal(signal.SIGKILL)
+    told += killed.stdout.read().splitlines()
+    assert killed.wait(timeout=60) == -signal.SIGKILL
+    begun, ended = (sum(int(line.split()[1]) for line in told if line.startswith(word)) for word in ("begin", "end"))
+    with closing(sqlite3.connect(home / "vectors" / "cache.db")) as database:
+        (kept,) = database.execute("SELECT COUNT(*) FROM Cache WHERE length(value) > 1000").fetchone()
+    assert 0 < ended <= kept <= begun
+    assert sum(line.startswith("begin") for line in told) - sum(line.startswith("end") for line in told) <= 1
+    assert not list((tmp_path / "killed").glob("*/manifest.json"))
+    shutil.copytree(home, tmp_path / "unread")  # as the kill left it, for the look below
+
+    dry = bench("eval", "-c", AST, "--source", mirror, "--dry-run", "--json", home=tmp_path / "unread")
+    assert sum(row["cached"] for row in json.loads(dry.out)["texts"]) == kept
+
+    both = [start(mirror, home, tmp_path / f"run{n}", OMP_NUM_THREADS=str(n)) for n in (1, 2)]
+    for n, process in enumerate(both, start=1):
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+        assert contents(tmp_path / f"run{n}") == expected
+
+
+def test_the_order_of_the_files_does_not_matter(warm_home, expected, tmp_path):
+    """Archives whose members are in another order, unpacked into another order on disk, give the same bytes."""
+    other = build_mirror(tmp_path / "mirror", files=dict(reversed(tree_files().items())))
+    home = tmp_path / "home"
+    home.mkdir()
+    shutil.copytree(warm_home / "vectors", home / "vectors")
+    done = bench("eval", "-c", AST, "--source", other, "--out", tmp_path / "results", home=home)
+    assert done.code == 0, done.err
+    assert contents(tmp_path / "results") == expected
