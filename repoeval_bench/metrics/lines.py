@@ -8,7 +8,7 @@ import numpy as np
 
 from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.lookup import gold_of, places_of
-from repoeval_bench.metrics.walk import BUDGETS, walk_lines
+from repoeval_bench.metrics.walk import BUDGETS, LineTable, walk_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,9 +51,9 @@ def _over_walks(judged: Judged, value: Callable[[LineWalk], float], budget: int 
 def _walks(judged: Judged, limit: int) -> list[LineWalk]:
     assert judged.context is not None
     assert judged.context.line_nws is not None
-    line_nws = judged.context.line_nws
+    table = LineTable(judged.context.line_nws)
     return [
-        walk_lines(places_of(judged, query_id), gold_of(judged, query_id), line_nws, limit)
+        walk_lines(places_of(judged, query_id), gold_of(judged, query_id), table, limit)
         for query_id in judged.query_ids
     ]
 

@@ -11,12 +11,21 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from repoeval_bench.errors import MetricError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from repoeval_bench.metrics.context import Place
+
+    IntArray = NDArray[np.int64]
+
+_HEADER = np.array([-1], dtype=np.int64)
+"""Stands for a header where lines stand by number: it costs and is no line."""
 
 BUDGETS = (250, 500, 1000, 1500, 3000, 6000, 12000)
 """Budgets in nws at which line measures are given; the area under line_recall runs through them."""
@@ -71,46 +80,76 @@ class LineWalk:
         return area / BUDGETS[-1]
 
 
+class LineTable:
+    """The lines of every file as arrays, made once for many walks; `line_nws` is file -> nws of each line."""
+
+    def __init__(self, line_nws: Mapping[str, Sequence[int]]) -> None:
+        self._line_nws = line_nws
+        self._files: dict[str, tuple[int, IntArray]] = {}
+        self._lines = 0
+        self._read: dict[Place, tuple[IntArray, IntArray]] = {}
+
+    def read(self, place: Place) -> tuple[IntArray, IntArray]:
+        """(numbers, nws) of the place's non-blank lines, int64; a line has one number, whatever chunk it is in.
+
+        A file that is not there, or a span beyond its last line, is a MetricError.
+        """
+        if place not in self._read:
+            if place.file not in self._files:
+                nws = np.asarray(_table_of(place.file, self._line_nws), dtype=np.int64)
+                self._files[place.file] = self._lines, nws
+                self._lines += len(nws)
+            first, nws = self._files[place.file]
+            _check_span(place, len(nws))
+            part = nws[place.lines.start : place.lines.end]
+            filled = np.flatnonzero(part)
+            self._read[place] = filled + (first + place.lines.start), part[filled]
+        return self._read[place]
+
+
 def walk_lines(
-    ranking: Iterable[Place], gold: Place, line_nws: Mapping[str, Sequence[int]], limit: float = inf
+    ranking: Iterable[Place], gold: Place, line_nws: Mapping[str, Sequence[int]] | LineTable, limit: float = inf
 ) -> LineWalk:
     """Read the chunks in order, each line whole, until the first that would spend more than `limit` nws.
 
     A header is charged before its chunk's lines; a line met again is charged again; blank lines neither cost nor
     count. A file without `line_nws`, or a span beyond its last line, is a MetricError.
     """
-    gold_lines = {line: nws for line, nws in _lines(gold, line_nws) if nws}
-    gold_nws = sum(gold_lines.values())
+    table = line_nws if isinstance(line_nws, LineTable) else LineTable(line_nws)
+    gold_lines, gold_sizes = table.read(gold)
+    gold_nws = int(gold_sizes.sum())
     limit = max(limit, gold_nws)
-    met: set[tuple[str, int]] = set()
-    spent: list[int] = []
-    collected: list[int] = []
-    found: list[int] = []
-    cost = hits = 0
-
-    def charge(nws: int) -> bool:
-        nonlocal cost
-        cost += nws
-        if cost <= limit:
-            spent.append(cost)
-            collected.append(len(met))
-            found.append(hits)
-        return cost <= limit
-
+    numbers: list[IntArray] = []
+    sizes: list[IntArray] = []
+    cost = 0
     for place in ranking:
-        if place.header_nws and not charge(place.header_nws):
-            break
-        for line, nws in _lines(place, line_nws):
-            if not nws:
-                continue
-            if cost + nws <= limit and (place.file, line) not in met:
-                met.add((place.file, line))
-                hits += place.file == gold.file and line in gold_lines
-            if not charge(nws):
-                break
+        if place.header_nws:
+            numbers.append(_HEADER)
+            sizes.append(np.array([place.header_nws], dtype=np.int64))
+        lines, nws = table.read(place)
+        numbers.append(lines)
+        sizes.append(nws)
+        cost += place.header_nws + int(nws.sum())
         if cost > limit:
             break
-    return LineWalk(tuple(spent), tuple(collected), tuple(found), len(gold_lines), gold_nws, limit)
+    if not numbers:
+        return LineWalk((), (), (), len(gold_lines), gold_nws, limit)
+    spent = np.cumsum(np.concatenate(sizes))
+    end = int(np.searchsorted(spent, limit, side="right"))
+    line = np.concatenate(numbers)[:end]
+    first_met = np.zeros(end, dtype=np.bool_)
+    first_met[np.unique(line, return_index=True)[1]] = True
+    new = first_met & (line != _HEADER)
+    # Lines of a file are numbered in their order, so the gold's are those between its first and its last.
+    found = new & (line >= gold_lines[0]) & (line <= gold_lines[-1]) if len(gold_lines) else np.zeros_like(new)
+    return LineWalk(
+        tuple(spent[:end].tolist()),
+        tuple(np.cumsum(new).tolist()),
+        tuple(np.cumsum(found).tolist()),
+        len(gold_lines),
+        gold_nws,
+        limit,
+    )
 
 
 def greedy(chunks: Mapping[str, Place], gold: Place, line_nws: Mapping[str, Sequence[int]]) -> list[str]:
@@ -137,12 +176,21 @@ def greedy(chunks: Mapping[str, Place], gold: Place, line_nws: Mapping[str, Sequ
 
 
 def _lines(place: Place, line_nws: Mapping[str, Sequence[int]]) -> Iterable[tuple[int, int]]:
-    table = line_nws.get(place.file)
+    table = _table_of(place.file, line_nws)
+    _check_span(place, len(table))
+    return zip(place.lines, table[place.lines.start : place.lines.end], strict=True)
+
+
+def _table_of(file: str, line_nws: Mapping[str, Sequence[int]]) -> Sequence[int]:
+    table = line_nws.get(file)
     if table is None:
-        raise MetricError(f"line_nws has no file {place.file!r}; give the lines of every file that has a chunk or gold")
-    if place.lines.end > len(table):
+        raise MetricError(f"line_nws has no file {file!r}; give the lines of every file that has a chunk or gold")
+    return table
+
+
+def _check_span(place: Place, n_lines: int) -> None:
+    if place.lines.end > n_lines:
         raise MetricError(
-            f"{place.file}: lines [{place.lines.start}, {place.lines.end}) pass the file's {len(table)} lines; "
+            f"{place.file}: lines [{place.lines.start}, {place.lines.end}) pass the file's {n_lines} lines; "
             "count lines with str.splitlines()"
         )
-    return zip(place.lines, table[place.lines.start : place.lines.end], strict=True)

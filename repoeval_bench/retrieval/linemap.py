@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.visible import visible
+from repoeval_bench.retrieval.visible import hidden_from, visible
 from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class LineMap:
         self._documents, self._documents_own = documents, documents_own
         self._blanked = blanked
         self._first: dict[str, int] = {}
+        self._layouts: dict[tuple[int, str], _Layout] = {}
         text: dict[str, list[NDArray[np.bool_]]] = {}
         for file, sizes in line_nws.items():
             repo = file.partition("/")[0]
@@ -63,36 +65,59 @@ class LineMap:
         """
         rankings = {}
         for query in queries:
-            documents = visible(query, self._documents, self._documents_own, hidden_documents)
+            chunks = self._layout(query, self._scored, self._scored_own, hidden_scored)
+            documents = self._layout(query, self._documents, self._documents_own, hidden_documents)
             score = dict(run.rankings[query.query_id])
-            chunks = visible(query, self._scored, self._scored_own, hidden_scored)
-            lines = self._line_scores(query, chunks, np.array([score[chunk.chunk_id] for chunk in chunks]))
-            rankings[query.query_id] = rank(
-                zip((document.chunk_id for document in documents), self._means(query, documents, lines), strict=True), k
-            )
+            lines = self._line_scores(query, chunks, np.array([score[chunk_id] for chunk_id in chunks.ids]))
+            means = self._means(query, documents, lines)
+            rankings[query.query_id] = rank(zip(documents.ids, means.tolist(), strict=True), k)
         return Run(run.tag, rankings, run.latency_ms)
 
-    def _line_scores(self, query: Query, chunks: Sequence[Chunk], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _layout(
+        self,
+        query: Query,
+        chunks: Mapping[str, Sequence[Chunk]],
+        own: Mapping[str, Sequence[Chunk]],
+        hidden: Mapping[str, frozenset[str]],
+    ) -> _Layout:
+        """Where the chunks stand that the query may see; worked out once for all queries that see the same."""
+        if query.query_id in own or hidden_from(query, hidden):
+            return self._lay_out(visible(query, chunks, own, hidden))
+        key = (id(chunks), query.repo)
+        if key not in self._layouts:
+            self._layouts[key] = self._lay_out(chunks.get(query.repo, ()))
+        return self._layouts[key]
+
+    def _lay_out(self, chunks: Sequence[Chunk]) -> _Layout:
+        lengths = np.array([len(chunk.lines) for chunk in chunks], dtype=np.int64)
+        owner = np.repeat(np.arange(len(chunks)), lengths)
+        first = np.array([self._first[f"{c.repo}/{c.path}"] + c.lines.start for c in chunks], dtype=np.int64)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return _Layout(tuple(chunk.chunk_id for chunk in chunks), owner, np.repeat(first, lengths) + within)
+
+    def _line_scores(self, query: Query, chunks: _Layout, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         lines = np.full(len(self._has_text[query.repo]), scores.min() if len(scores) else 0.0)
-        for i in np.argsort(scores, kind="stable"):
-            # From the lowest score up, so that a line covered twice keeps the largest.
-            first = self._offset(chunks[i])
-            lines[first + chunks[i].lines.start : first + chunks[i].lines.end] = scores[i]
+        # No score is below the smallest, so a line covered twice keeps the largest.
+        np.maximum.at(lines, chunks.line, scores[chunks.owner])
         return lines
 
-    def _means(self, query: Query, documents: Sequence[Chunk], lines: NDArray[np.float64]) -> list[float]:
+    def _means(self, query: Query, documents: _Layout, lines: NDArray[np.float64]) -> NDArray[np.float64]:
         has_text = self._has_text[query.repo]
         if query.query_id in self._blanked:
             file, span = self._blanked[query.query_id]
             has_text = has_text.copy()
             has_text[self._first[file] + span.start : self._first[file] + span.end] = False
-        found = []
-        for document in documents:
-            first = self._offset(document)
-            part = slice(first + document.lines.start, first + document.lines.end)
-            kept = lines[part][has_text[part]]
-            found.append(float(kept.mean()))
-        return found
+        kept = has_text[documents.line]
+        owner, line = documents.owner[kept], documents.line[kept]
+        n = len(documents.ids)
+        means: NDArray[np.float64] = np.bincount(owner, lines[line], n) / np.bincount(owner, minlength=n)
+        return means
 
-    def _offset(self, chunk: Chunk) -> int:
-        return self._first[f"{chunk.repo}/{chunk.path}"]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """Chunks and every line of each: `line[i]`, in the repository's column of lines, is one of chunk `owner[i]`'s."""
+
+    ids: tuple[str, ...]
+    owner: NDArray[np.int64]
+    line: NDArray[np.int64]
