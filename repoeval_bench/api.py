@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chunkers.sizes import SizeMatch
-    from repoeval_bench.grid import Cell, Contest, Scores
+    from repoeval_bench.contests import Cell, Contest, Scores
     from repoeval_bench.pipeline import Plan
     from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.store import StoredRun
@@ -269,17 +269,20 @@ def sensitivity(
     match: bool = True,
     placebo: int = 10,
     embedder: str = EMBEDDER,
+    out: Path | str = RESULTS,
     home: Path | None = None,
     notify: Callable[[str], None] = lambda _: None,
 ) -> list[Contest]:
     """Every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's realised size.
 
     `placebo` is the number of line offsets at which the fixed baseline is started for the placebo band; fewer than 2
-    measure none. Chunkers, protocols and retrievers are specs. Raises a BenchError in one sentence.
+    measure none. Chunkers, protocols and retrievers are specs. Cells are kept in `out`/sensitivity, and those that this
+    very code has computed are not computed again. Raises a BenchError in one sentence.
     """
     from chunkers.registry import make_chunker
     from chunkers.sizes import match_size, mean_nws
-    from repoeval_bench.grid import contests, make_protocols, placebo_bands, score_grid
+    from repoeval_bench.contests import contests, placebo_bands
+    from repoeval_bench.grid import Grid, make_protocols
     from repoeval_bench.metrics import Measure
 
     if len(set(chunkers)) < 2:
@@ -299,11 +302,19 @@ def sensitivity(
         raise UsageError(f"retriever {cheats[0]} knows the answers of one cell only; choose dense, bm25 or random")
     arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
     model = make_embedder(embedder, home=home) if any(needs_vectors(spec, measures) for spec in retrievers) else None
-    baseline = make_chunker(BASELINE)
+    cells = Grid(
+        benchmark,
+        grid,
+        chosen,
+        names,
+        baseline=make_chunker(BASELINE),
+        embedder=model,
+        folder=Path(out) / "sensitivity",
+    )
 
     def score(cutter: Chunker) -> dict[Cell, Scores]:
         notify(f"scoring {cutter.spec}")
-        return score_grid(benchmark, cutter, grid, chosen, names, baseline=baseline, embedder=model)
+        return cells.score(cutter)
 
     bands: dict[Cell, float] = {}
     if placebo > 1:

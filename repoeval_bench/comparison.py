@@ -14,6 +14,7 @@ from repoeval_bench.progress import progress
 from repoeval_bench.stats import (
     ALPHA,
     DRAWS,
+    SEED,
     Sample,
     bca_intervals,
     beside,
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
         def scored(self) -> ScoredQueries:
             """Scores as columns."""
 
-
-SEED = 20_240_601
 
 PARTS = ("chunker", "embedder", "retriever")
 """What two compared runs may differ in."""

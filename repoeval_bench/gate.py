@@ -9,7 +9,7 @@ import numpy as np
 
 from repoeval_bench.errors import UsageError
 from repoeval_bench.segments import Segment, find
-from repoeval_bench.stats import DRAWS, Sample, bca_intervals
+from repoeval_bench.stats import DRAWS, mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from repoeval_bench.gate_config import GateConfig, LatencyGate, ScoreGate
     from repoeval_bench.scored import ScoredQueries
     from repoeval_bench.types import Interval
-
-SEED = 20_240_601
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,7 @@ def _score(gate: ScoreGate, run: ScoredQueries, baseline: ScoredQueries | None, 
     clusters = [run.clusters[i] for i in inside]
     repos = [run.repos[i] for i in inside]
     chosen = values[segment.positions]
-    sample = Sample.micro(chosen, clusters) if over == "micro" else Sample.macro(chosen, clusters, repos)
-    value = float(sample.mean()[0])
-    (ci,) = bca_intervals(sample, np.random.default_rng(SEED), draws)
+    (value,), (ci,) = mean_intervals(chosen, clusters, repos, over, draws)
     part = f" where {segment.by} = {segment.name}" if gate.part else ""
     if gate.max_drop is not None:
         rule, limit = f"drops at most {gate.max_drop:g}", -gate.max_drop

@@ -1,102 +1,28 @@
-"""Many settings of one comparison: every chunker ranked once, then judged by every protocol and rule.
-
-A verdict that flips when query, relevance or retriever change is a statement about the setting, not the chunker.
-"""
+"""One chunker in many settings: chunked once, ranked once per query policy and retriever, judged by every rule."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
-from itertools import combinations
-from math import sqrt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from repoeval_bench.config import Protocol
+from repoeval_bench.cells import CellFile
+from repoeval_bench.config import DEPTH, Protocol
+from repoeval_bench.contests import Cell, Scores
+from repoeval_bench.corpus import build_corpus
 from repoeval_bench.judging import count_lines, judge_corpus
 from repoeval_bench.metrics import score_run
-from repoeval_bench.pipeline import map_lines, plan, select
+from repoeval_bench.pipeline import Plan, map_lines, select
 from repoeval_bench.queries import make_queries
 from repoeval_bench.retrieval.registry import Material
-from repoeval_bench.stats import cluster_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from repoeval_bench.pipeline import Plan
+    from repoeval_bench.corpus import Corpus
+    from repoeval_bench.judging import JudgedCorpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
-    from repoeval_bench.types import Benchmark, Chunker, Embedder, Run
-
-Verdict = Literal["wins", "loses", "undecided", "noise"]
-
-DEPTH = 100
-"""Ranks that are scored."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Cell:
-    """One setting: a protocol with its choices (as its name prints them), a retriever and a measure."""
-
-    protocol: str
-    retriever: str
-    measure: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """A chunker's values in one cell, with the files and repositories that they belong to; float64 (n_queries,)."""
-
-    values: NDArray[np.float64]
-    repos: tuple[str, ...]
-    files: tuple[str, ...]
-    headline: Literal["micro", "macro"]
-
-    def mean(self) -> float:
-        """The protocol's headline mean: over queries, or over repositories."""
-        if self.headline == "micro":
-            return float(self.values.mean())
-        by_repo: dict[str, list[float]] = defaultdict(list)
-        for repo, value in zip(self.repos, self.values.tolist(), strict=True):
-            by_repo[repo].append(value)
-        return sum(sum(each) / len(each) for each in by_repo.values()) / len(by_repo)
-
-
-@dataclass(frozen=True, slots=True)
-class Contest:
-    """Two chunkers in one cell: a - b with its clustered 95 % interval, and what that says about `a`.
-
-    `band` is the placebo band: what the same chunker differs by when its cuts are moved; None where not measured. A
-    difference whose interval leaves out 0 but that is not larger than the band is `noise`.
-    """
-
-    a: str
-    b: str
-    sizes: str
-    cell: Cell
-    difference: float
-    low: float
-    high: float
-    band: float | None
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the interval says about `a`; inside the placebo band, `noise`."""
-        if self.low <= 0 <= self.high:
-            return "undecided"
-        if self.band is not None and abs(self.difference) <= self.band:
-            return "noise"
-        return "wins" if self.difference > 0 else "loses"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "a": self.a, "b": self.b, "sizes": self.sizes, "protocol": self.cell.protocol,
-            "retriever": self.cell.retriever, "measure": self.cell.measure, "difference": self.difference,
-            "interval": [self.low, self.high], "placebo_band": self.band, "verdict": self.verdict,
-        }  # fmt: skip
+    from repoeval_bench.types import Benchmark, Chunker, Embedder, Retriever, Run
 
 
 def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Sequence[str]) -> list[Protocol]:
@@ -110,125 +36,144 @@ def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Seq
     return list(found.values())
 
 
-def score_grid(
-    benchmark: Benchmark,
-    chunker: Chunker,
-    protocols: Sequence[Protocol],
-    retrievers: Sequence[ChosenRetriever],
-    measures: Sequence[str],
-    *,
-    baseline: Chunker,
-    embedder: Embedder | None,
-) -> dict[Cell, Scores]:
-    """One chunker in every cell. It chunks once, ranks once for each query policy and retriever, and is judged often.
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """A protocol with the measures that are wanted under it, and the tasks it scores."""
 
-    A measure of lines is the same under every relevance rule, so it is computed under the first one only. `baseline`
-    makes the documents of protocols that judge all chunkers on one chunker's chunks.
+    protocol: Protocol
+    measures: tuple[str, ...]
+    selected: Benchmark
+
+
+class Grid:
+    """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
+
+    `baseline` makes the documents of protocols that judge all chunkers on one chunker's chunks. Cells are kept in
+    `folder`, and what stands there is not computed again. A measure of lines is the same under every relevance rule, so
+    it is a cell under the first one only.
     """
-    whole = replace(protocols[0], repositories="all", documents="chunks")
-    planned = plan(benchmark, chunker, whole)
-    mapped = plan(benchmark, chunker, replace(whole, documents="baseline"), baseline=baseline)
-    corpus = planned.corpus
-    found: dict[Cell, Scores] = {}
-    runs: dict[tuple[str, str], Run] = {}
-    for retriever in retrievers:
-        searcher = retriever.build(Material(corpus.chunks, corpus.own, embedder, dict))
-        for policy in dict.fromkeys(protocol.query for protocol in protocols):
-            queries = make_queries(benchmark.tasks, policy)
-            runs[retriever.spec, policy] = searcher.search(queries, max(1, corpus.n_chunks))
-    line_nws = count_lines(benchmark)
-    seen_lines: set[tuple[str, ...]] = set()
-    mapped_runs: dict[tuple[str, str, str], Run] = {}
-    for protocol in protocols:
-        basis = mapped if protocol.documents == "baseline" else planned
-        selected = select(benchmark, protocol)
-        setting = (protocol.query, protocol.gold, protocol.repositories, protocol.documents)
-        wanted = [name for name in measures if not (name.startswith("line_") and setting in seen_lines)]
-        seen_lines.add(setting)
-        judged = judge_corpus(selected, basis.documents, protocol, wanted, line_nws=line_nws)
-        repos = tuple(task.repo for task in selected.tasks)
-        files = tuple(f"{task.repo}/{task.path}" for task in selected.tasks)
-        for retriever in retrievers:
-            run = runs[retriever.spec, protocol.query]
-            if protocol.documents == "baseline":
-                key = (retriever.spec, protocol.query, protocol.repositories)
-                if key not in mapped_runs:
-                    mapped_runs[key] = map_lines(_of(basis, selected, protocol), {}, judged, run, DEPTH)
-                run = mapped_runs[key]
-            cut = {task.task_id: run.rankings[task.task_id][:DEPTH] for task in selected.tasks}
-            scores = score_run(cut, judged.qrels, wanted, judged.context)
-            for name, values in scores.values.items():
-                found[Cell(protocol.name, retriever.spec, name)] = Scores(values, repos, files, protocol.headline)
-    return found
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        protocols: Sequence[Protocol],
+        retrievers: Sequence[ChosenRetriever],
+        measures: Sequence[str],
+        *,
+        baseline: Chunker,
+        embedder: Embedder | None,
+        folder: Path,
+    ) -> None:
+        self._benchmark = benchmark
+        self._retrievers = retrievers
+        self._baseline = baseline
+        self._embedder = embedder
+        self._folder = folder / benchmark.fingerprint
+        self._line_nws = count_lines(benchmark)
+        self._documents: Corpus | None = None
+        self._settings: list[_Setting] = []
+        seen: set[tuple[str, ...]] = set()
+        for protocol in protocols:
+            key = (protocol.query, protocol.gold, protocol.repositories, protocol.documents)
+            wanted = tuple(name for name in measures if not (name.startswith("line_") and key in seen))
+            seen.add(key)
+            self._settings.append(_Setting(protocol, wanted, select(benchmark, protocol)))
+
+    def score(self, chunker: Chunker) -> dict[Cell, Scores]:
+        """One chunker in every cell."""
+        arm: _Arm | None = None
+        found: dict[Cell, Scores] = {}
+        for retriever in self._retrievers:
+            kept = CellFile(self._folder, f"{chunker.spec}_{retriever.spec}", self._identity(chunker, retriever))
+            for policy in dict.fromkeys(setting.protocol.query for setting in self._settings):
+                missing = [
+                    replace(setting, measures=lacking)
+                    for setting in self._settings
+                    if setting.protocol.query == policy
+                    and (
+                        lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None)
+                    )
+                ]
+                if missing:
+                    arm = arm or _Arm(self._benchmark, build_corpus(self._benchmark.files, chunker), self._embedder)
+                    kept.add(self._score(arm, retriever, policy, missing))
+            for setting in self._settings:
+                repos = tuple(task.repo for task in setting.selected.tasks)
+                files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
+                for measure in setting.measures:
+                    cell = _cell(setting, retriever, measure)
+                    values = kept.get(cell)
+                    assert values is not None
+                    found[cell] = Scores(values, repos, files, setting.protocol.headline)
+        return found
+
+    def _identity(self, chunker: Chunker, retriever: ChosenRetriever) -> dict[str, Any]:
+        return {
+            "fingerprint": self._benchmark.fingerprint,
+            "chunker": chunker.spec,
+            "baseline": self._baseline.spec,
+            "retriever": retriever.spec,
+            "reranker": dict(retriever.scorer.identity) if retriever.scorer else None,
+            "embedder": dict(self._embedder.identity) if self._embedder and retriever.vectors else None,
+            "depth": DEPTH,
+        }
+
+    def _score(
+        self, arm: _Arm, retriever: ChosenRetriever, policy: str, settings: Sequence[_Setting]
+    ) -> dict[Cell, Any]:
+        run = arm.rank(retriever, policy)
+        mapped: dict[str, Run] = {}
+        found = {}
+        for setting in settings:
+            protocol, selected = setting.protocol, setting.selected
+            onto_baseline = protocol.documents == "baseline"
+            documents = self._baseline_documents() if onto_baseline else arm.corpus
+            judged = arm.judge(setting, documents, self._line_nws)
+            ranked = run
+            if onto_baseline:
+                if protocol.repositories not in mapped:
+                    queries = make_queries(selected.tasks, policy)
+                    plan = Plan(selected, protocol, "", arm.corpus, documents, queries, {})
+                    mapped[protocol.repositories] = map_lines(plan, {}, judged, run, DEPTH)
+                ranked = mapped[protocol.repositories]
+            cut = {task.task_id: ranked.rankings[task.task_id][:DEPTH] for task in selected.tasks}
+            scores = score_run(cut, judged.qrels, setting.measures, judged.context)
+            for measure, values in scores.values.items():
+                found[_cell(setting, retriever, measure)] = values
+        return found
+
+    def _baseline_documents(self) -> Corpus:
+        if self._documents is None:
+            self._documents = build_corpus(self._benchmark.files, self._baseline)
+        return self._documents
 
 
-def _of(planned: Plan, selected: Benchmark, protocol: Protocol) -> Plan:
-    return replace(planned, benchmark=selected, protocol=protocol, queries=make_queries(selected.tasks, protocol.query))
+class _Arm:
+    """A chunked data set, its retrievers and its judgements, each made once."""
+
+    def __init__(self, benchmark: Benchmark, corpus: Corpus, embedder: Embedder | None) -> None:
+        self.corpus = corpus
+        self._benchmark = benchmark
+        self._embedder = embedder
+        self._searchers: dict[str, Retriever] = {}
+        self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
+
+    def rank(self, retriever: ChosenRetriever, policy: str) -> Run:
+        """Every chunk of a query's repository in order, for all tasks."""
+        if retriever.spec not in self._searchers:
+            material = Material(self.corpus.chunks, self.corpus.own, self._embedder, dict)
+            self._searchers[retriever.spec] = retriever.build(material)
+        queries = make_queries(self._benchmark.tasks, policy)
+        return self._searchers[retriever.spec].search(queries, max(1, self.corpus.n_chunks))
+
+    def judge(self, setting: _Setting, documents: Corpus, line_nws: dict[str, list[int]]) -> JudgedCorpus:
+        """The judgements of a protocol, which do not depend on its query policy."""
+        protocol = setting.protocol
+        key = (protocol.gold, protocol.relevance, protocol.repositories, protocol.documents, *setting.measures)
+        if key not in self._judged:
+            self._judged[key] = judge_corpus(setting.selected, documents, protocol, setting.measures, line_nws=line_nws)
+        return self._judged[key]
 
 
-def placebo_bands(arms: Sequence[Mapping[Cell, Scores]]) -> dict[Cell, float]:
-    """Per cell the spread (largest - smallest mean) of arms that differ in nothing that should matter."""
-    if not arms:
-        return {}
-    means = {cell: [arm[cell].mean() for arm in arms] for cell in arms[0]}
-    return {cell: max(values) - min(values) for cell, values in means.items()}
-
-
-def contests(arms: Mapping[str, Mapping[Cell, Scores]], sizes: str, bands: Mapping[Cell, float]) -> list[Contest]:
-    """Every pair of chunkers in every cell; `arms` is chunker -> its scores, all over the same cells."""
-    found = []
-    for a, b in combinations(arms, 2):
-        for cell, ours in arms[a].items():
-            theirs = arms[b][cell]
-            difference, low, high = interval(ours.values - theirs.values, ours.repos, ours.files, ours.headline)
-            found.append(Contest(a, b, sizes, cell, difference, low, high, bands.get(cell)))
-    return found
-
-
-def mean_and_error(
-    values: NDArray[np.float64], repos: Sequence[str], files: Sequence[str], headline: str
-) -> tuple[float, float]:
-    """Mean of the values and its standard error, clustered by file.
-
-    Linearised (Cochran 1977) for a mean over queries whose clusters differ in size; the macro mean averages the
-    repositories' means and their variances. A repository of one file adds no variance: there is nothing to tell it.
-    """
-    groups: list[NDArray[np.bool_]] = [np.ones(len(values), dtype=np.bool_)]
-    if headline == "macro":
-        names = np.array(repos)
-        groups = [names == repo for repo in dict.fromkeys(repos)]
-    means, variances = [], []
-    for group in groups:
-        inside = np.flatnonzero(group).tolist()
-        table, counts = cluster_sums(values[inside], [files[i] for i in inside])
-        sums = table[:, 0]
-        mean, n = float(sums.sum() / counts.sum()), len(sums)
-        residuals = sums - mean * counts
-        means.append(mean)
-        variances.append(n / (n - 1) * float((residuals**2).sum()) / float(counts.sum()) ** 2 if n > 1 else 0.0)
-    return sum(means) / len(means), sqrt(sum(variances)) / len(variances)
-
-
-def interval(
-    values: NDArray[np.float64], repos: Sequence[str], files: Sequence[str], headline: str
-) -> tuple[float, float, float]:
-    """Mean of values (or of differences) and the ends of its 95 % interval, clustered by file: t, linearised."""
-    from scipy.stats import t
-
-    mean, error = mean_and_error(values, repos, files, headline)
-    margin = float(t.ppf(0.975, max(1, len(set(files)) - 1))) * error
-    return mean, mean - margin, mean + margin
-
-
-def flips(found: Sequence[Contest]) -> list[Contest]:
-    """The decided cells that contradict the majority of a pair's decided cells; all of them where it is a draw."""
-    by_pair: dict[tuple[str, str], list[Contest]] = defaultdict(list)
-    for contest in found:
-        if contest.verdict in ("wins", "loses"):
-            by_pair[contest.a, contest.b].append(contest)
-    minority: list[Contest] = []
-    for decided in by_pair.values():
-        wins = sum(contest.verdict == "wins" for contest in decided)
-        fewer = {"wins"} if wins * 2 < len(decided) else {"loses"} if wins * 2 > len(decided) else {"wins", "loses"}
-        minority.extend(contest for contest in decided if contest.verdict in fewer)
-    return minority
+def _cell(setting: _Setting, retriever: ChosenRetriever, measure: str) -> Cell:
+    return Cell(setting.protocol.name, retriever.spec, measure)

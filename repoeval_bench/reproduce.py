@@ -10,14 +10,11 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from repoeval_bench import api
 from repoeval_bench.embedding.precision import with_precision
 from repoeval_bench.errors import EmbeddingError, ResultError
 from repoeval_bench.files import write_atomic
-from repoeval_bench.grid import interval
-from repoeval_bench.store import PER_QUERY
+from repoeval_bench.stats import mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -161,10 +158,10 @@ def _row(
     made: tuple[StoredRun, str], table: str, setting: str, system: str, measure: str, *, published: float | None = None
 ) -> Row:
     stored, command = made
-    rows = [json.loads(line) for line in stored.text(PER_QUERY).splitlines()]
-    values = np.array([row["metrics"][measure] for row in rows])
-    files = [f"{row['repo']}/{row['path']}" for row in rows]
-    mean, low, high = interval(values, [row["repo"] for row in rows], files, stored.metrics["headline"])
+    scored = stored.scored
+    values = scored.table([measure])
+    (mean,), (ci,) = mean_intervals(values, scored.clusters, scored.repos, stored.metrics["headline"])
+    low, high = ci or (None, None)
     tolerance = CODERAG_TOLERANCE / 100 if table == "coderag" else TOLERANCE
     verdict = "" if published is None else judge(mean, published, tolerance)
     return Row(table, setting, system, measure, published, mean, low, high, verdict, command)

@@ -10,7 +10,7 @@ import numpy as np
 
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import nearest
-from repoeval_bench.stats import DRAWS, Sample, bca_intervals
+from repoeval_bench.stats import DRAWS, SEED, Sample, bca_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-SEED = 20_240_601
 
 UNKNOWN = "unknown"
 """Name of the segment whose queries lack the fact."""

@@ -25,6 +25,8 @@ DRAWS = 10_000
 LEVEL = 0.95
 ALPHA = 0.05
 POWER = 0.8
+SEED = 20_240_601
+"""Of every interval and test: who repeats a command gets its numbers again."""
 
 _CELLS = 2_000_000
 """Draws x clusters that are held at once: 16 MB an array, whatever the number of queries."""
@@ -144,6 +146,17 @@ def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) 
         low, high = np.quantile(drawn[:, column], ends)
         found.append((float(low), float(high)))
     return found
+
+
+def mean_intervals(
+    values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str, draws: int = DRAWS
+) -> tuple[list[float], list[tuple[float, float] | None]]:
+    """Mean of each column of values (n_queries, n_columns) and its interval, as `bca_intervals` has it.
+
+    `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
+    """
+    sample = Sample.micro(values, clusters) if over == "micro" else Sample.macro(values, clusters, groups)
+    return sample.mean().tolist(), bca_intervals(sample, np.random.default_rng(SEED), draws)
 
 
 def _resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> FloatArray:

@@ -11,16 +11,20 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
+from repoeval_bench.config import DEPTH, Protocol
 from repoeval_bench.errors import ResultError
 from repoeval_bench.files import write_atomic
+from repoeval_bench.qrels import relevance_rule
+from repoeval_bench.queries import query_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.table import Table
 
-    from repoeval_bench.grid import Contest
+    from repoeval_bench.contests import Contest
 
 PROTOCOLS = ("context", "code-chunk", "body", "linemap")
 QUERIES = ("full", "tail:20")
@@ -56,6 +60,8 @@ def _several(
 @click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC", help="See `list embedders`.")
 @precision_option
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write the cells there as JSON.")
+@click.option("--out", type=click.Path(path_type=Path), default=api.RESULTS, show_default=True,
+              help="Cells are kept under it, in sensitivity/, and computed once.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
 @dataset_options
 def sensitivity_command(
@@ -76,12 +82,11 @@ def sensitivity_command(
 ) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
-    A cell is decided where the clustered 95 % interval of the difference leaves out 0, and is noise where the
-    difference is no larger than the spread of one and the same chunker started at other lines.
+    A cell is decided where the 95 % interval of the difference (BCa, files resampled) leaves out 0, and is noise where
+    the difference is no larger than the spread of one and the same chunker started at other lines. Every cell is
+    computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
-    from repoeval_bench.embedding.precision import with_precision
-
-    embedder = with_precision(embedder, precision)
+    embedder = _check(chunkers, embedder, precision, grid)
     benchmark = api.load_benchmark(
         source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit, home=home, notify=say
     )
@@ -95,7 +100,7 @@ def sensitivity_command(
     if as_json:
         click.echo(text)
         return
-    from repoeval_bench.grid import flips
+    from repoeval_bench.contests import flips
 
     click.echo(benchmark.label)
     print_table(_summary(found))
@@ -106,6 +111,43 @@ def sensitivity_command(
             click.echo(f"and {len(against) - SHOWN} more cells against the majority; --json lists all")
     else:
         click.echo("no decided cell contradicts another of the same pair")
+
+
+def _check(chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping[str, Any]) -> str:
+    """Check every name of the grid before data is looked for; all that is wrong is told in one UsageError.
+
+    Gives the embedder's spec with its precision.
+    """
+    from chunkers.registry import make_chunker
+    from repoeval_bench.embedding.long_text import split_spec
+    from repoeval_bench.embedding.models import parse_embedder
+    from repoeval_bench.embedding.precision import with_precision
+
+    found = Gathered()
+    for spec in chunkers:
+        with found.about("chunkers", spec):
+            make_chunker(spec)
+    for protocol in grid["protocols"]:
+        with found.about("protocols", protocol):
+            Protocol.parse(protocol)
+    for policy in grid["queries"]:
+        with found.about("queries", policy):
+            query_policy(policy)
+    for rule in grid["relevances"]:
+        with found.about("relevances", rule):
+            relevance_rule(rule)
+    for spec in grid["retrievers"]:
+        with found.about("retrievers", spec):
+            api.choose_retriever(spec)
+    for name in grid["measures"]:
+        with found.about("measures", name):
+            api.choose_measures([name], DEPTH)
+    with found.about("embedder"):
+        parse_embedder(split_spec(embedder)[0])
+    with found.about("precision"):
+        embedder = with_precision(embedder, precision)
+    found.check()
+    return embedder
 
 
 def _summary(found: Sequence[Contest]) -> Table:
@@ -125,9 +167,11 @@ def _cells(found: Sequence[Contest]) -> Table:
     table = _table("chunker", "against", "sizes", "protocol", "retriever", "measure", "difference", "band", "verdict")
     table.title = "decided cells that contradict the majority of their pair"
     for contest in found:
+        assert contest.ci is not None  # nothing is decided without one
+        low, high = contest.ci
         table.add_row(
             contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.protocol, contest.cell.retriever,
-            contest.cell.measure, f"{contest.difference:+.4f} [{contest.low:+.4f}, {contest.high:+.4f}]",
+            contest.cell.measure, f"{contest.difference:+.4f} [{low:+.4f}, {high:+.4f}]",
             "" if contest.band is None else f"{contest.band:.4f}", contest.verdict,
         )  # fmt: skip
     return table

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.comparison import SEED, run_names
+from repoeval_bench.comparison import run_names
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
 from repoeval_bench.report.frame import heading
 from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
-from repoeval_bench.stats import Sample, bca_intervals
+from repoeval_bench.stats import SEED, Sample, bca_intervals
 from repoeval_bench.trec import as_field
 
 if TYPE_CHECKING:
