@@ -1,25 +1,16 @@
-"""The grid's arithmetic: clustered intervals, verdicts, bands and flips, by hand and against literal formulas."""
+"""The grid's arithmetic: intervals, verdicts, bands and flips; and what is kept of a grid that is killed."""
 
-import math
-import random
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from repoeval_bench.errors import UsageError
-from repoeval_bench.grid import (
-    Cell,
-    Contest,
-    Scores,
-    contests,
-    flips,
-    interval,
-    make_protocols,
-    mean_and_error,
-    placebo_bands,
-)
+from repoeval_bench.cells import CellFile
+from repoeval_bench.contests import Cell, Contest, Scores, contests, flips, placebo_bands
+from repoeval_bench.errors import ResultError, UsageError
+from repoeval_bench.grid import make_protocols
+from repoeval_bench.stats import SEED, Sample, bca_intervals
 
 CELL = Cell("context", "bm25", "ndcg@10")
 
@@ -31,48 +22,15 @@ def scores(values, headline="micro", repos=None, files=None):
     )
 
 
-def test_one_query_a_file_is_the_plain_standard_error():
-    """Without clusters the error is s / sqrt(n), and the interval Student's."""
-    values = np.array([1.0, 2.0, 4.0, 5.0])
-    mean, error = mean_and_error(values, ["r"] * 4, list("abcd"), "micro")
-    assert mean == 3.0
-    assert error == pytest.approx(values.std(ddof=1) / 2)
-    assert interval(values, ["r"] * 4, list("abcd"), "micro")[2] == pytest.approx(3 + 3.182446 * error, abs=1e-5)
-
-
-@given(st.integers(0, 10_000))
-def test_clustered_errors_equal_the_formula(seed):
-    """Micro: the ratio estimator's linearised error; macro: variances of repositories added."""
-    rng = random.Random(seed)
-    n = rng.randint(2, 40)
-    repos = [rng.choice("xy") for _ in range(n)]
-    files = [repo + rng.choice("abcd") for repo in repos]
-    values = [rng.uniform(-1, 1) for _ in range(n)]
-
-    def literal(rows):
-        mean = sum(v for v, _ in rows) / len(rows)
-        names = {f for _, f in rows}
-        total = sum(sum(v - mean for v, g in rows if g == f) ** 2 for f in names)
-        return mean, (len(names) / (len(names) - 1) * total / len(rows) ** 2 if len(names) > 1 else 0.0)
-
-    mean, variance = literal(list(zip(values, files, strict=True)))
-    got = mean_and_error(np.array(values), repos, files, "micro")
-    assert got == pytest.approx((mean, math.sqrt(variance)), abs=1e-9)
-    parts = [
-        literal([(v, f) for v, r, f in zip(values, repos, files, strict=True) if r == repo]) for repo in set(repos)
-    ]
-    macro = mean_and_error(np.array(values), repos, files, "macro")
-    assert macro[0] == pytest.approx(sum(m for m, _ in parts) / len(parts), abs=1e-9)
-    assert macro[1] == pytest.approx(math.sqrt(sum(v for _, v in parts)) / len(parts), abs=1e-9)
-
-
 @pytest.mark.parametrize(("difference", "low", "high", "band", "verdict"), [
     (0.2, 0.1, 0.3, None, "wins"), (-0.2, -0.3, -0.1, 0.1, "loses"), (0.1, 0.05, 0.15, 0.1, "noise"),
     (0.1, -0.05, 0.25, 0.0, "undecided"), (0.0, 0.0, 0.0, None, "undecided"),
+    (0.4, None, None, None, "undecided"),
 ])  # fmt: skip
 def test_verdicts(difference, low, high, band, verdict):
     """An interval over 0 decides nothing; a difference inside the placebo band is noise."""
-    contest = Contest("a", "b", "nominal", CELL, difference, low, high, band)
+    ci = None if low is None else (low, high)
+    contest = Contest("a", "b", "nominal", CELL, (0.5, 0.5 - difference), difference, ci, band, 9, 3, "micro")
     assert contest.verdict == contest.as_dict()["verdict"] == verdict
 
 
@@ -104,6 +62,83 @@ def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
     ]  # fmt: skip
     draw = [c for c in found if (c.a, c.b) == ("a", "b") and c.cell.measure != "m1"]
     assert len(flips(draw)) == 2
+
+
+def test_intervals_are_those_of_compare():
+    """Each cell's is the BCa interval of its differences alone, files resampled, whatever other cells there are."""
+    rng = np.random.default_rng(5)
+    files = [f"f{i // 3}" for i in range(60)]
+    repos = ["x" if i < 30 else "y" for i in range(60)]
+    cells = [Cell("context", "bm25", "m"), Cell("linemap", "bm25", "m")]
+    arms = {
+        name: {
+            cells[0]: scores(rng.uniform(size=60), "micro", repos, files),
+            cells[1]: scores(rng.uniform(size=60), "macro", repos, files),
+        }
+        for name in "ab"
+    }
+    for contest, make in zip(contests(arms, "nominal", {}), (Sample.micro, Sample.macro), strict=True):
+        ours, theirs = arms["a"][contest.cell], arms["b"][contest.cell]
+        groups = [repos] if contest.headline == "macro" else []
+        sample = make(ours.values - theirs.values, files, *groups)
+        assert [contest.ci] == bca_intervals(sample, np.random.default_rng(SEED))
+        assert contest.difference == pytest.approx(ours.mean() - theirs.mean())
+        assert contest.means == (ours.mean(), theirs.mean())
+        assert (contest.n_queries, contest.n_files) == (60, 20)
+
+
+def test_a_cell_says_everything_that_a_heat_map_groups_by():
+    """Protocol, its choices, retriever, measure, both means, interval, band, verdict: plain values."""
+    cell = Cell("body+query=full+relevance=iou:0.2", "bm25", "ndcg@10")
+    record = Contest("a", "b", "nominal", cell, (0.75, 0.5), 0.25, None, None, 9, 3, "micro").as_dict()
+    assert json.loads(json.dumps(record)) == record
+    assert {key: record[key] for key in ("base_protocol", "query", "gold", "relevance", "mean_a", "mean_b")} == {
+        "base_protocol": "body", "query": "full", "gold": "body", "relevance": "iou:0.2", "mean_a": 0.75, "mean_b": 0.5,
+    }  # fmt: skip
+    page = (Path(__file__).resolve().parents[2] / "docs" / "protocols.md").read_text()
+    assert [key for key in record if f"`{key}`" not in page] == []
+
+
+@pytest.fixture
+def committed(monkeypatch):
+    """As if nothing differed from the commit: only then are cells kept."""
+    monkeypatch.setattr("repoeval_bench.cells.code_state", lambda: {"commit": "c" * 40, "dirty": False})
+
+
+def test_cells_are_read_back_to_the_last_digit(tmp_path, committed):
+    """What was added is there for the same identity, and for no other."""
+    values = np.array([1 / 3, 0.1, 1.0])
+    CellFile(tmp_path, "ast", {"k": 1}).add({CELL: values})
+    assert CellFile(tmp_path, "ast", {"k": 1}).get(CELL).tolist() == values.tolist()
+    assert CellFile(tmp_path, "ast", {"k": 2}).get(CELL) is None
+
+
+def test_a_killed_grid_keeps_what_was_written(tmp_path, committed):
+    """A line broken off in the middle is passed over, and the next cells are read all the same."""
+    first, second = CELL, Cell("body", "bm25", "ndcg@10")
+    kept = CellFile(tmp_path, "ast", {})
+    kept.add({first: np.array([0.5])})
+    kept.add({second: np.array([0.25])})
+    broken = kept.path.read_text()[:-9]
+    kept.path.write_text(broken)
+    again = CellFile(tmp_path, "ast", {})
+    assert (again.get(first).tolist(), again.get(second)) == ([0.5], None)
+    again.add({second: np.array([0.75])})
+    assert CellFile(tmp_path, "ast", {}).get(second).tolist() == [0.75]
+
+
+def test_changed_code_keeps_nothing(tmp_path, monkeypatch):
+    """Where files differ from the commit, nothing is written and nothing is read."""
+    monkeypatch.setattr("repoeval_bench.cells.code_state", lambda: {"commit": "c" * 40, "dirty": True})
+    CellFile(tmp_path, "ast", {}).add({CELL: np.array([1.0])})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, committed):
+    """One sentence with the way out."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultError, match="choose another folder with --out"):
+        CellFile(tmp_path / "file", "ast", {}).add({CELL: np.array([1.0])})
 
 
 def test_the_grid_has_each_protocol_once():
