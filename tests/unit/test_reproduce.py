@@ -23,10 +23,11 @@ def test_the_page_has_every_row_its_verdict_and_the_commands():
         for m in MEASURES
     ]
     found += [row("causes", "base", c, m) for c in EXPECTED for m in MEASURES]
-    found += [row("sizes", "500", c, m) for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
+    found += [row("sizes", s, c, m) for s in ("500", "900") for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
     found.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.932, "reproduced (-0.008)"))
     found.append(Row("coderag", "coderag", "far/model", "ndcg@10", None, None, None, None, "skipped: not here", ""))
     page = format_page("mini", found)
+    assert "From 500 to 900, nDCG@10 and the area move for ast by +0.000 and +0.000, for fixed by" in page
     assert "0 of 16 cells are" in page
     assert page.count("not reproduced (-0.300)") == 16
     assert "| far/model |  | |  | skipped: not here |" in page
