@@ -23,6 +23,7 @@ from repoeval_bench.stats import (
     holm,
     minimum_detectable,
     sign_flip_p,
+    sign_flip_ps,
 )
 from repoeval_bench.types import Comparison, MeanDifference
 
@@ -147,10 +148,7 @@ def compare_runs(
         raise UsageError("nothing to compare: the runs share no measure")
     names = run_names([baseline, *others])
     differences = paired_differences(baseline, others, chosen)
-    means = {
-        over: _resample(baseline.scored, differences, over, equivalence, draws)
-        for over in progress(("micro", "macro"), desc="resample files", unit="means")
-    }
+    means = _resample_means(baseline.scored, differences, equivalence, draws)
     headline: Literal["micro", "macro"] = baseline.metrics["headline"]
     adjusted = holm(means[headline].p)
     equal = holm(means[headline].equal) if equivalence is not None else [None] * len(adjusted)
@@ -211,31 +209,41 @@ class _Resampled:
         )  # fmt: skip
 
 
-def _resample(
-    scored: ScoredQueries, differences: NDArray[np.float64], over: str, margin: float | None, draws: int
-) -> _Resampled:
-    if over == "micro":
-        sample = Sample.micro(differences, scored.clusters)
-        coarse = Sample.micro(differences, scored.repos)
-    else:
-        sample = Sample.macro(differences, scored.clusters, scored.repos)
-        # A repository counts once in this mean, so it is one observation: its own mean.
-        each = Sample.micro(differences, scored.repos)
-        coarse = Sample(each.sums / each.counts[:, None], np.ones(each.n_clusters), each.groups)
+def _resample_means(
+    scored: ScoredQueries, differences: NDArray[np.float64], margin: float | None, draws: int
+) -> dict[str, _Resampled]:
+    """What resampling says of the mean over queries and of that over repositories."""
+    micro = Sample.micro(differences, scored.clusters)
+    by_repo = Sample.micro(differences, scored.repos)
+    samples = {"micro": (micro, by_repo)}
+    if by_repo.n_clusters > 1:
+        # A repository counts once in the macro mean, so it is one observation: its own mean.
+        each = Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
+        samples["macro"] = (Sample.macro(differences, scored.clusters, scored.repos), each)
 
     # Every part begins with a generator of its own: leaving one out does not move another's draws.
     def rng() -> np.random.Generator:
         return np.random.default_rng(SEED)
 
-    return _Resampled(
-        difference=sample.mean().tolist(),
-        ci=bca_intervals(sample, rng(), draws),
-        ci_repositories=bca_intervals(coarse, rng(), draws),
-        p=sign_flip_p(sample, rng(), draws).tolist(),
-        mde=minimum_detectable(sample),
-        mde_family=minimum_detectable(sample, tests=differences.shape[1]),
-        equal=[] if margin is None else equivalence_p(sample, margin, rng(), draws).tolist(),
-    )
+    fine = [sample for sample, _ in samples.values()]
+    # A file that reaches over two repositories is two clusters of the macro mean: then signs cannot be shared.
+    together = len({sample.n_clusters for sample in fine}) == 1
+    flips = sign_flip_ps(fine, rng(), draws) if together else [sign_flip_p(sample, rng(), draws) for sample in fine]
+    found = {
+        over: _Resampled(
+            difference=sample.mean().tolist(),
+            ci=bca_intervals(sample, rng(), draws),
+            ci_repositories=bca_intervals(coarse, rng(), draws),
+            p=p.tolist(),
+            mde=minimum_detectable(sample),
+            mde_family=minimum_detectable(sample, tests=differences.shape[1]),
+            equal=[] if margin is None else equivalence_p(sample, margin, rng(), draws).tolist(),
+        )
+        for (over, (sample, coarse)), p in progress(
+            list(zip(samples.items(), flips, strict=True)), desc="resample files", unit="means"
+        )
+    }
+    return found if "macro" in found else {**found, "macro": found["micro"]}  # of one repository both are one mean
 
 
 def paired_differences(

@@ -49,7 +49,7 @@ class ScoredQueries:
         repos: list[str] = []
         clusters: list[Hashable] = []
         kinds: set[str] = set()
-        columns: dict[str, array[float]] = defaultdict(lambda: array("d"))
+        values = _Values()
         facts: dict[str, list[Fact]] = defaultdict(list)
         hashes: list[str | None] = []
         for row in rows:
@@ -61,8 +61,7 @@ class ScoredQueries:
             kinds.add(kind)
             clusters.append(cluster)
             hashes.append(row.get("query_sha256"))
-            for name, value in row["metrics"].items():
-                columns[name].append(value)
+            values.add(row["metrics"])
             for name, fact in {"relevant_chunks": row.get("n_relevant"), **row.get("facts", {})}.items():
                 facts[name].extend([None] * (len(ids) - 1 - len(facts[name])))
                 facts[name].append(fact)
@@ -71,14 +70,11 @@ class ScoredQueries:
         if len(set(ids)) < len(ids):
             repeated = Counter(ids).most_common(1)[0][0]
             raise ResultError(f"query {repeated!r} is scored twice; keep one row of it")
-        for name, column in columns.items():
-            if len(column) != len(ids):
-                raise ResultError(f"{name} is scored for {len(column)} of {len(ids)} queries; score the run again")
         for column_of_facts in facts.values():
             column_of_facts.extend([None] * (len(ids) - len(column_of_facts)))
         return cls(
             tuple(ids), tuple(repos), tuple(clusters), next(iter(kinds), "query"),
-            {name: np.array(column, dtype=np.float64) for name, column in columns.items()}, dict(facts),
+            values.columns(), dict(facts),
             tuple(hashes),
         )  # fmt: skip
 
@@ -106,6 +102,37 @@ class ScoredQueries:
     def table(self, measures: Sequence[str]) -> FloatArray:
         """float64 (n_queries, n_measures)."""
         return np.column_stack([self.values[name] for name in measures])
+
+
+class _Values:
+    """Rows of measures, gathered as one run of numbers: a call per row, not one per number."""
+
+    def __init__(self) -> None:
+        self._names: tuple[str, ...] = ()
+        self._flat = array("d")
+        self._rows = 0
+        self._scored: Counter[str] = Counter()
+
+    def add(self, metrics: Mapping[str, float]) -> None:
+        names = tuple(metrics)
+        self._names = self._names if self._rows else names
+        self._rows += 1
+        if names == self._names:
+            self._flat.extend(metrics.values())
+        elif set(names) == set(self._names):
+            self._flat.extend([metrics[name] for name in self._names])
+        else:
+            self._scored.update(names)
+
+    def columns(self) -> dict[str, FloatArray]:
+        """Measure -> float64 (n_rows,); a ResultError where one is missing from some of the rows."""
+        whole = len(self._flat) // len(self._names) if self._names else 0
+        counts = Counter(dict.fromkeys(self._names, whole)) + self._scored
+        for name, count in counts.items():
+            if count != self._rows:
+                raise ResultError(f"{name} is scored for {count} of {self._rows} queries; score the run again")
+        table = np.array(self._flat, dtype=np.float64).reshape(self._rows, len(self._names))
+        return {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(self._names)}
 
 
 def _cluster(row: Mapping[str, Any], query_id: str) -> tuple[str, Hashable]:

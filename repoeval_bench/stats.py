@@ -29,7 +29,13 @@ SEED = 20_240_601
 """Of every interval and test: who repeats a command gets its numbers again."""
 
 _CELLS = 2_000_000
-"""Draws x clusters that are held at once: 16 MB an array, whatever the number of queries."""
+"""Draws x clusters that are held at once: 16 MB an array, up to 16,000 clusters."""
+
+_ROWS = 128
+"""Draws that are held at once beyond that: a product of matrices with fewer rows waits for memory."""
+
+_MOST_CELLS = 32_000_000
+"""Never more draws x clusters than that: 256 MB an array."""
 
 _DIGITS = 12
 """Resampled means are compared at so many digits: a sum's rounding error must not break a tie."""
@@ -165,16 +171,29 @@ def _resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> Fl
     for s, n in sample.members():
         g = len(n)
         both = np.column_stack([s, n])
-        size = max(1, _CELLS // g)
+        size = _rows_at_once(g)
         for start in range(0, draws, size):
             rows = min(size, draws - start)
             # How often each cluster is drawn is all that its sum needs: a product of matrices does the rest.
-            index = rng.integers(0, g, (rows, g))
-            index += np.arange(0, rows * g, g)[:, None]
-            times = np.bincount(index.ravel(), minlength=rows * g).reshape(rows, g).astype(np.float64)
-            resampled = times @ both
+            resampled = _times_drawn(rng.integers(0, g, (rows, g), dtype=np.uint32)) @ both
             total[start : start + rows] += resampled[:, :-1] / resampled[:, -1:]
     return total / sample.n_groups
+
+
+def _rows_at_once(clusters: int) -> int:
+    return max(1, _CELLS // clusters, min(_ROWS, _MOST_CELLS // clusters))
+
+
+def _times_drawn(index: NDArray[np.uint32]) -> FloatArray:
+    """How often each of g clusters stands in each row of g draws: float64 (rows, g)."""
+    rows, g = index.shape
+    if g < 4096:  # one call for all rows; a row of many clusters is worth a call, and stays in the processor's cache
+        flat = index + np.arange(0, rows * g, g)[:, None]
+        return np.bincount(flat.ravel(), minlength=rows * g).reshape(rows, g).astype(np.float64)
+    times = np.empty((rows, g))
+    for row, drawn in enumerate(index):
+        times[row] = np.bincount(drawn, minlength=g)
+    return times
 
 
 def _acceleration(sample: Sample) -> FloatArray:
@@ -198,8 +217,18 @@ def sign_flip_p(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) ->
     Exact where a column has so few clusters with a difference that 2^n is at most `draws`; else drawn, the observed
     signs counted among the draws. 1.0 where fewer than two clusters differ: one flip shows nothing.
     """
-    parts, _ = sample.parts()
-    return _flip(parts, rng, draws, sides=2)
+    (p,) = sign_flip_ps([sample], rng, draws)
+    return p
+
+
+def sign_flip_ps(samples: Sequence[Sample], rng: np.random.Generator, draws: int = DRAWS) -> list[FloatArray]:
+    """`sign_flip_p` of several means over the same clusters in the same order, from one set of draws.
+
+    Each is what it would be alone with this generator; drawing the signs once saves what it costs.
+    """
+    widths = np.cumsum([sample.sums.shape[1] for sample in samples])
+    p = _flip(np.column_stack([sample.parts()[0] for sample in samples]), rng, draws, sides=2)
+    return np.split(p, widths[:-1])
 
 
 def equivalence_p(sample: Sample, margin: float, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
@@ -218,7 +247,7 @@ def equivalence_p(sample: Sample, margin: float, rng: np.random.Generator, draws
 def _flip(parts: FloatArray, rng: np.random.Generator, draws: int, sides: int) -> FloatArray:
     p = np.ones(parts.shape[1])
     differing = (np.abs(parts) > 1e-15).sum(axis=0)
-    few = 2.0**differing <= draws
+    few = differing <= np.log2(draws)
     for column in np.flatnonzero(few & (differing >= 2)):
         values = parts[np.abs(parts[:, column]) > 1e-15, column]
         signs = 1.0 - 2.0 * ((np.arange(2 ** len(values))[:, None] >> np.arange(len(values))) & 1)
@@ -227,11 +256,13 @@ def _flip(parts: FloatArray, rng: np.random.Generator, draws: int, sides: int) -
     if many.size:
         chosen = parts[:, many]
         extreme = np.zeros(len(many))
-        size = max(1, _CELLS // len(parts))
+        observed = chosen.sum(axis=0)
+        size = _rows_at_once(len(parts))
         for start in range(0, draws - 1, size):
             rows = min(size, draws - 1 - start)
-            signs = 1.0 - 2.0 * rng.integers(0, 2, (rows, len(parts)), dtype=np.int8)
-            extreme += _as_extreme(signs @ chosen, chosen, sides)
+            flipped = rng.integers(0, 2, (rows, len(parts)), dtype=np.int8)
+            # What is flipped is missing from the sum, and once more on the other side.
+            extreme += _as_extreme(observed - 2 * (flipped.astype(np.float64) @ chosen), chosen, sides)
         p[many] = (extreme + 1) / draws
     return p
 

@@ -8,6 +8,7 @@ import platform
 
 import bench_cache
 import bench_chunkers
+import bench_compare
 import bench_eval
 import bench_metrics
 from _bench import print_rows
@@ -22,6 +23,7 @@ def main() -> None:
     missed = print_rows("The whole job, ast on every task at hand", bench_eval.rows(source))
     missed += print_rows(bench_cache.title(), bench_cache.rows())
     missed += print_rows("Metrics", bench_metrics.rows())
+    missed += print_rows("Compare, 10,000 draws", bench_compare.rows())
     missed += print_rows("Chunkers", bench_chunkers.rows(source))
     print(f"\nbars missed: {missed}")
 

@@ -204,8 +204,19 @@ def test_columns_refuse_what_cannot_be_paired():
         ScoredQueries.from_rows([row, row])
     with pytest.raises(ResultError, match="clustered by"):
         ScoredQueries.from_rows([row, {**row, "query_id": "b", "path": None}])
-    with pytest.raises(ResultError, match="1 of 2 queries"):
-        ScoredQueries.from_rows([row, {**row, "query_id": "b", "metrics": {}}])
+    for lacking in ([row, {**row, "query_id": "b", "metrics": {}}], [{**row, "query_id": "b", "metrics": {}}, row]):
+        with pytest.raises(ResultError, match="mrr is scored for 1 of 2 queries"):
+            ScoredQueries.from_rows(lacking)
+
+
+def test_measures_of_a_row_may_stand_in_any_order():
+    """Columns go by name, not by place."""
+    rows = [
+        {"query_id": "a", "repo": "r", "path": "f", "metrics": {"mrr": 1.0, "hit@5": 0.0}},
+        {"query_id": "b", "repo": "r", "path": "f", "metrics": {"hit@5": 0.25, "mrr": 0.5}},
+    ]
+    values = ScoredQueries.from_rows(rows).values
+    assert {name: column.tolist() for name, column in values.items()} == {"mrr": [1.0, 0.5], "hit@5": [0.0, 0.25]}
 
 
 def test_a_log_with_conversations_clusters_by_them(tmp_path):

@@ -1,0 +1,92 @@
+"""How long `compare` takes and how much memory, on five made runs: each figure from a process of its own.
+
+python scripts/bench_compare.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from _bench import Row, print_rows
+
+from repoeval_bench.metrics import EVAL_MEASURES
+from repoeval_bench.store import METRICS, PER_QUERY, jsonl, means, pretty, write_folder
+
+RUNS = 5
+SMALL, LARGE = 455, 100_000
+REPOS = 8
+
+
+def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[str]:
+    """Five runs with every measure that `eval` scores; files of `per_file` queries, or None: no file is known.
+
+    Scores are made of what is hard in a query and its file, what a run is good at, and noise, cut to 0..1.
+    """
+    rng = np.random.default_rng(0)
+    n_files = n_queries if per_file is None else n_queries // per_file
+    file = np.arange(n_queries) * n_files // n_queries
+    hard = rng.normal(0.5, 0.2, (n_queries, 1)) + rng.normal(0, 0.1, (n_files, 1))[file]
+    repos = [f"repo{REPOS * i // n_queries}" for i in range(n_queries)]
+    folders = []
+    for run in range(RUNS):
+        table = np.clip(hard + 0.01 * run + rng.normal(0, 0.15, (n_queries, len(EVAL_MEASURES))), 0, 1)
+        values = {name: table[:, i].tolist() for i, name in enumerate(EVAL_MEASURES)}
+        name = f"run{run}"
+        metrics = {
+            "run_id": name, "dataset": {"fingerprint": "made", "label": f"made, {n_queries} queries"},
+            "protocol": "context", "headline": "micro", "chunker": name, "embedder": "none", "retriever": "made",
+            "k": 100, "counts": {"queries": n_queries}, "chunk_nws": {}, **means(values, repos),
+        }  # fmt: skip
+        rows = (
+            {
+                "query_id": f"q{i}", "repo": repos[i], "path": None if per_file is None else f"f{file[i]}.py",
+                "n_relevant": 1, "facts": {}, "metrics": {measure: column[i] for measure, column in values.items()},
+            }
+            for i in range(n_queries)
+        )  # fmt: skip
+        write_folder(results / name, {METRICS: pretty(metrics), PER_QUERY: jsonl(rows)}, {"run_id": name})
+        folders.append(str(results / name))
+    return folders
+
+
+def compare(folders: list[str]) -> tuple[float, float]:
+    """Wall seconds and peak GiB of one `compare` of stored runs."""
+    command = [sys.executable, "-m", "repoeval_bench", "compare", *folders, "--json"]
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"error: {' '.join(command)} failed; run it by hand to see why")
+    return time.perf_counter() - started, usage.ru_maxrss / 2**20
+
+
+def rows(*, large: int = LARGE) -> list[Row]:
+    """Every figure with its bar."""
+    table = []
+    for n_queries, per_file, seconds in ((SMALL, 4, 3.0), (large, 3, 60.0), (large, None, 60.0)):
+        with tempfile.TemporaryDirectory() as name:
+            wall, gib = compare(write_runs(Path(name), n_queries, per_file=per_file))
+        kind = "each alone" if per_file is None else f"{n_queries // per_file:,} files"
+        what = f"{RUNS} runs, {n_queries:,} queries ({kind}), {len(EVAL_MEASURES)} measures"
+        table.append(Row(f"{what}: time", f"{wall:.1f} s", f"< {seconds:g} s", wall < seconds))
+        table.append(Row(f"{what}: memory", f"{gib:.2f} GiB", "< 2 GiB", gib < 2))
+    return table
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="10,000 queries instead of 100,000")
+    options = parser.parse_args()
+    print_rows("Compare, 10,000 draws", rows(large=LARGE // 10 if options.quick else LARGE))
+
+
+if __name__ == "__main__":
+    main()

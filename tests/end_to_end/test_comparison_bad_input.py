@@ -1,0 +1,78 @@
+"""What comparing commands are given and must not choke on: pairs that do not fit, one query, no difference."""
+
+import json
+
+import pytest
+
+from support.command import bench, one_sentence
+from support.runs import write_run
+
+OTHER = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1", "tasks": 2}
+
+
+@pytest.fixture
+def gates(tmp_path):
+    """A gate file with one limit on a mean and one on a drop."""
+    path = tmp_path / "gates.yaml"
+    path.write_text("gates: [{metric: mrr, at_least: 0.1}, {metric: mrr, max_drop: 0.1}]")
+    return path
+
+
+def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path, gates):
+    """Another protocol, data set and query set: compare, diff, segments and gate list all three differences."""
+    a = write_run(tmp_path / "a", {"mrr": [1.0, 0.5]}).folder
+    b = write_run(
+        tmp_path / "b", {"mrr": [1.0, 0.5]}, protocol="body", dataset=OTHER, query_ids=["q000000", "x"]
+    ).folder
+    for command in (
+        ("compare", a, b), ("diff", a, b, "-m", "mrr"), ("segments", a, b, "-m", "mrr"),
+        ("gate", b, "--config", gates, "--baseline", a),
+    ):  # fmt: skip
+        sentence = one_sentence(bench(*command), 2)
+        for piece in (
+            "protocol context against body", "made · 0 against made · 1", "1 query only in a (such as q000001)",
+            "1 query only in b (such as x)",
+        ):  # fmt: skip
+            assert piece in sentence, (command, sentence)
+
+
+def test_one_query_only(tmp_path, gates):
+    """One query shows nothing: no interval, no verdict, a gate that fails for want of data; nothing crashes."""
+    a, b = (
+        write_run(tmp_path / name, {"mrr": [value]}, files=["f.py"], imported=True).folder
+        for name, value in (("a", 0.2), ("b", 1.0))
+    )
+    (row,) = json.loads(bench("compare", a, b, "--json").out)
+    assert (row["ci"], row["p_adjusted"], row["verdict"]) == (None, 1.0, "no difference shown")
+    assert "no difference shown" in bench("compare", a, b).out
+    assert "changed in 1 of 1 query" in bench("diff", a, b, "-m", "mrr").out
+    assert "[one cluster]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
+    failed = bench("gate", b, "--config", gates, "--baseline", a)
+    assert failed.code == 1
+    assert "no interval: all 1 queries are of one file" in failed.err
+    done = bench("diagnose", a)
+    assert done.code == 0, done.err
+    assert "The worst 1 of 1 query by MRR" in done.out
+
+
+def test_all_differences_zero(tmp_path, gates):
+    """A run against a copy of itself: ties, p = 1, an interval of no width, a drop of 0 that passes."""
+    values, files = [0.2, 0.9, 0.5, 0.7], ["f", "g", "h", "i"]
+    a, b = (write_run(tmp_path / name, {"mrr": values}, files=files).folder for name in "ab")
+    (row,) = json.loads(bench("compare", a, b, "--json", "--equivalence", "0.1").out)
+    assert (row["difference"], row["ci"], row["p_adjusted"], row["ties"]) == (0.0, [0.0, 0.0], 1.0, 4)
+    assert row["verdict"] == "no difference shown"  # four files cannot show that they are equal either
+    assert "no query of 4 changed" in bench("diff", a, b, "-m", "mrr").out
+    assert "+0.0000 [+0.0000, +0.0000]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
+    assert bench("gate", b, "--config", gates, "--baseline", a).code == 0
+
+
+@pytest.mark.parametrize("command", [("diff", "-m", "mrr"), ("segments", "-m", "mrr"), ("diagnose",)])
+def test_a_broken_row_of_the_run_log_is_named_with_its_line(tmp_path, command):
+    """retrieved.jsonl:2 of every command that reads it."""
+    name, *options = command
+    runs = [write_run(tmp_path / each, {"mrr": [0.5, 1.0]}) for each in "ab"]
+    log = runs[0].folder / "retrieved.jsonl"
+    log.write_text(log.read_text().splitlines()[0] + "\n{broken\n")
+    given = [run.folder for run in (runs if name == "diff" else runs[:1])]
+    assert "retrieved.jsonl:2 is broken" in one_sentence(bench(name, *given, *options), 1)
