@@ -45,7 +45,7 @@ RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER))
         --precision $(call q,$(PRECISION)) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
-.PHONY: help download eval compare report run sensitivity reproduce test check bench clean
+.PHONY: help download eval compare report leaderboard run sensitivity reproduce test check bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ run: .venv/run.stamp ## run the benchmark that a file describes, BENCH=bench.yam
 report: .venv/run.stamp ## one HTML page about the runs that compare compared last
 	@$(TOOL) report --bm25 --source $(call q,$(SOURCE)) --out $(call q,$(or $(OUT),results)) \
 	  -o $(call q,$(or $(OUT),results)/report.html) $(if $(GRID),--sensitivity $(call q,$(GRID)))
+
+leaderboard: .venv/run.stamp ## rank all runs of OUT, protocol by protocol, on one HTML page
+	@$(TOOL) leaderboard $(call q,$(or $(OUT),results)) -o $(call q,$(or $(OUT),results)/leaderboard.html)
 
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
 	@$(TOOL) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) --precision $(call q,$(PRECISION)) $(DATA) $(PICK)

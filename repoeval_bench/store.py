@@ -120,6 +120,13 @@ class StoredRun:
         """Content of manifest.json."""
         return self._json(MANIFEST)
 
+    def check_schema(self) -> None:
+        """A ResultError where another version wrote the folder."""
+        if (schema := self.manifest.get("schema")) != SCHEMA:
+            raise ResultError(
+                f"{self.folder} is of schema {schema}, and this version reads {SCHEMA}; run the evaluation again"
+            )
+
     @cached_property
     def metrics(self) -> dict[str, Any]:
         """Content of metrics.json."""

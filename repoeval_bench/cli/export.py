@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench import api
+from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.options import say
 from repoeval_bench.errors import ResultError, UsageError
@@ -116,11 +117,6 @@ def _parts(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> li
 def _draw(stored: Sequence[StoredRun], base: StoredRun, folder: Path, sensitivity: Path | None) -> None:
     from repoeval_bench.report.plots import figures, write
 
-    contests: list[dict[str, Any]] = []
-    if sensitivity is not None:
-        try:
-            contests = json.loads(sensitivity.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ResultError(f"{sensitivity} cannot be read ({error}); write it with sensitivity --output") from error
+    contests = read_cells(sensitivity) if sensitivity else []
     for path in write(figures(stored, baseline=base, contests=contests), folder):
         say(f"wrote {path}")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from repoeval_bench import api
+from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.cli.compared import recall
 from repoeval_bench.cli.options import say
-from repoeval_bench.errors import ResultError, UsageError
+from repoeval_bench.errors import ResultError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.store import find_run
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.store import StoredRun
-
-CELL = {"a", "b", "sizes", "protocol", "retriever", "measure", "difference", "interval", "verdict"}
-"""What each cell of a sensitivity grid holds at least."""
 
 
 @click.command("report", short_help="Write stored runs as one HTML page.")
@@ -54,7 +51,7 @@ def report_command(
     from repoeval_bench.report.html import report_page
 
     stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)
-    contests = _contests(sensitivity) if sensitivity else []
+    contests = read_cells(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)
     page = report_page(stored, str(output), contests)
@@ -63,18 +60,6 @@ def report_command(
     except OSError as error:
         raise ResultError(f"{output} cannot be written ({error}); choose another file with -o") from error
     say(f"wrote {output}")
-
-
-def _contests(path: Path) -> list[dict[str, Any]]:
-    try:
-        cells = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"--sensitivity {path} cannot be read ({error}); give what sensitivity --json prints"
-        ) from error
-    if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= CELL for cell in cells):
-        raise UsageError(f"--sensitivity {path} holds no grid of cells; give what sensitivity --json prints")
-    return cells
 
 
 def _make_bm25(stored: Sequence[StoredRun], source: str, home: Path | None) -> None:

@@ -12,7 +12,7 @@ from repoeval_bench.report.comparison import comparison_notes, comparison_record
 from repoeval_bench.report.tables import as_records, footnotes, score_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.table import Table
 
@@ -42,12 +42,12 @@ def comparison_part(comparisons: Sequence[Comparison]) -> Part:
 
 def scores_csv(runs: Sequence[StoredRun]) -> str:
     """One line per run and mean, every measure in full precision; empty where a run lacks one."""
-    return _csv(record for run in runs for record in as_records(run))
+    return records_csv(record for run in runs for record in as_records(run))
 
 
 def comparison_csv(comparisons: Sequence[Comparison]) -> str:
     """One line per run and measure, every number in full precision; `micro.difference` and so on."""
-    return _csv(_flat(record) for record in comparison_records(comparisons))
+    return records_csv(_flat(record) for record in comparison_records(comparisons))
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -62,7 +62,8 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _csv(records: Iterator[dict[str, Any]]) -> str:
+def records_csv(records: Iterable[dict[str, Any]]) -> str:
+    """Records as CSV, a column for every key of any of them."""
     found = list(records)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(dict.fromkeys(key for record in found for key in record)), lineterminator="\n")

@@ -11,7 +11,7 @@ from repoeval_bench.comparison import check_comparable, run_names
 from repoeval_bench.errors import ResultError
 from repoeval_bench.metrics import Context, Measure, Place, score_run
 from repoeval_bench.report.names import short_names
-from repoeval_bench.store import MANIFEST, RETRIEVED, SCHEMA, StoredRun
+from repoeval_bench.store import MANIFEST, RETRIEVED, StoredRun
 from repoeval_bench.types import LineSpan
 
 if TYPE_CHECKING:
@@ -104,10 +104,7 @@ def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
     one question: protocol, data, queries, depth.
     """
     for run in stored:
-        if (schema := run.manifest.get("schema")) != SCHEMA:
-            raise ResultError(
-                f"{run.folder} is of schema {schema}, and this version reads {SCHEMA}; run the evaluation again"
-            )
+        run.check_schema()
     for run in stored[1:]:
         check_comparable(stored[0], run)
     names = run_names(stored)

@@ -62,7 +62,14 @@ def test_a_benchmarks_file_is_run_from_where_it_says(checkout):
     assert "--source 'a b'" in make("-n", "run", "SOURCE=a b", cwd=checkout)[1]
 
 
-@pytest.mark.parametrize("target", ["eval", "compare", "download", "test", "bench"])
+def test_the_leaderboard_is_of_the_results_folder(checkout):
+    """OUT names the folder that is ranked, and where the page goes."""
+    code, out = make("-n", "leaderboard", "OUT=my runs", cwd=checkout)
+    assert code == 0, out
+    assert "leaderboard 'my runs' -o 'my runs/leaderboard.html'" in out
+
+
+@pytest.mark.parametrize("target", ["eval", "compare", "leaderboard", "download", "test", "bench"])
 def test_a_finished_environment_is_not_made_again(checkout, target):
     """With the stamps there, no target installs anything."""
     code, out = make("-n", target, cwd=checkout)

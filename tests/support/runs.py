@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.store import StoredRun, means
+from repoeval_bench.store import SCHEMA, StoredRun, means
 from repoeval_bench.trec import as_field, format_run
 
 if TYPE_CHECKING:
@@ -83,7 +83,12 @@ def write_run(
     (folder / "qrels.trec").write_text("".join(lines))
     timings = [{"query_id": q, "latency_ms": {"retrieve": ms}} for q, ms in zip(ids, latency, strict=False)]
     _lines(folder / "timings.jsonl", [{"step": "judge", "seconds": 1.0}, *timings])
-    manifest = {"run_id": folder.name, "qrels_gain_factor": 1, "config": {"embedder_identity": {"precision": "fp32"}}}
+    manifest = {
+        "schema": SCHEMA,
+        "run_id": folder.name,
+        "qrels_gain_factor": 1,
+        "config": {"embedder_identity": {"precision": "fp32"}},
+    }
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return StoredRun(folder)
 

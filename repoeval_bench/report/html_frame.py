@@ -1,0 +1,42 @@
+"""What every page has in common: its templates, its style, and scripts that the page's policy allows by their hash."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.plots import css
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Templates that escape whatever they are given, and miss nothing by silence."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+
+
+def style(more: str = "") -> Markup:
+    """The style sheet of a page: the figures' colours, `more`, and what all pages share."""
+    from markupsafe import Markup
+
+    return Markup(css() + more + (TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - all of it is ours
+
+
+def script(names: Sequence[str]) -> tuple[Markup, str]:
+    """The files as one script, and the base64 SHA-256 by which a policy allows it."""
+    from markupsafe import Markup
+
+    text = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+    return Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()  # noqa: S704 - ours

@@ -1,0 +1,82 @@
+"""A leaderboard as one HTML page that needs no network; names of runs are untrusted and escaped by the template."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.frame import heading
+from repoeval_bench.report.html_frame import environment, script, style
+from repoeval_bench.report.html_scores import BAR, cells_on_one_scale
+from repoeval_bench.report.leaderboard import BESIDE, summary
+from repoeval_bench.report.leaderboard_tables import board_title, cells, notes
+from repoeval_bench.report.names import printable, short_names
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from repoeval_bench.report.leaderboard import Board, Leaderboard
+
+SCRIPTS = ("tables.js", "ready.js")
+
+PARTS = ("chunker", "embedder", "retriever")
+
+STYLE = """
+td .spec, th .spec { display: block; font-size: .74rem; font-weight: 400; color: var(--soft); }
+th.part, td.part { white-space: normal; overflow-wrap: anywhere; min-width: 6rem; max-width: 17rem; }
+th[scope=row].part { min-width: 9rem; }
+@media (min-width: 760px) { th[scope=row].part { min-width: 13rem; } }
+"""
+
+
+def leaderboard_page(found: Leaderboard) -> str:
+    """The page; the same leaderboard gives the same bytes."""
+    code, digest = script(SCRIPTS)
+    return (
+        environment()
+        .get_template("leaderboard.html")
+        .render(
+            summary=summary(found),
+            boards=[_board(board) for board in found.boards],
+            beside=[heading(name) for name in BESIDE],
+            notes=[printable(note) for note in notes(found)],
+            bar_width=int(BAR),
+            style=style(STYLE),
+            script=code,
+            script_hash=digest,
+        )
+    )
+
+
+def _board(board: Board) -> dict[str, Any]:
+    about, ranked = board_title(board)
+    drawn = cells_on_one_scale([(entry.score, entry.ci) for entry in board.entries])
+    columns = [[getattr(entry, part) for entry in board.entries] for part in PARTS]
+    short = zip(*map(_short, columns), strict=True)
+    rows = []
+    for entry, names, cell in zip(board.entries, short, drawn, strict=True):
+        texts = cells(entry)
+        rows.append(
+            {
+                "run_id": printable(entry.run_id),
+                "rank": entry.rank,
+                **{
+                    part: {"short": name, "full": full if name != (full := printable(getattr(entry, part))) else ""}
+                    for name, part in zip(names, PARTS, strict=True)
+                },
+                "score": cell,
+                "share": {"text": texts[5], "value": entry.share},
+                "behind": entry.behind,
+                "rest": [
+                    {"text": text, "value": value}
+                    for text, value in zip(texts[7:], (*entry.beside, entry.nws), strict=True)
+                ],
+            }
+        )
+    return {"about": printable(about), "ranked": printable(ranked), "measure": heading(board.measure), "rows": rows}
+
+
+def _short(specs: list[str]) -> list[str]:
+    """What tells the specs of a column apart; equal ones stay equal."""
+    different = list(dict.fromkeys(specs))
+    names = dict(zip(different, map(printable, short_names(different)), strict=True))
+    return [names[spec] for spec in specs]

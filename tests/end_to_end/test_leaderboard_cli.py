@@ -1,0 +1,97 @@
+"""`leaderboard` as a person runs it, and its page in a real browser."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
+from support.command import bench, one_sentence
+from support.runs import write_run
+
+HOSTILE = "</script><img src=x onerror=\"window.ran='image'\"><script>window.ran='script'</script>"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Five runs under two protocols, one with a name that attacks the page, and one that was not finished."""
+    folder = tmp_path_factory.mktemp("ranked") / "results"
+    for i, (chunker, protocol) in enumerate(
+        (("fixed:max_nws=900", "context"), ("ast:max_nws=900,overlap=0", "context"), (HOSTILE, "context"),
+         ("fixed:max_nws=900", "body"), ("x" * 400, "body"))
+    ):  # fmt: skip
+        values = [0.1 * i + 0.05 * (j % 3) for j in range(9)]
+        write_run(
+            folder / f"run{i}",
+            {"line_rprec": values, "ndcg@10": values, "recall@10": values},
+            files=[f"f{j // 2}.py" for j in range(9)],
+            chunker=chunker,
+            protocol=protocol,
+            headline_measure="line_rprec",
+        )
+    (folder / "half").mkdir()
+    return folder
+
+
+def test_every_format(results, tmp_path):
+    """By the file's ending or by --format; all hold the same ranks, and name what is not ranked."""
+    page, text, table, data = (tmp_path / f"board.{end}" for end in ("html", "md", "csv", "json"))
+    for path in (page, text, table, data):
+        done = bench("leaderboard", results, "-o", path)
+        assert (done.code, done.out) == (0, ""), done.err
+        assert "5 runs on 2 boards; 1 folder not ranked" in done.err
+    boards = json.loads(data.read_text())["boards"]
+    assert [board["protocol"] for board in boards] == ["body", "context"]
+    assert [[entry["run_id"] for entry in board["entries"]] for board in boards] == [["run4", "run3"],
+                                                                                    ["run2", "run1", "run0"]]  # fmt: skip
+    for entry in boards[1]["entries"]:
+        stored = json.loads((results / entry["run_id"] / "metrics.json").read_text())
+        assert entry["score"] == stored["micro"]["line_rprec"]
+    rows = list(csv.DictReader(io.StringIO(table.read_text())))
+    assert [(row["rank"], row["run_id"]) for row in rows] == [("1", "run4"), ("2", "run3"), ("1", "run2"), ("2", "run1"),
+                                                              ("3", "run0")]  # fmt: skip
+    assert "not ranked: half" in text.read_text()
+    assert "not ranked: half" in page.read_text()
+    assert bench("leaderboard", results, "--format", "csv").out == table.read_text()
+
+
+def test_a_table_where_nothing_is_asked_for(results):
+    """One table a protocol, and the counts in the last line."""
+    done = bench("leaderboard", results)
+    assert done.code == 0, done.err
+    assert done.out.count("95 % interval") >= 4
+    assert done.out.splitlines()[-1] == "5 runs on 2 boards; 1 folder not ranked"
+
+
+def test_mistakes_end_in_one_sentence(results, tmp_path):
+    assert "say with --format" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "board.pdf"), 2)
+    assert "there is no folder" in one_sentence(bench("leaderboard", tmp_path / "none"), 2)
+    (tmp_path / "file").write_text("")
+    assert "choose another file" in one_sentence(
+        bench("leaderboard", results, "-o", tmp_path / "file" / "board.html"), 1
+    )
+
+
+def test_the_page_in_a_browser(results, tmp_path):
+    """No error, no request, no foreign script, no text cut off on a phone, no accessibility fault; columns sort."""
+    assert bench("leaderboard", results, "-o", tmp_path / "board.html").code == 0
+    with chromium() as browser:
+        console(browser), requested(browser)
+        for width, dark in ((1400, False), (400, True)):
+            visit(browser, tmp_path / "board.html", width=width, dark=dark)
+            assert browser.execute_script(OVERFLOWING) == []
+            assert axe(browser) == []
+        assert console(browser) == []
+        assert requested(browser) <= {"file", "data", "about"}
+        assert browser.execute_script("return window.ran") is None
+        names = browser.execute_script(
+            "return [...document.querySelectorAll('#board2 th[scope=row]')].map(e => e.innerText)"
+        )
+        assert names[0] == HOSTILE
+        visit(browser, tmp_path / "board.html")
+        ranks = "return [...document.querySelectorAll('#board2 tbody td:first-child')].map(e => e.innerText)"
+        browser.find_element("css selector", "#board2 thead th:nth-child(3) button").click()
+        assert browser.execute_script(ranks) == ["1", "2", "3"]
+        browser.find_element("css selector", "#board2 thead th:nth-child(3) button").click()
+        assert browser.execute_script(ranks) == ["3", "2", "1"]
