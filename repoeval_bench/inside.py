@@ -154,7 +154,7 @@ def _ends(span: CharSpan | LineSpan) -> list[int]:
 def _packed(rows: Iterable[Mapping[str, Any]]) -> bytes:
     # Escaped to ASCII, a lone surrogate is text too.
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    return gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)
+    return gzip.compress(text.encode("ascii"), compresslevel=3, mtime=0)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

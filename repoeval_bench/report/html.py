@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.frame import count, heading, probability
+from repoeval_bench.report.frame import count, probability
 from repoeval_bench.report.html_artefacts import artefacts
 from repoeval_bench.report.html_payload import pack, payload
 from repoeval_bench.report.html_run import PageRun, bm25_beside, page_runs
-from repoeval_bench.report.html_scores import BAR, headline_columns
+from repoeval_bench.report.html_scores import BAR, headline_columns, title
 from repoeval_bench.report.html_segments import segments
 from repoeval_bench.report.html_verdict import headline_measure, verdict
 from repoeval_bench.report.plots import css, figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from jinja2 import Environment
 
@@ -55,6 +55,7 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
     script = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    columns = headline_columns(runs)
     clustered = runs[0].scored.clustered_by
     return (
         _environment()
@@ -66,16 +67,16 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
             over=f"{metrics['headline']} mean over {_over(runs[0])}",
             runs=runs,
             verdict=found,
-            columns=headline_columns(runs),
+            columns=columns,
             bar_width=int(BAR),
             resampled="files" if clustered == "file" else f"what shares a {clustered}",
-            differences=_difference_rows(found, runs),
+            differences=_difference_rows(found, runs, {column.key for column in columns}),
             differences_note=_differences_note(found),
             charts=[
                 {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
                 for figure in figures(stored, baseline=stored[found.best], contests=contests)
             ],
-            measure_title=heading(measure),
+            measure_title=title(measure),
             segments=segments(runs, measure, found.best),
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
@@ -113,11 +114,15 @@ def _over(run: PageRun) -> str:
     return count(len(metrics["per_repo"]), "repository", "repositories")
 
 
-def _difference_rows(found: Verdict, runs: Sequence[PageRun]) -> list[dict[str, Any]]:
+def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collection[str]) -> list[dict[str, Any]]:
+    """Every difference; those of the headline table's measures are marked."""
     names = {run.name: at for at, run in enumerate(runs)}
+    # The runs stand together under each measure.
+    order = {name: at for at, name in enumerate(dict.fromkeys(each.metric for each in found.differences))}
     return [
         {
-            "title": heading(each.metric),
+            "title": title(each.metric),
+            "headline": each.metric in headline,
             "run": names[each.treatment],
             "difference": each.difference,
             "interval": "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",
@@ -126,7 +131,7 @@ def _difference_rows(found: Verdict, runs: Sequence[PageRun]) -> list[dict[str, 
             "tally": f"{each.wins} / {each.ties} / {each.losses}",
             "verdict": each.verdict,
         }
-        for each in found.differences
+        for each in sorted(found.differences, key=lambda each: order[each.metric])
         if not each.metric.endswith((CEILING, SHARE))
     ]
 
@@ -143,7 +148,12 @@ def _differences_note(found: Verdict) -> str:
 
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
-    return [
+    mapped = [run.short for run in runs if not run.ranks_own_chunks]
+    found = [
+        f"What is ranked and judged here are the chunks of one baseline, so the boxes of {' and '.join(mapped)} show "
+        "where they cut and carry no ranks."
+    ]
+    return (found if mapped else []) + [
         f"{run.short}: this run stored no sources and chunk boundaries (it was imported, or made by an earlier "
         "version), so its chunks cannot be drawn; run the evaluation again for them."
         for run in runs

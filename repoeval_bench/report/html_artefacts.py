@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.config import DEPTH
@@ -153,4 +154,5 @@ def _dataset(dataset: dict[str, Any]) -> list[str]:
 
 
 def _report_command(stored: Sequence[StoredRun], output: str) -> str:
-    return shlex.join(["repoeval-bench", "report", *(run.run_id for run in stored), "-o", output])
+    # The file's folder is nobody else's.
+    return shlex.join(["repoeval-bench", "report", *(run.run_id for run in stored), "-o", Path(output).name])

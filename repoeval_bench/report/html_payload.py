@@ -67,6 +67,7 @@ class _Files:
         self._sources = inside.sources if inside else {}
         self._numbers: dict[str, int] = {}
         self._lines: dict[str, list[str]] = {}
+        self._opened = {query.file for query in inside.queries.values()} if inside else set()
 
     @property
     def names(self) -> list[str]:
@@ -86,7 +87,8 @@ class _Files:
             entry: dict[str, Any] = {"name": name}
             if name in self._sources:
                 lines, cut = cut_lines(self._sources[name].text)
-                entry |= {"text": "\n".join(lines), "syntax": syntax(lines, name)}
+                # Excerpts of other files go without colours: lexing all of them takes longer than all the rest.
+                entry |= {"text": "\n".join(lines), "syntax": syntax(lines, name) if name in self._opened else ""}
                 if cut:
                     entry["cut"] = cut
             found.append(entry)
@@ -160,7 +162,7 @@ def _first(run: PageRun, query_id: str) -> int:
 
 def _ranks(run: PageRun, query_id: str, file: str, inside: Inside | None) -> list[int] | None:
     """For each chunk of the query's file 2 x its rank (0 where it was not retrieved), plus 1 where it is relevant."""
-    if inside is None:
+    if inside is None or not run.ranks_own_chunks:
         return None
     ranks = {hit.chunk_id: rank for rank, hit in enumerate(run.hits(query_id), start=1)}
     relevant = run.qrels.get(query_id, {})

@@ -12,6 +12,7 @@ from repoeval_bench.errors import ResultError
 from repoeval_bench.metrics import Context, Measure, Place, score_run
 from repoeval_bench.report.names import short_names
 from repoeval_bench.store import MANIFEST, RETRIEVED, StoredRun
+from repoeval_bench.trec import as_field
 from repoeval_bench.types import LineSpan
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One retrieved chunk; `file` is `repo/path`, and it and the lines are None where the log does not place it."""
+    """One retrieved chunk, its id as TREC files spell it.
+
+    `file` is `repo/path`; it and the lines are None where the log does not place the chunk.
+    """
 
     chunk_id: str
     file: str | None
@@ -59,10 +63,17 @@ class PageRun:
                 f"{self.stored.folder / RETRIEVED} is no run log ({error}); run the evaluation again"
             ) from error
 
+    @property
+    def ranks_own_chunks(self) -> bool:
+        """Whether what was ranked in the end are the chunker's chunks, and not those of a baseline."""
+        protocol = (self.stored.manifest.get("config") or {}).get("protocol") or {}
+        return bool(protocol.get("documents") != "baseline")
+
     @cached_property
     def qrels(self) -> Qrels:
-        """query_id -> chunk_id -> gain."""
-        return self.stored.qrels()
+        """query_id -> chunk_id -> gain, for every scored query; chunk ids as TREC files spell them."""
+        found = self.stored.qrels()
+        return {query_id: found.get(as_field(query_id, "query id"), {}) for query_id in self.scored.query_ids}
 
     def hits(self, query_id: str) -> tuple[Hit, ...]:
         """What was retrieved, best first."""
@@ -78,10 +89,8 @@ class PageRun:
             return scored.values[measure]
         parsed = Measure.parse(measure)
         placed = all(hit.file for _, hits in self.log.values() for hit in hits)
-        if (parsed.k or 0) > self.stored.metrics["k"] or not parsed.needs <= {
-            "ranking",
-            *(["places"] if placed else []),
-        }:
+        given = {"ranking", "places"} if placed else {"ranking"}
+        if (parsed.k or 0) > self.stored.metrics["k"] or not parsed.needs <= given:
             return None
         rankings = {
             query_id: tuple((hit.chunk_id, -float(rank)) for rank, hit in enumerate(hits))
@@ -93,8 +102,7 @@ class PageRun:
             for hit in hits
             if hit.file
         }
-        qrels = {query_id: self.qrels.get(query_id, {}) for query_id in scored.query_ids}
-        return score_run(rankings, qrels, [measure], Context(places=places)).values[str(parsed)]
+        return score_run(rankings, self.qrels, [measure], Context(places=places)).values[str(parsed)]
 
 
 def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
@@ -142,4 +150,9 @@ def _hit(entry: dict[str, object]) -> Hit:
     start, end = entry.get("start_line"), entry.get("end_line")
     lines = LineSpan(start, end) if isinstance(start, int) and isinstance(end, int) else None
     file = entry.get("file")
-    return Hit(str(entry["chunk_id"]), None if file is None else str(file), lines, float(str(entry["score"])))
+    return Hit(
+        as_field(str(entry["chunk_id"]), "chunk id"),
+        None if file is None else str(file),
+        lines,
+        float(str(entry["score"])),
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.incomplete import UNREGISTERED
 from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.report.frame import heading
 from repoeval_bench.report.tables import shares_of_ceiling
@@ -27,7 +28,18 @@ MEASURES = (
 )  # fmt: skip
 """Columns behind the run's own headline measure, where the runs have them."""
 
-BAR = 72.0
+TITLES = {
+    "line_recall_auc": "line recall, all budgets",
+    "line_rprec": "line recall at the gold's size",
+    "line_recall@1500": "line recall at 1,500",
+    "distinct_files@10": "files in top 10",
+}
+"""Column headings of measures whose short names say little."""
+
+NEUTRAL = frozenset({"distinct_files@10"})
+"""Measures of which more is neither better nor worse by itself."""
+
+BAR = 58.0
 """Width of a cell's bar in user units."""
 
 
@@ -44,7 +56,8 @@ class Cell:
     @property
     def interval(self) -> str:
         """The interval in words; empty where there is none."""
-        return "" if self.low is None or self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+        digits = 2 if self.high is not None and self.high > 1 else 3
+        return "" if self.low is None or self.high is None else f"{self.low:.{digits}f}\u2013{self.high:.{digits}f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +69,13 @@ class Column:
     meaning: str
     cells: tuple[Cell, ...]
     lower_is_better: bool = False
+    judged: bool = True
 
     @property
     def best(self) -> float | None:
-        """The best value in the column; None where there is nothing to compare."""
+        """The best value in the column; None where there is nothing to compare, or more is neither good nor bad."""
         values = [cell.value for cell in self.cells if cell.value is not None]
-        if len(values) < 2:
+        if len(values) < 2 or not self.judged:
             return None
         return min(values) if self.lower_is_better else max(values)
 
@@ -73,10 +87,11 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
     first = metrics.get("headline_measure") or next(iter(metrics["micro"]))
     columns = []
     for name in dict.fromkeys((first, *MEASURES)):
-        meaning = Measure.parse(name).definition.meaning if not name.endswith((CEILING, SHARE)) else ""
+        known = name not in UNREGISTERED and not name.endswith((CEILING, SHARE))
+        meaning = Measure.parse(name).definition.meaning if known else ""
         found = _means(runs, name, over)
         if any(cell is not None for cell in found):
-            columns.append(Column(name, heading(name), meaning, cells_on_one_scale(found)))
+            columns.append(Column(name, title(name), meaning, cells_on_one_scale(found), judged=name not in NEUTRAL))
         if name == first and all("ceilings" in run.stored.metrics for run in runs):
             columns.append(_shares(runs, first))
     latency = [run.stored.latencies().get("retrieve", []) for run in runs]
@@ -85,6 +100,11 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
         meaning = "Median time to rank one query once its vector is there, on the machine that ran it."
         columns.append(Column("latency", "latency", meaning, cells, lower_is_better=True))
     return columns
+
+
+def title(measure: str) -> str:
+    """A measure's name as a heading of the page."""
+    return TITLES.get(measure) or heading(measure)
 
 
 def _means(runs: Sequence[PageRun], name: str, over: str) -> list[tuple[float, Interval] | None]:
@@ -130,7 +150,5 @@ def cells_on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[
 def _shares(runs: Sequence[PageRun], measure: str) -> Column:
     shares = [shares_of_ceiling(run.stored).get(measure) for run in runs]
     cells = tuple(Cell(None, "") if share is None else Cell(share, f"{share:.1%}") for share in shares)
-    meaning = (
-        f"{heading(measure)} over what a perfect ranker reaches with the same chunks; the rest the retriever lost."
-    )
+    meaning = f"{title(measure)} over what a perfect ranker reaches with the same chunks; the rest the retriever lost."
     return Column("share", "share of ceiling", meaning, cells)

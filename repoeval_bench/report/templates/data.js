@@ -76,7 +76,7 @@ function hitList(data, hits, label) {
   (hits || []).forEach(([where, start, end, relevant, score], i) => {
     const file = typeof where === "number" ? data.files[where] : null;
     const line = [make("b", {}, `${i + 1}`), relevant ? " ✓ " : " ", `${file ? file.name.replace(/^[^/]*\//, "") : where}${span(start, end)} `,
-      make("span", { class: "soft" }, String(score))];
+      make("span", { class: "soft" }, score.toFixed(3))];
     if (relevant) line.push(make("span", { class: "hidden" }, " relevant"));
     const row = make("li", { class: relevant ? "yes" : null });
     if (file && file.text !== undefined && start !== null) {

@@ -52,18 +52,36 @@ function queryView(data) {
       const file = query.file === undefined ? "" : data.files[query.file].name.replace(/^[^/]*\//, "");
       const scores = data.runs.map((run, at) => make("span", { class: `run${at}`, title: run.name }, make("span", { class: "key" }),
         number(query, at) === null ? "–" : number(query, at).toFixed(2)));
-      const button = make("button", { type: "button", "data-query": query.id, "aria-current": query === current && "true" },
+      const button = make("button", { type: "button", tabindex: -1, "data-query": query.id, "aria-current": query === current && "true" },
         query.id, make("span", { class: "mini" }, file), make("span", { class: "mini" }, ...scores));
       button.addEventListener("click", () => open(query, true));
       return make("li", {}, button);
     }));
+    reachable();
     return found;
   }
+
+  // One button of the list is reached by tab, the others from it by arrow keys.
+  function reachable() {
+    const buttons = [...list.querySelectorAll("button")];
+    buttons.forEach((each) => each.setAttribute("tabindex", -1));
+    (buttons.find((each) => each.hasAttribute("aria-current")) || buttons[0])?.setAttribute("tabindex", 0);
+  }
+
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const buttons = [...list.querySelectorAll("button")];
+    const next = buttons[buttons.indexOf(document.activeElement) + step];
+    if (!step || !next) return;
+    event.preventDefault();
+    next.focus();
+  });
 
   function open(query, chosen) {
     current = query;
     list.querySelectorAll("[aria-current]").forEach((each) => each.removeAttribute("aria-current"));
     list.querySelector(`[data-query="${CSS.escape(query.id)}"]`)?.setAttribute("aria-current", "true");
+    reachable();
     detail.replaceChildren(...inside(data, query));
     const viewer = detail.querySelector(".viewer");
     if (viewer) viewer.scrollTop = Math.max(0, (query.gold[0] - 4) * LINE);
@@ -120,7 +138,7 @@ function source(data, query, file) {
   const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
   const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "gold"),
     swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
-  return [make("p", { class: "wrap" }, make("code", {}, file.name), ` · gold is lines ${query.gold[0] + 1}–${query.gold[1]}, to be written are lines ${query.body[0] + 1}–${query.body[1]}`), legend, viewer];
+  return [make("p", { class: "wrap wide" }, make("code", {}, file.name), ` · gold is lines ${query.gold[0] + 1}–${query.gold[1]}, to be written are lines ${query.body[0] + 1}–${query.body[1]}`), legend, viewer];
 }
 
 // One run's chunks of the file as boxes beside the lines.
@@ -133,7 +151,8 @@ function lane(data, query, at, height) {
     const [start, end] = [ends[2 * i], ends[2 * i + 1]];
     const rank = ranks ? ranks[i] >> 1 : 0;
     const relevant = ranks && ranks[i] & 1;
-    const words = `${data.runs[at].short}: lines ${start + 1}–${end}${rank ? `, rank ${rank}` : ", not retrieved"}${relevant ? ", relevant" : ""}`;
+    const place = rank ? `, rank ${rank}` : ranks ? ", not retrieved" : "";
+    const words = `${data.runs[at].short}: lines ${start + 1}–${end}${place}${relevant ? ", relevant" : ""}`;
     box.append(make("div", { class: `chunk${rank ? (rank <= 10 ? " top" : " found") : ""}${relevant ? " relevant" : ""}`, title: words,
       style: `top:${start * LINE + 1}px;height:${Math.max(4, (end - start) * LINE - 2)}px` }, make("span", {}, rank ? `${rank}` : "")));
   }

@@ -1,0 +1,33 @@
+"""The report of three chunkers on all 455 tasks: small, quick to write, quick to open."""
+
+import time
+
+import pytest
+
+from repoeval_bench import api
+from repoeval_bench.report.html import report_page
+from support.browser import OVERFLOWING, chromium, console, visit
+
+pytestmark = [pytest.mark.full_data, pytest.mark.slow]
+
+
+def test_three_chunkers_on_every_task(real_source, tmp_path):
+    """Under 5 MB, under 10 s of one core to write, usable within a second, and fit for a phone."""
+    benchmark = api.load_benchmark(real_source, home=tmp_path / "home")
+    out = tmp_path / "results"
+    runs = [api.evaluate(benchmark, chunker, retriever="bm25", out=out) for chunker in ("ast", "fixed", "chonkie")]
+    started = time.process_time()
+    page = report_page(runs, "report.html")
+    seconds = time.process_time() - started
+    path = tmp_path / "report.html"
+    path.write_text(page, encoding="utf-8")
+    assert path.stat().st_size < 5_000_000
+    assert seconds < 10
+    with chromium() as browser:
+        # The first start of a browser is the browser's own; the machine may be busy.
+        assert min(visit(browser, path) for _ in range(3)) < 1000
+        assert len(browser.find_elements("css selector", "#q-list button")) == 455
+        for width in (400, 1400):
+            visit(browser, path, width=width)
+            assert browser.execute_script(OVERFLOWING) == []
+        assert console(browser) == []
