@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.cells import CellFile
+from repoeval_bench.cli.sensitivity import _check
 from repoeval_bench.contests import Cell, Contest, Scores, contests, flips, placebo_bands
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.grid import make_protocols
@@ -139,6 +140,16 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, committed):
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultError, match="choose another folder with --out"):
         CellFile(tmp_path / "file", "ast", {}).add({CELL: np.array([1.0])})
+
+
+def test_all_wrong_names_of_a_grid_are_told_at_once():
+    """Chunkers, protocols, policies, rules, retrievers, measures and the embedder: one sentence."""
+    grid = {"protocols": ("bdy",), "queries": ("tail",), "relevances": ("iou:2",), "retrievers": ("bm26",),
+            "measures": ("ndgc@10",)}  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        _check(("asst", "fixed:max_nsw=1"), "minilmm", "auto", grid)
+    for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'"):
+        assert piece in str(error.value)
 
 
 def test_the_grid_has_each_protocol_once():
