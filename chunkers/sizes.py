@@ -1,6 +1,6 @@
 """Chunkers of one realised size: a nominal 1500 means different things to different chunkers.
 
-A size parameter is searched for by bisection until the mean size of the chunks, in nws, is near a target on
+A size parameter is searched for until the mean size of the chunks, in nws, is near a target on
 the same files. Nothing but files and a spec goes in, so that it can be done before any model is asked.
 """
 
@@ -78,9 +78,14 @@ def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance:
     low, high = 0, int(start.params[option])
     while realised_at(high) < reachable and high < _LARGEST:
         low, high = high, high * 2
+    straight = True
     while high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target, tolerance):
-        middle = (low + high) // 2
+        # Means nearly follow the size, so a straight line mostly finds it at once; halving in turns bounds the search.
+        below, above = seen.get(low, 0.0), realised_at(high)
+        share = (target - below) / (above - below) if straight and above > below else 0.5
+        middle = min(max(low + round(share * (high - low)), low + 1), high - 1)
         low, high = (middle, high) if realised_at(middle) < target else (low, middle)
+        straight = not straight
     best = _nearest(seen, target)
     near = _is_near(seen[best], target, tolerance)
     reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} nws"

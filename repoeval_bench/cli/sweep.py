@@ -10,7 +10,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.prepared import Prepared, run_options
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def sweep_command(*, chunkers: tuple[str, ...], as_json: bool, sizes: tuple[int,
     """
     if not sizes and not options["metrics"]:
         options["metrics"] = K_MEASURES
-    specs = [api.resize(spec, size) for spec in chunkers for size in sizes] if sizes else list(chunkers)
+    specs = [_sized(spec, size) for spec in chunkers for size in sizes] if sizes else list(chunkers)
     prepared = Prepared.make(specs, options)
     runs = [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
     rows = [_row(run) for run in runs]
@@ -56,6 +56,13 @@ def sweep_command(*, chunkers: tuple[str, ...], as_json: bool, sizes: tuple[int,
         return
     click.echo(f"{runs[0].metrics['dataset']['label']}\nprotocol {runs[0].metrics['protocol']}")
     print_table(_table(rows))
+
+
+def _sized(spec: str, size: int) -> str:
+    try:
+        return api.resize(spec, size)
+    except SpecError:
+        return spec  # no chunker: told with all other mistakes when the runs are prepared
 
 
 def _row(run: StoredRun) -> dict[str, Any]:

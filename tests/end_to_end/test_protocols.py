@@ -233,6 +233,9 @@ def test_a_sweep_of_sizes_prints_what_was_realised(mirror, warm_home, tmp_path):
     assert rows[2]["mean_nws"] < rows[3]["mean_nws"]
     assert "line_recall_auc" in rows[0]
     assert "is no size" in one_sentence(bench(*arguments, "--sizes", "0"), 2)
+    sentence = one_sentence(bench("sweep", "-c", "asst", "--sizes", "10", "--gold", "bdy", "--source", mirror), 2)
+    assert "did you mean 'ast'" in sentence
+    assert "did you mean 'body'" in sentence
     assert "no option for a size" in one_sentence(bench("sweep", "-c", "file", "--sizes", "10", "--source", mirror), 2)
 
 
