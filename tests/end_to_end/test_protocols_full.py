@@ -1,9 +1,16 @@
 """Published and promised figures, on the real data; BM25 only, so that nothing is embedded."""
 
+import hashlib
 import json
 
 import pytest
 
+from repoeval_bench.api import load_benchmark
+from repoeval_bench.bench_config import shipped
+from repoeval_bench.cli.run import read_bench
+from repoeval_bench.config import PACK
+from repoeval_bench.qrels import gold_span
+from repoeval_bench.queries import make_queries
 from support.command import bench
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]
@@ -37,3 +44,18 @@ def test_repocoders_exclusion_hides_the_hole_and_what_follows(real_source, tmp_p
     metrics = evaluate(real_source, tmp_path, "-c", "fixed", "--retriever", "bm25", "--exclude", "repocoder")
     assert 0 < metrics["counts"]["queries_without_relevant"] < 455
     assert metrics["ceilings"]["micro"]["recall@10"] < 1
+
+
+def test_the_packs_version_stands_for_its_queries_and_its_gold(real_source, tmp_path):
+    """Whoever changes what repoeval@chunking-v1 asks, or what is gold to it, has to give it another version."""
+    (choices,) = read_bench(shipped("repoeval"), {}).choices
+    benchmark = load_benchmark(real_source, home=tmp_path / "home")
+    protocol = choices.protocol
+    digest = hashlib.sha256()
+    for task, query in zip(benchmark.tasks, make_queries(benchmark.tasks, protocol.query), strict=True):
+        gold = gold_span(task, protocol)
+        text = hashlib.sha256(query.text.encode()).hexdigest()
+        digest.update(f"{query.query_id} {text} {gold.start} {gold.end} {protocol.relevance}\n".encode())
+    assert (PACK, benchmark.fingerprint, digest.hexdigest()[:16]) == (
+        "repoeval@chunking-v1", "68916a8e8246", "536c96955e3bae6a",
+    )  # fmt: skip
