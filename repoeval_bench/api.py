@@ -63,7 +63,6 @@ def load_benchmark(
 
 def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`."""
-    from repoeval_bench.dataset.install import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
     from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
@@ -71,8 +70,15 @@ def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = split_spec(spec)
-    embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(data_home(home) / "vectors"))
+    embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(vectors_folder(home)))
     return embedder if set(policies.values()) == {"head"} else LongTextEmbedder(embedder, policies)
+
+
+def vectors_folder(home: Path | None = None) -> Path:
+    """The folder of the vector cache in `home`."""
+    from repoeval_bench.dataset.install import data_home
+
+    return data_home(home) / "vectors"
 
 
 def choose_measures(metrics: Sequence[str] | None, k: int) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ COMMANDS = {
     "export": "repoeval_bench.cli.export:export_command",
     "export-beir": "repoeval_bench.cli.export_beir:export_beir_command",
     "data": "repoeval_bench.cli.data:data_group",
+    "cache": "repoeval_bench.cli.cache:cache_group",
     "list": "repoeval_bench.cli.listing:list_command",
     "explain": "repoeval_bench.cli.listing:explain_command",
     "score": "repoeval_bench.cli.score:score_command",

@@ -18,6 +18,15 @@ def _names(_context: click.Context, _parameter: click.Parameter, value: str | No
     return tuple((value or "").replace(",", " ").split()) or None
 
 
+home_option = click.option(
+    "--home",
+    envvar="REPOEVAL_HOME",
+    type=click.Path(file_okay=False, path_type=Path),
+    show_envvar=True,
+    help="Folder of fetched data and of vectors; the user's cache folder by default.",
+)
+"""--home (a Path or None)."""
+
 _SET = (
     click.option(
         "--source",
@@ -30,13 +39,7 @@ _SET = (
     click.option("--level", default="function", show_default=True, help="function, line or api."),
     click.option("--context", default="2k", show_default=True, help="Length of the prompts in tokens."),
     click.option("--tokenizer", default="codex", show_default=True, help="Whose tokens: codex or codegen."),
-    click.option(
-        "--home",
-        envvar="REPOEVAL_HOME",
-        type=click.Path(file_okay=False, path_type=Path),
-        show_envvar=True,
-        help="Folder of fetched data; the user's cache folder by default.",
-    ),
+    home_option,
 )
 _PART = (
     click.option("--repos", callback=_names, help="Only these repositories, separated by blanks or commas."),

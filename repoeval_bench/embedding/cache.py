@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.embedding.storage import MEND
 from repoeval_bench.errors import CacheError
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
@@ -120,16 +121,12 @@ class CachedEmbedder:
         dims = {len(value) for value in values}
         if len(dims) != 1 or (size := dims.pop()) == 0 or size % 4:
             raise CacheError(
-                f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; "
-                "delete that folder, and they are computed again"
+                f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; {MEND}"
             )
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         norms = np.einsum("ij,ij->i", vectors, vectors)
         if not np.all(np.abs(norms - 1) < 1e-4):
-            raise CacheError(
-                f"the vector cache {self._cache.folder} holds a vector that is not of unit length; "
-                "delete that folder, and it is computed again"
-            )
+            raise CacheError(f"the vector cache {self._cache.folder} holds a vector that is not of unit length; {MEND}")
         return vectors.astype(np.float32, copy=False)
 
     def _stored(self, texts: Sequence[str], role: Role) -> list[bytes]:

@@ -31,6 +31,7 @@ _RAW = 1  # diskcache's mode for values that sqlite holds as they are
 _PAGE_BYTES = 32768  # rows of 1.5 kB waste a third of sqlite's default pages
 _CACHED_PAGES = 1024  # 32 MiB; diskcache's own setting counts pages and would be 256 MiB
 _KEYS_AT_ONCE = 500
+_ROWS_AT_ONCE = 1000
 _SECONDS_FRESH = 86400  # an entry's last use is noted to the day, so that a warm run writes nothing
 
 
@@ -79,7 +80,7 @@ class RawDisk(Disk):  # type: ignore[misc]  # diskcache has no type information
     def _foreign(self) -> CacheError:
         return CacheError(
             f"the vector cache {self._directory} holds an entry that was not written by this program; "
-            f"it was not read; {_DELETE}"
+            f"it was not read; {MEND}"
         )
 
 
@@ -135,6 +136,47 @@ class BulkCache(Cache):  # type: ignore[misc]
         with self.transact():
             self._con.executemany("UPDATE Cache SET access_time = ? WHERE rowid = ?", ((now, row) for row in rows))
 
+    def groups(self) -> list[tuple[bytes | None, int, int, float]]:
+        """(tag, entries, bytes of their values, time of the last use) of every tag."""
+        select = "SELECT tag, COUNT(*), SUM(LENGTH(value)), MAX(access_time) FROM Cache GROUP BY tag"
+        return self._con.execute(select).fetchall()  # type: ignore[no-any-return]
+
+    def tagged(self, kind: bytes) -> list[tuple[Any, Any]]:
+        """(key, value with its seal) of the entries of one kind, as they stand; nothing is checked."""
+        return self._con.execute("SELECT key, value FROM Cache WHERE SUBSTR(tag, 1, 1) = ?", (kind,)).fetchall()  # type: ignore[no-any-return]
+
+    def everything(self) -> Iterator[tuple[Any, ...]]:
+        """(row id, key, raw, mode, file name, tag, value) of every entry, as they stand; nothing is checked."""
+        yield from self._con.execute("SELECT rowid, key, raw, mode, filename, tag, value FROM Cache ORDER BY rowid")
+
+    def oldest(self) -> list[tuple[int, bytes | None, int]]:
+        """(row id, tag, bytes of the value) of every entry, the least recently used one first."""
+        select = "SELECT rowid, tag, LENGTH(value) FROM Cache ORDER BY access_time, rowid"
+        return self._con.execute(select).fetchall()  # type: ignore[no-any-return]
+
+    def faults(self) -> list[str]:
+        """What sqlite finds wrong with the database's structure."""
+        found = [words for (words,) in self._con.execute("PRAGMA integrity_check(3)")]
+        return [] if found == ["ok"] else found
+
+    def delete_many(self, rows: Sequence[int]) -> None:
+        """Delete entries in transactions short enough for another process to write in between."""
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            with self.transact():
+                part = rows[start : start + _ROWS_AT_ONCE]
+                self._con.executemany("DELETE FROM Cache WHERE rowid = ?", ((row,) for row in part))
+
+    def stored_bytes(self) -> int:
+        """Bytes of the database itself, without what is logged beside it."""
+        ((pages,),) = self._con.execute("PRAGMA page_count")
+        ((page_bytes,),) = self._con.execute("PRAGMA page_size")
+        return int(pages * page_bytes)
+
+    def pack(self) -> None:
+        """Write the database anew without the room of what was deleted; sqlite3.Error where others keep it busy."""
+        self._con.execute("VACUUM")
+        self._con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def _rows(self, select: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             part = keys[start : start + _KEYS_AT_ONCE]
@@ -142,18 +184,21 @@ class BulkCache(Cache):  # type: ignore[misc]
 
 
 class VectorCache:
-    """SHA-256 digest -> bytes, in one diskcache folder. What is read is what was written, or a CacheError."""
+    """SHA-256 digest -> bytes, in one diskcache folder. What is read is what was written, or a CacheError.
+
+    `database` is for housekeeping; everything else reads and writes here.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._known: set[str] = set()
-        with self._explained("opened"):
-            self._cache = BulkCache.open(folder)
+        with self.explained("opened"):
+            self.database = BulkCache.open(folder)
 
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
         """Those of the keys that have an entry."""
-        with self._explained("read"):
-            return self._cache.present(list(keys))
+        with self.explained("read"):
+            return self.database.present(list(keys))
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The value of each key, None where there is none; one that has changed since is a CacheError."""
@@ -161,19 +206,19 @@ class VectorCache:
         found: dict[bytes, bytes] = {}
         stale: list[int] = []
         old = time.time() - _SECONDS_FRESH
-        with self._explained("read"):
-            for row, used, key, sealed in self._cache.get_many(wanted):
+        with self.explained("read"):
+            for row, used, key, sealed in self.database.get_many(wanted):
                 value = sealed[:-SEAL_BYTES]
                 if seal(key, value) != sealed[-SEAL_BYTES:]:
                     raise CacheError(
                         f"the vector cache {self.folder} holds an entry that has changed since it was written "
-                        f"(its checksum is wrong); {_DELETE}"
+                        f"(its checksum is wrong); {MEND}"
                     )
                 found[key] = value
                 if used < old:
                     stale.append(row)
             if stale:
-                self._cache.touch_many(stale)
+                self.database.touch_many(stale)
         return [found.get(key) for key in wanted]
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
@@ -186,16 +231,17 @@ class VectorCache:
         if identity not in self._known:
             key, value = hashlib.sha256(b"identity\0" + identity.encode()).digest(), identity.encode()
             rows.append((key, tag("identity", identity), value + seal(key, value)))
-        with self._explained("written"):
-            self._cache.set_many(rows)
+        with self.explained("written"):
+            self.database.set_many(rows)
         self._known.add(identity)
 
     def close(self) -> None:
         """Close the database."""
-        self._cache.close()
+        self.database.close()
 
     @contextmanager
-    def _explained(self, verb: str) -> Iterator[None]:
+    def explained(self, verb: str) -> Iterator[None]:
+        """Whatever goes wrong with the database leaves as a CacheError: "cannot be `verb`", and the way out."""
         try:
             yield
         except (OSError, sqlite3.Error, Timeout) as error:
@@ -211,6 +257,9 @@ class VectorCache:
 
 
 _DELETE = "delete that folder, and the vectors are computed again"
+
+MEND = "run repoeval-bench cache verify --delete, and what it removes is computed again"
+"""The way out where single entries are broken."""
 
 
 def _told(reason: BaseException) -> str:

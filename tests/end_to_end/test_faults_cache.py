@@ -47,7 +47,9 @@ def change_vectors(home, new_value):
 def test_a_flipped_bit(home, refused):
     """The lowest bit of a number of a vector: too little for its length to show it."""
     change_vectors(home, lambda key, value: bytes([value[0] ^ 1]) + value[1:])
-    assert "has changed since it was written" in refused()
+    sentence = refused()
+    assert "has changed since it was written" in sentence
+    assert "repoeval-bench cache verify --delete" in sentence
 
 
 @pytest.mark.parametrize("number", [0.0, np.nan, np.inf])

@@ -13,39 +13,7 @@ import pytest
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import SEAL_BYTES, RawDisk, VectorCache, seal, tag
 from repoeval_bench.errors import CacheError
-
-
-class FakeFiles:
-    """Stands in for a model's files where only the cache is under test; no vector of it is ever scored."""
-
-    spec = "fake"
-    max_tokens = 4
-
-    def __init__(self, **identity):
-        self.identity = {"model": "fake", **identity}
-
-
-class CountingEncoder:
-    """A real function of the text (its characters' sums), counting what it is asked for."""
-
-    def __init__(self, fail_after=None, **identity):
-        self.files = FakeFiles(**identity)
-        self.asked = []
-        self.fail_after = fail_after
-
-    def prompt(self, role):
-        return {"query": "ask: "}.get(role, "")
-
-    def count_tokens(self, texts, role):
-        return [len(text.split()) for text in texts]
-
-    def encode_batches(self, texts, role, tokens):
-        for i, text in enumerate(texts):
-            if self.fail_after is not None and i >= self.fail_after:
-                raise KeyboardInterrupt
-            self.asked.append(text)
-            vector = np.array([[1.0, len(text), sum(map(ord, text)) % 97]], dtype=np.float32)
-            yield [i], vector / np.linalg.norm(vector)
+from support.encoders import CountingEncoder
 
 
 @pytest.fixture
@@ -164,8 +132,8 @@ def test_reading_waits_for_no_writer(cache):
     """While another process writes, what is there can be read; a writer that never ends is one sentence."""
     key = bytes(32)
     cache.write({key: b"value"}, "tokens", "{}")
-    cache._cache._timeout = 0.1
-    cache._cache.close()
+    cache.database._timeout = 0.1
+    cache.database.close()
     with closing(sqlite3.connect(cache.folder / "cache.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert cache.read([key]) == [b"value"]
@@ -227,7 +195,7 @@ def test_a_damaged_vector_is_never_used(cache, damage):
     embedder.encode(["a"], "document")
     ((key,),) = rows(cache, "key")
     change(cache, "UPDATE Cache SET value = ? WHERE key = ?", damage + seal(key, damage), key)
-    with pytest.raises(CacheError, match="delete that folder"):
+    with pytest.raises(CacheError, match="cache verify --delete"):
         embedder.encode(["a"], "document")
 
 

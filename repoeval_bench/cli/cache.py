@@ -1,0 +1,136 @@
+"""`repoeval-bench cache`: what the vector cache holds, whether it is sound, and how it is kept small."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench.api import vectors_folder
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.options import home_option
+from repoeval_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+UNITS = {"": 1, **{f"{letter}B": 1000**i for i, letter in enumerate("kMGT", 1)},
+         **{f"{letter}iB": 1024**i for i, letter in enumerate("KMGT", 1)}}  # fmt: skip
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def parse_size(text: str) -> int:
+    """Bytes: a number with or without kB, MB, GB, TB (thousands) or KiB, MiB, GiB, TiB; a UsageError for another text.
+
+    >>> parse_size("2GB"), parse_size("1.5 GiB"), parse_size("0")
+    (2000000000, 1610612736, 0)
+    """
+    units = {unit.lower(): factor for unit, factor in UNITS.items()}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower(), re.ASCII)
+    if match is None or match[2] not in units:
+        raise UsageError(
+            f"--max-size {text!r} is no size; write bytes, or a number with {', '.join(filter(None, UNITS))}"
+        )
+    return int(float(match[1]) * units[match[2]])
+
+
+def show_size(size: int) -> str:
+    """Bytes with three digits and a decimal unit."""
+    for unit in ("TB", "GB", "MB", "kB"):
+        if size >= UNITS[unit]:
+            return (
+                f"{size / UNITS[unit]:.3g} {unit}" if size < 1000 * UNITS[unit] else f"{size / UNITS[unit]:,.0f} {unit}"
+            )
+    return f"{size} bytes"
+
+
+@click.group("cache")
+def cache_group() -> None:
+    """Describe, verify and prune the cache of vectors."""
+
+
+def _command(function: Callable[..., None]) -> click.Command:
+    return cache_group.command()(home_option(_json_option(function)))
+
+
+@_command
+def info(*, home: Path | None, as_json: bool) -> None:
+    """Show where the cache is, its size, and what each model and precision has in it."""
+    from repoeval_bench.embedding.housekeeping import info as describe
+
+    found = describe(vectors_folder(home))
+    if as_json:
+        _print_json(found)
+        return
+    click.echo(f"{found.folder}: {found.entries:,} entries, {show_size(found.bytes_on_disk)} on disk")
+    if not found.models:
+        return
+    from repoeval_bench.report.frame import new_table
+
+    table = new_table()
+    for column in ("model", "tokens read", "vectors", "bytes", "counts", "bytes", "last used"):
+        table.add_column(column, justify="left" if column == "model" else "right")
+    for model in found.models:
+        table.add_row(
+            model.name,
+            str((model.identity or {}).get("max_length", "")),
+            f"{model.vectors:,}",
+            show_size(model.vector_bytes),
+            f"{model.counts:,}",
+            show_size(model.count_bytes),
+            model.last_used,
+        )
+    print_table(table)
+
+
+@_command
+@click.option("--delete", is_flag=True, help="Remove what is broken; it is computed again when it is needed.")
+def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
+    """Read every entry and check its checksum, its length and a vector's norm; exit 1 if a broken one stays."""
+    from repoeval_bench.embedding.housekeeping import verify as check
+
+    found = check(vectors_folder(home), delete=delete)
+    if as_json:
+        _print_json(found, passed=found.passed)
+    else:
+        for reason in dict.fromkeys(found.broken):
+            click.echo(f"{found.broken.count(reason):,} x {reason}")
+        click.echo(
+            f"{found.folder}: {found.entries:,} entries read, {len(found.broken):,} broken, {found.removed:,} removed"
+        )
+        if not found.passed:
+            click.echo("remove them with repoeval-bench cache verify --delete")
+    if not found.passed:
+        click.get_current_context().exit(1)
+
+
+@_command
+@click.option("--max-size", required=True, metavar="SIZE", help="What the database may take, such as 2GB or 500MiB.")
+def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
+    """Remove the least recently used entries until the database is at most --max-size; exit 1 if it stays larger.
+
+    The last use is known to the day. Safe while runs go on: what a run then misses it computes again.
+    """
+    from repoeval_bench.embedding.housekeeping import prune as make_smaller
+
+    done = make_smaller(vectors_folder(home), parse_size(max_size))
+    if as_json:
+        _print_json(done)
+    else:
+        click.echo(
+            f"{done.folder}: {done.removed:,} entries removed, {done.entries:,} left; "
+            f"{show_size(done.bytes_before)} before, {show_size(done.bytes_after)} now"
+        )
+    if done.note and not as_json:
+        click.echo(f"not packed, so new entries fill the room first: {done.note}")
+    if done.note:
+        click.get_current_context().exit(1)
+
+
+def _print_json(found: Any, **more: object) -> None:
+    click.echo(json.dumps(asdict(found) | more, indent=2, ensure_ascii=False))

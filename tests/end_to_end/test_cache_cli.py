@@ -1,0 +1,82 @@
+"""`repoeval-bench cache` as a process."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from repoeval_bench.embedding.storage import VectorCache
+from support.command import bench, one_sentence
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home whose cache holds a thousand unit vectors of a model and one count."""
+    cache = VectorCache(tmp_path / "home" / "vectors")
+    vector = np.full(4, 0.5, dtype="<f4").tobytes()
+    identity = json.dumps({"model": "somebody/model", "precision": "fp32", "max_length": 256})
+    cache.write({i.to_bytes(32, "big"): vector for i in range(1000)}, "vector", identity)
+    cache.write({b"\xff" * 32: (7).to_bytes(8, "little")}, "tokens", identity)
+    cache.close()
+    return tmp_path / "home"
+
+
+def test_info(home):
+    """The model, its precision, how much it reads, and what it has in the cache; the same in JSON."""
+    done = bench("cache", "info", home=home)
+    assert done.code == 0, done.err
+    assert f"{home / 'vectors'}: 1,001 entries" in done.out
+    assert "somebody/model fp32" in done.out
+    found = json.loads(bench("cache", "info", "--json", home=home).out)
+    assert found["entries"] == 1001
+    assert found["bytes_on_disk"] == (home / "vectors" / "cache.db").stat().st_size
+    (model,) = found["models"]
+    assert (model["vectors"], model["counts"]) == (1000, 1)
+    assert model["identity"]["max_length"] == 256
+
+
+def test_verify_and_delete(home):
+    """Exit 0 where all is well, 1 with what is wrong and the way out, 0 again once it is removed."""
+    assert "1,001 entries read, 0 broken" in bench("cache", "verify", home=home).out
+    with closing(sqlite3.connect(home / "vectors" / "cache.db")) as database, database:
+        database.execute("UPDATE Cache SET value = ? WHERE rowid = 3", (bytes(24),))
+    done = bench("cache", "verify", home=home)
+    assert done.code == 1
+    assert "1 x an entry without its seal, or changed since it was written" in done.out
+    assert "cache verify --delete" in done.out
+    done = bench("cache", "verify", "--delete", "--json", home=home)
+    assert done.code == 0
+    assert {key: json.loads(done.out)[key] for key in ("entries", "removed", "passed")} == {
+        "entries": 1001, "removed": 1, "passed": True,
+    }  # fmt: skip
+    assert "1,000 entries read, 0 broken" in bench("cache", "verify", home=home).out
+
+
+def test_prune(home):
+    """The least recently used go, what was freed is said; a size that is none is a usage error."""
+    done = bench("cache", "prune", "--max-size", "1GB", home=home)
+    assert (done.code, "0 entries removed, 1,001 left" in done.out) == (0, True)
+    done = bench("cache", "prune", "--max-size", "0", "--json", home=home)
+    assert done.code == 0
+    assert json.loads(done.out)["removed"] == 1001
+    assert "write bytes, or a number with kB" in one_sentence(
+        bench("cache", "prune", "--max-size", "much", home=home), 2
+    )
+
+
+def test_a_home_without_a_cache(tmp_path):
+    """Nothing is cached yet: that is said, and nothing is made."""
+    done = bench("cache", "info", home=tmp_path / "home")
+    assert (done.code, "0 entries" in done.out) == (0, True)
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_cache_that_is_no_database(home):
+    """A file of another kind in its place is one sentence."""
+    shutil.rmtree(home / "vectors")
+    (home / "vectors").mkdir()
+    (home / "vectors" / "cache.db").write_bytes(b"no database at all" * 1000)
+    assert "delete that folder" in one_sentence(bench("cache", "verify", home=home), 1)

@@ -1,0 +1,38 @@
+"""An encoder that needs no model, for tests of what stands around one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class FakeFiles:
+    """Stands in for a model's files where only the cache is under test; no vector of it is ever scored."""
+
+    spec = "fake"
+    max_tokens = 4
+
+    def __init__(self, **identity):
+        self.identity = {"model": "fake", **identity}
+
+
+class CountingEncoder:
+    """A real function of the text (its characters' sums), counting what it is asked for."""
+
+    def __init__(self, fail_after=None, **identity):
+        self.files = FakeFiles(**identity)
+        self.asked = []
+        self.fail_after = fail_after
+
+    def prompt(self, role):
+        return {"query": "ask: "}.get(role, "")
+
+    def count_tokens(self, texts, role):
+        return [len(text.split()) for text in texts]
+
+    def encode_batches(self, texts, role, tokens):
+        for i, text in enumerate(texts):
+            if self.fail_after is not None and i >= self.fail_after:
+                raise KeyboardInterrupt
+            self.asked.append(text)
+            vector = np.array([[1.0, len(text), sum(map(ord, text)) % 97]], dtype=np.float32)
+            yield [i], vector / np.linalg.norm(vector)
