@@ -95,8 +95,7 @@ class SentenceTransformerEncoder:
             positions = buckets[width]
             for start in range(0, len(positions), rows):
                 batch = positions[start : start + rows]
-                filled = batch + [batch[-1]] * (rows - len(batch))
-                yield _Batch(batch, self._features([texts[i] for i in filled], role, width))
+                yield _Batch(batch, self._features([texts[i] for i in batch], role, width, rows))
 
     def _width(self, length: int) -> int:
         limit = self.files.max_tokens
@@ -115,18 +114,32 @@ class SentenceTransformerEncoder:
         memory = torch.cuda.get_device_properties(self.files.device).total_memory
         return int(min(2**17, max(BATCH_TOKENS, 2 ** int(math.log2(memory / 8 / token_bytes)))))
 
-    def _features(self, texts: list[str], role: Role, width: int) -> dict[str, Any]:
+    def _features(self, texts: list[str], role: Role, width: int, rows: int) -> dict[str, Any]:
+        """The model's input for the texts, filled up to `rows` rows with repeats of the last one."""
         import torch
 
         features = self._load().preprocess(
-            texts,
+            [self._beginning(text, width) for text in texts],
             prompt=self.prompt(role) or None,
             processing_kwargs={"text": {"padding": "max_length", "max_length": width, "truncation": True}},
         )
         return {
-            key: value.to(self.files.device) if isinstance(value, torch.Tensor) else value
+            key: torch.cat([value, value[-1:].repeat(rows - len(texts), 1)]).to(self.files.device)
+            if isinstance(value, torch.Tensor)
+            else value
             for key, value in features.items()
         }
+
+    def _beginning(self, text: str, width: int) -> str:
+        """As much of a very long text as decides its first `width` tokens: the rest would be read for nothing."""
+        end = 64 * width
+        while end < len(text):
+            head = text[:end].rsplit(None, 1)
+            # Tokens end with words at the latest, so what follows the cut does not change those well before it.
+            if head and len(self._load_tokenizer().encode(head[0])) > width + BUCKET_TOKENS:
+                return head[0]
+            end *= 4
+        return text
 
     def _forward(self, features: dict[str, Any]) -> NDArray[np.float32]:
         """The model as its library runs it, the transformer in the precision asked for, all behind it in fp32."""
