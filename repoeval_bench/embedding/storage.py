@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskcache import Cache, Disk, Timeout
@@ -218,7 +218,9 @@ class VectorCache:
                 if used < old:
                     stale.append(row)
             if stale:
-                self.database.touch_many(stale)
+                # Whoever writes for longer than a minute may: the note is made by the next run that reads.
+                with suppress(Timeout):
+                    self.database.touch_many(stale)
         return [found.get(key) for key in wanted]
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
@@ -263,7 +265,7 @@ MEND = "run repoeval-bench cache verify --delete, and what it removes is compute
 
 
 def _told(reason: BaseException) -> str:
-    """What sqlite says, and the way out that goes with them."""
+    """What sqlite says, and the way out that goes with it."""
     words = str(reason) or "busy"
     ways = {
         "full": "free some space there, or set REPOEVAL_HOME to a folder on another disk",

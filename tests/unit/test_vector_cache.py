@@ -129,11 +129,12 @@ def test_disk_space_is_little_more_than_the_vectors(cache):
 
 
 def test_reading_waits_for_no_writer(cache):
-    """While another process writes, what is there can be read; a writer that never ends is one sentence."""
+    """While another process writes, what is there can be read, old entries too; for a second writer it is one sentence."""
     key = bytes(32)
     cache.write({key: b"value"}, "tokens", "{}")
     cache.database._timeout = 0.1
     cache.database.close()
+    change(cache, "UPDATE Cache SET access_time = 1000")
     with closing(sqlite3.connect(cache.folder / "cache.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert cache.read([key]) == [b"value"]
