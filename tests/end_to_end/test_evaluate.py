@@ -16,6 +16,7 @@ from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 AST = "ast:max_nws=400"
 MUST_EXIST = {
     "manifest.json", "metrics.json", "per_query.jsonl", "run.trec", "qrels.trec", "retrieved.jsonl", "timings.jsonl",
+    "chunks.jsonl.gz", "queries.jsonl.gz", "sources.jsonl.gz",
 }  # fmt: skip
 
 
