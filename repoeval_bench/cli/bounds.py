@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.judged_run import check_depth, judged_log, title_of
-from repoeval_bench.cli.options import runs_folder, say
+from repoeval_bench.cli.judged_run import chosen_depth, judged_log, title_of
+from repoeval_bench.cli.options import depth_option, runs_folder, say
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.metrics import Measure
@@ -31,8 +31,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
               help="JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted person graded too.")  # fmt: skip
 @click.option("--relevant-from", type=click.IntRange(1, 2), default=1, show_default=True,
               help="The least grade that counts as relevant.")  # fmt: skip
-@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True,
-              help="The depth of the precision that is corrected.")  # fmt: skip
+@depth_option("The depth of the precision that is corrected.")
 @click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME",
               help="Only this measure; repeat it. All measures of ranks if not given.")  # fmt: skip
 @click.option("--write-gold", type=_FILE, metavar="FILE",
@@ -45,7 +44,7 @@ def bounds_command(
     judgements: Path,
     calibration: Path | None,
     relevant_from: int,
-    k: int,
+    k: int | None,
     metrics: tuple[str, ...],
     write_gold: Path | None,
     out: Path,
@@ -57,7 +56,7 @@ def bounds_command(
     Example: repoeval-bench bounds RUN --judgements pool.jsonl --calibration calibration.jsonl
     """
     stored = find_run(run, out)
-    check_depth(stored, k, "-k")
+    depth = chosen_depth([stored], k)
     log = judged_log(stored)
     measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in metrics)) or log.measures
     if unknown := [name for name in measures if name not in log.measures]:
@@ -70,8 +69,8 @@ def bounds_command(
         raise UsageError(f"{judgements} judges none of the run's queries, such as {log.query_ids[0]!r}")
     calibrated = read_calibration(calibration, relevant_from) if calibration else None
     found = judged_bounds(log, grades, measures, relevant_from)
-    covered = agreement(log, grades, relevant_from, k)
-    corrected = corrected_precision(log, grades, calibrated, k, relevant_from) if calibrated else None
+    covered = agreement(log, grades, relevant_from, depth)
+    corrected = corrected_precision(log, grades, calibrated, depth, relevant_from) if calibrated else None
     if write_gold:
         rows = (
             {"query_id": query_id, "chunk_id": chunk_id, "gain": gain}
@@ -95,10 +94,10 @@ def bounds_command(
         click.echo(json.dumps(content, indent=2, ensure_ascii=False))
         return
     print_table(bounds_table(found, title_of(stored)))
-    for line in agreement_lines(covered, k, waiting):
+    for line in agreement_lines(covered, depth, waiting):
         click.echo(line)
     if corrected:
         for line in corrected_lines(corrected):
             click.echo(line)
     elif calibrated:
-        click.echo(f"mind: no chunk of the top {k} has a grade, so no precision can be corrected")
+        click.echo(f"mind: no chunk of the top {depth} has a grade, so no precision can be corrected")

@@ -10,7 +10,7 @@ from repoeval_bench.runlog import LogRow, read_rows
 from repoeval_bench.store import RETRIEVED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from repoeval_bench.store import StoredRun
 
@@ -27,13 +27,15 @@ def judged_log(run: StoredRun, rows: Mapping[str, LogRow] | None = None) -> Judg
     return JudgedLog.of(run.scored, (log_rows(run) if rows is None else rows).values(), run.qrels())
 
 
-def check_depth(run: StoredRun, k: int, option: str) -> None:
-    """A UsageError where k looks deeper than the run ranks."""
-    depth = run.metrics["k"]
-    if k > depth:
+def chosen_depth(runs: Sequence[StoredRun], k: int | None) -> int:
+    """`-k` as it was given, else 10 or what the runs rank where that is less; a UsageError where it is more."""
+    shallowest = min(runs, key=lambda run: int(run.metrics["k"]))
+    depth = int(shallowest.metrics["k"])
+    if k is not None and k > depth:
         raise UsageError(
-            f"{option} {k} looks deeper than the {depth} chunks that {run.run_id} ranks; take at most that"
+            f"-k {k} looks deeper than the {depth} chunks that {shallowest.run_id} ranks; take at most that"
         )
+    return min(10, depth) if k is None else k
 
 
 def check_same_queries(run: StoredRun, other: StoredRun) -> None:

@@ -68,6 +68,15 @@ def runs_folder(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def depth_option(meaning: str) -> Callable[..., Any]:
+    """Add -k (int or None): how deep rankings are looked at; `cli.judged_run.chosen_depth` fills it in."""
+    return click.option(
+        "-k",
+        type=click.IntRange(min=1),
+        help=f"{meaning}  [default: 10, or what the run ranks where that is less]",
+    )
+
+
 def _add(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)

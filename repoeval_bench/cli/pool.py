@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.judged_run import check_depth, check_same_queries, log_rows
-from repoeval_bench.cli.options import runs_folder, say
+from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, log_rows
+from repoeval_bench.cli.options import depth_option, runs_folder, say
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.page.pooling import pool
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @click.command("pool", short_help="Write the top of several runs into one file to judge.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many chunks of each ranking.")
+@depth_option("How many chunks of each ranking.")
 @click.option("--skip-gold", is_flag=True, help="Leave out what the gold calls relevant.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Where to write the pool (JSONL).")  # fmt: skip
 @runs_folder
-def pool_command(*, runs: tuple[str, ...], k: int, skip_gold: bool, output: Path, out: Path) -> None:
+def pool_command(*, runs: tuple[str, ...], k: int | None, skip_gold: bool, output: Path, out: Path) -> None:
     """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
 
     The file does not say who retrieved a chunk, nor what the gold thinks of it. Read it back with
     repoeval-bench bounds RUN --judgements FILE. Example: repoeval-bench pool RUN RUN -k 10 -o pool.jsonl
     """
     stored = [find_run(name, out) for name in runs]
+    depth = chosen_depth(stored, k)
     for run in stored:
-        check_depth(run, k, "-k")
         check_same_queries(stored[0], run)
     if output.exists():
         raise UsageError(f"{output} stands already, perhaps with judgements; take another name or delete it")
@@ -42,7 +42,7 @@ def pool_command(*, runs: tuple[str, ...], k: int, skip_gold: bool, output: Path
     rows = list(
         pool(
             [log_rows(run) for run in stored],
-            k,
+            depth,
             stored[0].scored.query_ids,
             leave_out=lambda query_id, chunk_id: any(chunk_id in gold.get(query_id, {}) for gold in qrels),
             texts=_texts(stored),
@@ -56,7 +56,7 @@ def pool_command(*, runs: tuple[str, ...], k: int, skip_gold: bool, output: Path
     say(f"wrote {output}")
     click.echo(
         f"{count(len(rows), 'chunk')} of {count(queries, 'query', 'queries')} to be judged, "
-        f"from the top {k} of {count(len(runs), 'run')}"
+        f"from the top {depth} of {count(len(runs), 'run')}"
     )
 
 

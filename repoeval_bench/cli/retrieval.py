@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.judged_run import check_depth, check_same_queries, judged_log, log_rows, title_of
-from repoeval_bench.cli.options import runs_folder
+from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, judged_log, log_rows, title_of
+from repoeval_bench.cli.options import depth_option, runs_folder
 from repoeval_bench.page.cost import cost, latency
 from repoeval_bench.page.entities import entity_linking
 from repoeval_bench.page.evidence import false_evidence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "latency", "cost")
 
 
-@click.command("retrieval", short_help="Say what reranker, router, rewriting, freshness, cost … come to.")
+@click.command("retrieval", short_help="Say what a log's reranker, router, freshness … come to.")
 @click.argument("run")
-@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many results are read.")
+@depth_option("How many results are read.")
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
 @click.option("--raw", metavar="RUN", help="The raw retriever's run, where the log has no raw_topk.")
 @click.option("--evidence-score", type=float, metavar="SCORE",
@@ -44,7 +44,7 @@ SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entiti
 def retrieval_command(
     *,
     run: str,
-    k: int,
+    k: int | None,
     chosen: tuple[str, ...],
     raw: str | None,
     evidence_score: float | None,
@@ -57,7 +57,7 @@ def retrieval_command(
     docs/retrieval.md has an example of each. Example: repoeval-bench retrieval RUN --section latency
     """  # noqa: D205 - click prints the first paragraph as it stands
     stored = find_run(run, out)
-    check_depth(stored, k, "-k")
+    depth = chosen_depth([stored], k)
     rows = log_rows(stored)
     first = find_run(raw, out) if raw else _first_stage(stored)
     if first is not None:
@@ -65,18 +65,18 @@ def retrieval_command(
         rows = _with_raw(rows, log_rows(first))
     log = judged_log(stored, rows)
     makers: dict[str, Callable[[], Section]] = {
-        "reranker": lambda: reranker(log, k),
-        "router": lambda: router(log, k),
-        "rewriting": lambda: rewriting(log, k),
-        "freshness": lambda: freshness(log, k),
+        "reranker": lambda: reranker(log, depth),
+        "router": lambda: router(log, depth),
+        "rewriting": lambda: rewriting(log, depth),
+        "freshness": lambda: freshness(log, depth),
         "no-answer": lambda: false_evidence(log, evidence_score),
-        "entities": lambda: entity_linking(log, k),
+        "entities": lambda: entity_linking(log, depth),
         "latency": lambda: latency(stored.latency_by_query(), dict(zip(log.query_ids, log.clusters, strict=True))),
         "cost": lambda: _cost(stored, log),
     }
     sections = [makers[name]() for name in dict.fromkeys(chosen or SECTIONS)]
     if as_json:
-        content = {"run": stored.run_id, "k": k, "sections": [asdict(section) for section in sections]}
+        content = {"run": stored.run_id, "k": depth, "sections": [asdict(section) for section in sections]}
         click.echo(json.dumps(content, indent=2, ensure_ascii=False))
         return
     clusters = f"resampled by {log.clustered_by}" if log.clustered_by != "query" else "each query for itself"

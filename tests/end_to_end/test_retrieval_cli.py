@@ -90,6 +90,17 @@ def test_one_query_has_values_and_no_interval(tmp_path, capsys):
     assert "corrected (Rogan-Gladen): 1.0000 [one cluster]" in capsys.readouterr().out
 
 
+def test_a_shallow_run_is_read_to_its_depth(tmp_path, capsys):
+    """Where the log ranks 4 and no -k is given."""
+    rows = [row(q, "xyz").model_copy(update={"k_raw": 4, "raw_topk": row(q, "zyx").topk}) for q in "ab"]
+    run = imported(tmp_path / "shallow", rows, {"a": "x", "b": "y"}, "-m", "mrr")
+    capsys.readouterr()
+    call("retrieval", run, "--json", "--section", "reranker")
+    page = json.loads(capsys.readouterr().out)
+    assert page["k"] == 4
+    assert "ndcg@4" in {figure["name"] for figure in page["sections"][0]["figures"]}
+
+
 def test_a_raw_run_stands_in_for_raw_topk(run, tmp_path, capsys):
     """The retriever's own run, over the same gold."""
     raw = imported(tmp_path / "raw", [row("a", "yzx"), row("b", "yx")], {"a": "x", "b": "xz"})
