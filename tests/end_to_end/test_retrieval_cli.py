@@ -1,135 +1,122 @@
-"""`retrieval`, `hard-negatives`, `pool` and `bounds` on runs made here, on one query, and on mistakes."""
+"""Fused, reranked, set-based and pooled retrieval as processes on the mini benchmark."""
 
 import json
 
 import pytest
 
-from repoeval_bench.cli import app
-from repoeval_bench.errors import BenchError
+from repoeval_bench.runlog import LogRow, read_rows
 from support.command import bench, one_sentence
-from support.logs import row
+from support.models import tiny_cross_encoder
 
-SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "latency", "cost")
-
-
-def call(*words):
-    """A command in this process; its errors as they are raised."""
-    return app.main([str(word) for word in words], standalone_mode=False)
+AST = "ast:max_nws=400"
 
 
-def imported(folder, rows, gold, *options):
-    """The folder of a log that was imported."""
-    folder.mkdir()
-    log, truth = folder / "log.jsonl", folder / "gold.jsonl"
-    log.write_text("".join(each.model_dump_json(exclude_none=True) + "\n" for each in rows))
-    truth.write_text("".join(json.dumps({"query_id": q, "chunk_id": c}) + "\n" for q, cs in gold.items() for c in cs))
-    call("import-run", log, "--gold", truth, "--out", folder / "results", *options)
-    (run,) = (folder / "results").iterdir()
-    return run
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Two queries, ranked to depth 10."""
-    return imported(tmp_path / "two", [row("a", "xyz"), row("b", "yx")], {"a": "x", "b": "xz"})
-
-
-def test_runs_made_here_tell_reranker_latency_and_cost(evaluate, tmp_path):
-    """A reranked run finds the run of its first stage beside it; its index is counted, its model's speed is not known."""
-    for retriever in ("dense", "rerank:overlap"):
-        assert evaluate("-c", "ast:max_nws=400", "--retriever", retriever).code == 0
-    made = (tmp_path / "results").iterdir()
-    (folder,) = [path for path in made if json.loads((path / "manifest.json").read_text())["first_stage"]]
-    done = bench("retrieval", folder, "--json")
+def metrics_of(done):
     assert done.code == 0, done.err
-    sections = {section["name"]: section for section in json.loads(done.out)["sections"]}
-    assert tuple(sections) == SECTIONS
-    figures = {name: {f["name"]: f for f in section["figures"]} for name, section in sections.items()}
-    assert figures["reranker"]["recall@50 raw"]["value"] > 0.5
-    assert {"ndcg@10", "precision@10", "mrr@10"} <= set(figures["reranker"])
-    assert {"retrieve, median", "rerank, p90", "together, median"} <= set(figures["latency"])
-    cost = figures["cost"]
-    assert cost["bytes per vector"]["value"] == 4 * 384
-    assert cost["tokens embedded"]["value"] > cost["vectors"]["value"] > 10
-    assert "vectors per second" not in cost
-    assert all(sections[name]["missing"] for name in ("router", "rewriting", "freshness", "no-answer", "entities"))
+    return json.loads(done.out)
 
 
-def test_what_was_encoded_gives_vectors_per_second(evaluate, tmp_path, capsys):
-    """A run whose vectors were not at hand counts them and the seconds."""
-    assert evaluate("-c", "fixed:max_nws=350", "--limit", "1").code == 0
-    (folder,) = (tmp_path / "results").iterdir()
-    call("retrieval", folder, "--section", "cost", "--json")
-    (section,) = json.loads(capsys.readouterr().out)["sections"]
-    speed = next(f for f in section["figures"] if f["name"] == "vectors per second")
-    assert speed["value"] > 0
-    assert 0 < speed["n"] <= next(f for f in section["figures"] if f["name"] == "vectors")["value"]
+def folder_of(results, metrics):
+    return results / metrics["run_id"]
 
 
-def test_one_query_has_values_and_no_interval(tmp_path, capsys):
-    """Every section and command speaks; none makes up a spread."""
-    fields = {
-        "as_of": "2024-01-01", "source": "s", "expected_source": "s", "entities": ["e"], "latency_ms": {"retrieve": 1.0},
-        "raw_topk": [{"rank": 1, "chunk_id": "x", "score": 1.0}],
-    }  # fmt: skip
-    chunk = {"rank": 1, "chunk_id": "x", "score": 1.0, "doc_version": "2023-01-01", "entities": ["e"]}
-    run = imported(tmp_path / "one", [row("a", [chunk], **fields)], {"a": "x"})
-    capsys.readouterr()
-    call("retrieval", run, "--json")
-    for section in json.loads(capsys.readouterr().out)["sections"]:
-        assert all(figure["ci"] is None for figure in section["figures"]), section
-    call("retrieval", run)
-    assert "[one cluster]" in capsys.readouterr().out
-    call("hard-negatives", run)
-    judgements = tmp_path / "j.jsonl"
-    judgements.write_text('{"query_id": "a", "chunk_id": "x", "grade": 2}\n')
-    calibration = tmp_path / "c.jsonl"
-    calibration.write_text('{"gold": 2, "judge": 2}\n{"gold": 0, "judge": 0}\n')
-    capsys.readouterr()
-    call("bounds", run, "--judgements", judgements, "--calibration", calibration)
-    assert "corrected (Rogan-Gladen): 1.0000 [one cluster]" in capsys.readouterr().out
+def rankings(folder):
+    return {
+        row.query_id: [each.chunk_id for each in row.topk] for _, row in read_rows(folder / "retrieved.jsonl", LogRow)
+    }
 
 
-def test_a_shallow_run_is_read_to_its_depth(tmp_path, capsys):
-    """Where the log ranks 4 and no -k is given."""
-    rows = [row(q, "xyz").model_copy(update={"k_raw": 4, "raw_topk": row(q, "zyx").topk}) for q in "ab"]
-    run = imported(tmp_path / "shallow", rows, {"a": "x", "b": "y"}, "-m", "mrr")
-    capsys.readouterr()
-    call("retrieval", run, "--json", "--section", "reranker")
-    page = json.loads(capsys.readouterr().out)
-    assert page["k"] == 4
-    assert "ndcg@4" in {figure["name"] for figure in page["sections"][0]["figures"]}
+def test_hybrid_finds_what_either_stage_finds(evaluate, tmp_path):
+    """It embeds, its spec names every option, and its rankings hold the chunks of both stages."""
+    runs = {
+        spec: metrics_of(evaluate("-c", AST, "--retriever", spec, "--json")) for spec in ("dense", "bm25", "hybrid")
+    }
+    assert runs["hybrid"]["embedder"] == "minilm"
+    assert runs["hybrid"]["retriever"] == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
+    seen = {spec: rankings(folder_of(tmp_path / "results", metrics)) for spec, metrics in runs.items()}
+    for query_id, ids in seen["hybrid"].items():
+        assert set(ids) == set(seen["dense"][query_id]) == set(seen["bm25"][query_id])
 
 
-def test_a_raw_run_stands_in_for_raw_topk(run, tmp_path, capsys):
-    """The retriever's own run, over the same gold."""
-    raw = imported(tmp_path / "raw", [row("a", "yzx"), row("b", "yx")], {"a": "x", "b": "xz"})
-    capsys.readouterr()
-    call("retrieval", run, "--raw", raw, "--section", "reranker", "--json")
-    (section,) = json.loads(capsys.readouterr().out)["sections"]
-    change = next(figure for figure in section["figures"] if figure["name"] == "mrr@10")
-    assert (change["before"], change["after"]) == (pytest.approx((1 / 3 + 1 / 2) / 2), 0.75)
+def test_a_reranked_run_names_its_first_stage(evaluate, tmp_path):
+    """The manifest leads to the raw run, whose first k_raw are the reranked ones; both latencies are kept apart."""
+    results = tmp_path / "results"
+    raw = metrics_of(evaluate("-c", AST, "--retriever", "bm25:k1=0.9", "--k", "4", "-m", "ndcg@4", "--json"))
+    spec = "rerank:overlap,k_raw=3,first=bm25+k1=0.9"
+    metrics = metrics_of(evaluate("-c", AST, "--retriever", spec, "--k", "4", "-m", "ndcg@4", "--json"))
+    folder = folder_of(results, metrics)
+    first = json.loads((folder / "manifest.json").read_text())["first_stage"]
+    assert first == {"retriever": raw["retriever"], "k_raw": 3, "run_id": raw["run_id"]}
+    before, after = rankings(results / first["run_id"]), rankings(folder)
+    assert before != after
+    for query_id, ids in before.items():
+        assert set(after[query_id][:3]) == set(ids[:3])
+        assert after[query_id][3:] == ids[3:]
+    times = [json.loads(line) for line in (folder / "timings.jsonl").read_text().splitlines()]
+    assert all(set(row["latency_ms"]) == {"retrieve", "rerank"} for row in times if "query_id" in row)
+    assert json.loads((results / first["run_id"] / "manifest.json").read_text())["first_stage"] is None
 
 
-def test_mistakes_end_in_one_sentence(run, tmp_path):
-    """Each names the thing, the value and the way out."""
-    other = imported(tmp_path / "other", [row("a", "xyz")], {"a": "x"})
-    judgements = tmp_path / "j.jsonl"
-    judgements.write_text('{"query_id": "zz", "chunk_id": "x", "grade": 2}\n')
-    pool = tmp_path / "pool.jsonl"
-    call("pool", run, "-o", pool)
-    for words, message in (
-        (("retrieval", run, "-k", 11), "-k 11 looks deeper than the 10 chunks"),
-        (("retrieval", run, "--raw", other), "are of different data"),
-        (("pool", run, other, "-o", tmp_path / "p.jsonl"), "are of different data"),
-        (("pool", run, "-o", pool), "stands already, perhaps with judgements"),
-        (("bounds", run, "--judgements", judgements), "judges none of the run's queries, such as 'a'"),
-        (("bounds", run, "--judgements", pool), "holds no grade"),
-        (("bounds", run, "--judgements", judgements, "-m", "bpref"), "unknown measure 'bpref'"),
-        (("bounds", run, "--judgements", judgements, "-m", "ndcg@7"), "ndcg@7 cannot be bounded; choose from"),
-        (("hard-negatives", run, "--negatives", tmp_path / "none"), "cannot be read"),
-    ):
-        with pytest.raises(BenchError) as error:
-            call(*words)
-        assert message in str(error.value), words
-    assert "'cots' is not one of" in one_sentence(bench("retrieval", run, "--section", "cots"), 2)
+def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
+    """A model's folder is enough; its weights are in the manifest, cut pairs under the table, a second run the same."""
+    model = tiny_cross_encoder(tmp_path / "model")
+    arguments = ("-c", AST, "--retriever", f"rerank:{model},k_raw=5,first=bm25")
+    metrics = metrics_of(evaluate(*arguments, "--json"))
+    folder = folder_of(tmp_path / "results", metrics)
+    config = json.loads((folder / "manifest.json").read_text())["config"]
+    assert len(config["retriever_identity"]["weights_sha256"]) == 64
+    assert metrics["embedder"] == "none"
+    assert metrics["counts"]["pairs"] == 5 * metrics["counts"]["queries"]
+    again = bench("eval", "--source", mirror, *arguments, "--out", tmp_path / "again", home=warm_home)
+    assert f"of {metrics['counts']['pairs']} pairs of query and chunk, cut by the reranker" in again.out
+    for name in ("metrics.json", "retrieved.jsonl", "run.trec", "per_query.jsonl"):
+        assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
+
+
+def test_a_pool_is_another_protocol(evaluate, tmp_path):
+    """--scope pooled renames the run and ranks chunks of every repository; what is relevant stays what it was."""
+    alone = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--json"))
+    pooled = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--scope", "pooled", "--json"))
+    assert pooled["protocol"] == "context+scope=pooled"
+    results = tmp_path / "results"
+    ranked = rankings(folder_of(results, pooled))
+    assert {name.partition("/")[0] for ids in ranked.values() for name in ids} == set(pooled["per_repo"])
+    assert all(len(ids) == min(100, pooled["counts"]["chunks"]) for ids in ranked.values())
+    qrels = [(folder_of(results, metrics) / "qrels.trec").read_bytes() for metrics in (alone, pooled)]
+    assert qrels[0] == qrels[1]
+    # More chunks to be mistaken for the right one: no query can gain.
+    assert pooled["micro"]["mrr"] <= alone["micro"]["mrr"]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["eval", "-c", AST, "--scope", "pool"], "did you mean 'pooled'"),
+    (["eval", "-c", AST, "--protocol", "linemap", "--scope", "pooled"], "choose scope=repository"),
+    (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
+    (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
+    (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"], "leave out exclude= and scope="),
+    (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"], "maps the score of every chunk"),
+])  # fmt: skip
+def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments, message):
+    """Exit 2 before anything is computed."""
+    assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
+
+
+def test_an_embedding_model_is_no_reranker(mirror, warm_home):
+    """It would be given a head of random weights: refused, exit 1."""
+    from repoeval_bench.embedding.models import locate
+
+    spec = f"rerank:{locate('minilm').folder},first=bm25"
+    done = bench("eval", "-c", AST, "--retriever", spec, "--source", mirror, home=warm_home)
+    assert "is no cross-encoder" in one_sentence(done, 1)
+
+
+def test_retrievers_are_explained():
+    """What one does, its options with defaults, and where one applies."""
+    out = bench("explain", "hybrid").out
+    assert "reciprocal ranks" in out
+    assert "k0=60" in out
+    assert "with fusion=rrf" in out
+    assert "cross-encoder" in bench("explain", "rerank:some/model").out
+    listed = bench("list", "retrievers").out
+    for name in ("hybrid", "jaccard", "rerank:overlap", "rerank:MODEL"):
+        assert name in listed
