@@ -87,7 +87,7 @@ def test_one_cluster_has_no_band(tmp_path):
 def test_the_forests_means_are_those_of_compare(runs):
     """The whole's difference and interval are compare's own, to the last digit that is printed."""
     (said,) = compare_runs(runs[:2], runs[0], measures=["line_rprec"])
-    text = forest_figure(runs[0], runs[1], "line_rprec").description
+    text = forest_figure(*runs[:2], "line_rprec", names=("a", "b"), look=looks(runs)[1]).description
     for over, mean in (("micro", said.micro), ("macro", said.macro)):
         assert f"{over} mean: {mean.difference:+.4f} [{mean.ci[0]:+.4f}, {mean.ci[1]:+.4f}]" in text
 
@@ -173,6 +173,32 @@ def test_a_chunker_keeps_its_colour(runs):
     assert company[1] == looks(runs)[1]
     assert company[3] == looks(runs)[0]
     assert len({look.colour for look in company}) == 4
+    many = looks([runs[0]] * 20)
+    assert len({look.colour for look in many[:8]}) == 8
+    assert len({(look.colour, look.mark, str(look.dash)) for look in many}) == 20
+
+
+def test_figures_of_like_named_runs_are_named_apart(tmp_path):
+    """Sizes of one chunker by their option; specs that make one file name by a number."""
+    specs = ("fixed", "ast:max_nws=800", "ast:max_nws=1500", "exec:cut --a", "exec:cut -a")
+    names = [f.name for f in figures([made(tmp_path / str(i), spec) for i, spec in enumerate(specs)])]
+    assert [name for name in names if name.startswith("forest")] == [
+        "forest-ast-max-nws=800-minus-fixed", "forest-ast-max-nws=1500-minus-fixed",
+        "forest-exec-cut-a-minus-fixed", "forest-exec-cut-a-minus-fixed-2",
+    ]  # fmt: skip
+
+
+def test_names_take_no_room_from_the_plot(tmp_path):
+    """Nine runs with long names: the axes are as high as with one, and the legend is within the figure."""
+    many = [made(tmp_path / str(i), f"py:a.module.with.a.long.name{i}:Cutter") for i in range(9)]
+    heights = []
+    for runs in (many[:1], many):
+        drawing = figures(runs)[0].drawn
+        (axes,) = drawing.axes
+        heights.append(axes.get_position().height * drawing.get_figheight())
+        assert all(0 <= end <= 1 for end in drawing.legends[0].get_window_extent().transformed(
+            drawing.transFigure.inverted()).extents)  # fmt: skip
+    assert heights[1] > 0.9 * heights[0]
 
 
 def test_runs_of_different_questions_are_refused(runs, tmp_path):

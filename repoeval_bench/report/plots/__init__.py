@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import check_comparable
+from repoeval_bench.comparison import check_comparable, run_names
+from repoeval_bench.report.names import short_names
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
 from repoeval_bench.report.plots.sizes import score_against_size, size_figure
-from repoeval_bench.report.plots.theme import css
+from repoeval_bench.report.plots.theme import css, looks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,10 +40,32 @@ def figures(
         *rank_figures(runs),
         size_figure(runs),
         score_against_size(runs, measure),
-        *(forest_figure(base, run, measure) for run in others),
+        *_forests(runs, base, measure),
         *heat_maps(contests),
     ]
-    return [figure for figure in found if figure is not None]
+    return _named_apart([figure for figure in found if figure is not None])
+
+
+def _forests(runs: Sequence[StoredRun], base: StoredRun, measure: str) -> list[Figure]:
+    """Every other run against `base`, in the names and colours that the runs have together."""
+    known = runs if any(run.folder == base.folder for run in runs) else [*runs, base]
+    named = dict(zip((run.folder for run in known), short_names(run_names(known)), strict=True))
+    return [
+        forest_figure(base, run, measure, names=(named[base.folder], named[run.folder]), look=look)
+        for run, look in zip(runs, looks(runs), strict=True)
+        if run.folder != base.folder
+    ]
+
+
+def _named_apart(found: Sequence[Figure]) -> list[Figure]:
+    """A number behind the name of each figure that has another's: names are those of files and of ids on a page."""
+    taken: Counter[str] = Counter()
+    apart = []
+    for figure in found:
+        taken[figure.name.lower()] += 1
+        again = taken[figure.name.lower()]
+        apart.append(figure if again == 1 else replace(figure, name=f"{figure.name}-{again}"))
+    return apart
 
 
 def headline_measure(run: StoredRun) -> str:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repoeval_bench.comparison import paired_differences, run_names
+from repoeval_bench.comparison import paired_differences
 from repoeval_bench.errors import ResultError
 from repoeval_bench.report.frame import heading, signed
 from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.curves import mean_curve
 from repoeval_bench.report.plots.figure import draw
-from repoeval_bench.report.plots.theme import INK, MUTED, looks
+from repoeval_bench.report.plots.theme import INK, MUTED
 from repoeval_bench.segments import segment_differences, split
 from repoeval_bench.spec import slug
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from repoeval_bench.report.plots.figure import Figure
+    from repoeval_bench.report.plots.theme import Look
     from repoeval_bench.store import StoredRun
     from repoeval_bench.types import Interval
 
@@ -32,10 +33,11 @@ _DARK_TEXT = "#101418"
 """Cells are pale on light and dark pages alike, so their text is dark on both."""
 
 
-def forest_figure(baseline: StoredRun, run: StoredRun, measure: str) -> Figure:
-    """Paired differences run - baseline in every repository, and over all of them, with 95 % intervals."""
-    names = short_names(run_names([baseline, run]))
-    (look,) = looks([baseline, run])[1:]
+def forest_figure(baseline: StoredRun, run: StoredRun, measure: str, *, names: tuple[str, str], look: Look) -> Figure:
+    """Paired differences run - baseline in every repository, and over all of them, with 95 % intervals.
+
+    `names` are those of baseline and run, as in the other figures of these runs.
+    """
     parts = segment_differences(baseline.scored, run.scored, split(baseline.scored, "repo"), measure)
     differences = paired_differences(baseline, [run], [measure])
     whole = {over: mean_curve(baseline.scored, differences, (0,), over) for over in ("micro", "macro")}
@@ -57,7 +59,7 @@ def forest_figure(baseline: StoredRun, run: StoredRun, measure: str) -> Figure:
         axes.set_yticks(range(len(rows)), [f"{elided(name, 24)} ({n})" for name, n, _, _ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"{heading(measure)}: {elided(names[1], 20)} minus {elided(names[0], 20)}, 95 % interval")
+        axes.set_xlabel(f"difference in {heading(measure)}, 95 % interval")
 
     words = "; ".join(f"{name}: {signed(difference, ci)}" for name, _, difference, ci in rows)
     return draw(

@@ -26,6 +26,9 @@ XLINK = "http://www.w3.org/1999/xlink"
 WIDTH = 5.2
 """Inches: narrow, so that text of 9 points is still read where a telephone shows the whole width."""
 
+LINE = 0.19
+"""Inches that a line of the legend takes."""
+
 PNG_DPI = 200
 
 
@@ -54,8 +57,10 @@ def draw(
         drawing.suptitle(title, x=0.015, ha="left", size=10.5, weight="bold")
         handles, labels = axes.get_legend_handles_labels()
         if legend and handles:
-            columns = 3 if max(map(len, labels)) < 16 else 2 if max(map(len, labels)) < 28 else 1
-            drawing.legend(handles, labels, loc="outside lower left", ncols=min(columns, len(labels)))
+            columns = min(len(labels), 3 if max(map(len, labels)) < 16 else 2 if max(map(len, labels)) < 28 else 1)
+            drawing.legend(handles, labels, loc="outside lower left", ncols=columns)
+            # Names take room of their own, not the plot's.
+            drawing.set_figheight(height + LINE * (-(-len(labels) // columns) - 1))
         # Laid out once: each later saving would move things by a hair.
         drawing.draw_without_rendering()
         drawing.set_layout_engine("none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import SpecError
@@ -83,17 +84,25 @@ class Look:
 
 
 def looks(runs: Sequence[StoredRun]) -> list[Look]:
-    """One look per run: a built-in chunker's own, else the next that is free; colours repeat after the last one."""
+    """One look per run: a built-in chunker's own, else the next that is free.
+
+    Beyond eight runs colours come again, with other marks and dashes.
+    """
+    names = list(map(_chunker_name, runs))
+    # The colours that built-in chunkers of these runs will want are not given away before their turn.
+    kept = {_OWN[name] for name in names if name in _OWN}
     chosen: list[int] = []
-    for run in runs:
-        wanted = _OWN.get(_chunker_name(run))
+    for name in names:
+        wanted = _OWN.get(name)
         if wanted is None or wanted in chosen:
-            # The colours that built-in chunkers of these runs will want are not given away before their turn.
-            kept = {_OWN[name] for name in map(_chunker_name, runs) if name in _OWN}
-            free = [i for i in range(len(SERIES)) if i not in kept and i not in chosen]
-            wanted = free[0] if free else len(chosen) % len(SERIES)
+            wanted = next(i for i in count() if i not in kept and i not in chosen)
         chosen.append(wanted)
-    return [Look(SERIES[i], MARKS[i], DASHES[i % len(DASHES)]) for i in chosen]
+    return [_look(i) for i in chosen]
+
+
+def _look(i: int) -> Look:
+    again = i // len(SERIES)
+    return Look(SERIES[i % len(SERIES)], MARKS[(i + 3 * again) % len(MARKS)], DASHES[(i + again) % len(DASHES)])
 
 
 def css() -> str:
