@@ -87,6 +87,20 @@ def shared_measures(runs: Sequence[ComparableRun], wanted: Sequence[str] = ()) -
     return [name for name in shared if not wanted or name in wanted]
 
 
+def headline_measure(runs: Sequence[ComparableRun]) -> str:
+    """The protocol's headline measure; of runs that were not scored by it, the first measure that all share.
+
+    A UsageError where they share none.
+    """
+    measures = shared_measures(runs)
+    named = runs[0].metrics.get("headline_measure")
+    if named in measures:
+        return str(named)
+    if not measures:
+        raise UsageError("these runs share no measure; score them by the same ones, or look at them one by one")
+    return measures[0]
+
+
 def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
     """A UsageError that lists every difference, unless both answer one question: protocol, data, queries, depth."""
     a, b = baseline.metrics, run.metrics

@@ -7,32 +7,27 @@ data is one base64 word, and the page's policy runs no script but this one.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.comparison import headline_measure
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.frame import count, probability
 from repoeval_bench.report.html_artefacts import artefacts
+from repoeval_bench.report.html_frame import environment, script, style
 from repoeval_bench.report.html_payload import pack, payload
 from repoeval_bench.report.html_run import PageRun, bm25_beside, page_runs
 from repoeval_bench.report.html_scores import BAR, headline_columns, title
 from repoeval_bench.report.html_segments import segments
-from repoeval_bench.report.html_verdict import headline_measure, verdict
-from repoeval_bench.report.plots import css, figures, svg
+from repoeval_bench.report.html_verdict import verdict
+from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from jinja2 import Environment
-
     from repoeval_bench.report.html_verdict import Verdict
     from repoeval_bench.store import StoredRun
 
-TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
@@ -48,17 +43,16 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
     from markupsafe import Markup
 
     runs = page_runs(stored)
-    measure = headline_measure(runs)
+    measure = headline_measure(stored)
     found = verdict(runs)
     metrics = runs[0].stored.metrics
     bm25 = [_page_run(bm25_beside(run.stored)) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
-    script = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    code, digest = script(SCRIPTS)
     columns = headline_columns(runs)
     clustered = runs[0].scored.clustered_by
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} chunkers",
@@ -82,8 +76,8 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
             no_bm25=_no_bm25(runs, bm25),
             artefacts=artefacts(runs, output),
             version=_version(),
-            style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
-            script=Markup(script),  # noqa: S704 - ours
+            style=style(_run_colours(stored)),
+            script=code,
             script_hash=digest,
             data=pack(payload(runs, bm25, shown)),
         )
@@ -92,13 +86,6 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
 
 def _page_run(peer: StoredRun | None) -> PageRun | None:
     return None if peer is None else PageRun(peer, peer.run_id, "BM25", peer.scored)
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
 
 
 def _run_colours(stored: Sequence[StoredRun]) -> str:

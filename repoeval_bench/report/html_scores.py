@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from repoeval_bench.comparison import headline_measure
 from repoeval_bench.incomplete import UNREGISTERED
 from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.report.frame import heading
+from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.tables import shares_of_ceiling
-from repoeval_bench.stats import Sample, bca_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.report.html_run import PageRun
     from repoeval_bench.types import Interval
-
-SEED = 20_240_601
 
 MEASURES = (
     "line_recall@1500", "ndcg@5", "ndcg@10", "recall@1", "recall@3", "recall@5", "recall@10", "precision@5", "mrr",
@@ -84,7 +81,7 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
     """The table's columns; a measure that some run lacks has an empty cell there, one that all lack no column."""
     metrics = runs[0].stored.metrics
     over = metrics["headline"]
-    first = metrics.get("headline_measure") or next(iter(metrics["micro"]))
+    first = headline_measure([run.stored for run in runs])
     columns = []
     for name in dict.fromkeys((first, *MEASURES)):
         known = name not in UNREGISTERED and not name.endswith((CEILING, SHARE))
@@ -114,16 +111,10 @@ def _means(runs: Sequence[PageRun], name: str, over: str) -> list[tuple[float, I
         if values is None:
             found.append(None)
             continue
-        scored = run.scored
-        sample = (
-            Sample.micro(values, scored.clusters)
-            if over == "micro"
-            else Sample.macro(values, scored.clusters, scored.repos)
-        )
-        (interval,) = bca_intervals(sample, np.random.default_rng(SEED))
+        curve = mean_curve(run.scored, values, (0,), over)
         # What eval stored is what is shown, to the last bit.
         stored = run.stored.metrics[over].get(name)
-        found.append((float(sample.mean()[0]) if stored is None else stored, interval))
+        found.append((float(curve.mean[0]) if stored is None else stored, curve.interval(0)))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.comparison import compare_runs
+from repoeval_bench.comparison import compare_runs, headline_measure
 from repoeval_bench.config import Protocol
 from repoeval_bench.errors import UsageError
 from repoeval_bench.report.frame import count, heading, probability
@@ -35,7 +35,7 @@ class Verdict:
 def verdict(runs: Sequence[PageRun]) -> Verdict:
     """Compare every run with the one whose headline mean is highest, as `compare --baseline` does."""
     metrics = runs[0].stored.metrics
-    over, measure = metrics["headline"], headline_measure(runs)
+    over, measure = metrics["headline"], headline_measure([run.stored for run in runs])
     means = [run.stored.metrics[over][measure] for run in runs]
     best = max(range(len(runs)), key=lambda i: means[i])
     where = f"under protocol {metrics['protocol']}"
@@ -67,15 +67,6 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
             f"over {near} may be chance; it is ahead by {leads}."
         )
     return Verdict(who, _sure(runs, against), _mind(runs), best, clear, tuple(differences))
-
-
-def headline_measure(runs: Sequence[PageRun]) -> str:
-    """The protocol's headline measure; of runs that were not scored by it, the first measure that all share."""
-    stored = [run.stored.metrics for run in runs]
-    for name in (stored[0].get("headline_measure"), *stored[0]["micro"]):
-        if name and all(name in metrics["micro"] for metrics in stored):
-            return str(name)
-    raise UsageError("these runs share no measure; score them by the same ones, or report them one by one")
 
 
 def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import check_comparable, paired_differences
+from repoeval_bench.comparison import check_comparable, headline_measure, paired_differences
 from repoeval_bench.errors import BenchError, UsageError
 from repoeval_bench.progress import progress
 from repoeval_bench.report.frame import count
-from repoeval_bench.report.plots import headline_measure
-from repoeval_bench.report.plots.curves import mean_curve
+from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.tables import shares_of_ceiling
 from repoeval_bench.store import MANIFEST, StoredRun
 
@@ -113,7 +112,7 @@ def _check(run: StoredRun) -> None:
     if not (run.folder / MANIFEST).is_file():
         raise UsageError(f"no {MANIFEST}: the run was not finished, or this is no run")
     run.check_schema()
-    measure = headline_measure(run)
+    measure = headline_measure([run])
     if len(run.scored) == 0:
         raise UsageError("it holds no query")
     mean, column = run.metrics[run.metrics["headline"]][measure], run.scored.values[measure]
@@ -152,7 +151,7 @@ def _comparable(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
 
 
 def _fits(a: StoredRun, b: StoredRun) -> bool:
-    if headline_measure(a) != headline_measure(b):
+    if headline_measure([a]) != headline_measure([b]):
         return False
     try:
         check_comparable(a, b)
@@ -168,7 +167,7 @@ def _precision(run: StoredRun) -> str:
 
 def _board(runs: Sequence[StoredRun]) -> Board:
     first = runs[0].metrics
-    measure, over = headline_measure(runs[0]), first["headline"]
+    measure, over = headline_measure(runs[:1]), first["headline"]
     ordered = sorted(runs, key=lambda run: (-run.metrics[over][measure], run.run_id))
     entries: list[Entry] = []
     for position, run in enumerate(ordered, start=1):

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import check_comparable, run_names
+from repoeval_bench.comparison import check_comparable, headline_measure, run_names
 from repoeval_bench.report.names import short_names
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
@@ -34,7 +34,7 @@ def figures(
     others = [run for run in runs if run.folder != base.folder]
     for run in others:
         check_comparable(base, run)
-    measure = headline_measure(base)
+    measure = headline_measure([base, *runs])
     found = [
         budget_figure(runs),
         *rank_figures(runs),
@@ -66,10 +66,3 @@ def _named_apart(found: Sequence[Figure]) -> list[Figure]:
         again = taken[figure.name.lower()]
         apart.append(figure if again == 1 else replace(figure, name=f"{figure.name}-{again}"))
     return apart
-
-
-def headline_measure(run: StoredRun) -> str:
-    """What chunkers are compared by first under the run's protocol; of a run without it, its first measure."""
-    measures: list[str] = list(run.metrics["micro"])
-    named = run.metrics.get("headline_measure")
-    return named if named in measures else measures[0]

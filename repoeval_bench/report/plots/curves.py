@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,52 +9,25 @@ import numpy as np
 from repoeval_bench.comparison import run_names
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
 from repoeval_bench.report.frame import heading
+from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
-from repoeval_bench.stats import SEED, Sample, bca_intervals
 from repoeval_bench.trec import as_field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from repoeval_bench.report.means import Curve
     from repoeval_bench.report.plots.figure import Figure
-    from repoeval_bench.scored import ScoredQueries
     from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Interval
 
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 """Every k where a list is short, fewer where the curve is flat."""
 
 TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Curve:
-    """The headline mean at each of `at`, and the ends of its clustered 95 % band (None: one cluster); float64 (n,)."""
-
-    at: tuple[int, ...]
-    mean: NDArray[np.float64]
-    low: NDArray[np.float64] | None
-    high: NDArray[np.float64] | None
-
-    def interval(self, i: int) -> Interval:
-        """The band at the i-th place."""
-        return None if self.low is None or self.high is None else (float(self.low[i]), float(self.high[i]))
-
-
-def mean_curve(scored: ScoredQueries, values: NDArray[np.float64], at: tuple[int, ...], headline: str) -> Curve:
-    """Mean and band of each column of `values`, float64 (n_queries, len(at)), files resampled."""
-    if headline == "macro":
-        sample = Sample.macro(values, scored.clusters, scored.repos)
-    else:
-        sample = Sample.micro(values, scored.clusters)
-    ends = [pair for pair in bca_intervals(sample, np.random.default_rng(SEED)) if pair is not None]
-    bands = np.array(ends).T if ends else None
-    return Curve(at, sample.mean(), None if bands is None else bands[0], None if bands is None else bands[1])
 
 
 def over_ranks(run: StoredRun, names: Sequence[str]) -> dict[str, Curve]:

@@ -9,8 +9,8 @@ import numpy as np
 from repoeval_bench.comparison import paired_differences
 from repoeval_bench.errors import ResultError
 from repoeval_bench.report.frame import heading, signed
+from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.names import elided, short_names
-from repoeval_bench.report.plots.curves import mean_curve
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import INK, MUTED
 from repoeval_bench.segments import segment_differences, split

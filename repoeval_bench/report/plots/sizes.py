@@ -8,8 +8,8 @@ import numpy as np
 
 from repoeval_bench.comparison import run_names
 from repoeval_bench.report.frame import count, heading
+from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.names import elided, short_names
-from repoeval_bench.report.plots.curves import mean_curve
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
 

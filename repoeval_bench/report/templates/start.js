@@ -1,4 +1,3 @@
-document.querySelectorAll("table.sortable").forEach(sortable);
 unpack().then((data) => {
   queryView(data);
   missesView(data);

@@ -25,3 +25,4 @@ function sortable(table) {
     });
   });
 }
+document.querySelectorAll("table.sortable").forEach(sortable);
