@@ -210,6 +210,10 @@ def test_runs_of_different_questions_are_refused(runs, tmp_path):
 def test_the_heat_map_counts_every_cell():
     (figure,) = heat_maps(CELLS)
     assert "in 3 settings: wins 1, loses 1, noise 0, undecided 1" in figure.description
+    more = [cell | {"retriever": f"hybrid:w={w}", "verdict": "wins"} for cell in CELLS for w in (0.1, 0.9)]
+    (figure,) = heat_maps(more)
+    texts = [text.get_text() for text in figure.drawn.axes[0].texts]
+    assert texts == ["+"] * 6
     with pytest.raises(ResultError, match="no cells of a sensitivity grid"):
         heat_maps([{"a": "ast", "b": "fixed"}])
 

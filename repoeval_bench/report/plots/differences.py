@@ -89,8 +89,11 @@ def heat_maps(contests: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 
 def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
+    ranked_by = list(dict.fromkeys(cell["retriever"] for cell in cells))
+    retrievers = dict(zip(ranked_by, short_names(ranked_by), strict=True))
+
     def column(cell: Mapping[str, Any]) -> tuple[str, str, str]:
-        return cell["measure"], cell["retriever"].partition(":")[0], cell["sizes"].partition(" ")[0]
+        return cell["measure"], retrievers[cell["retriever"]], cell["sizes"].partition(" ")[0]
 
     settings = list(dict.fromkeys(cell["protocol"] for cell in cells))
     columns = sorted(dict.fromkeys(map(column, cells)))
@@ -111,7 +114,7 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
             axes.text(place + 0.5, row + 0.52, sign, ha="center", va="center", color=_DARK_TEXT, fontsize=8)
         axes.set_yticks(np.arange(len(settings)) + 0.5, [_setting(each) for each in settings], fontsize=7)
         axes.set_xticks(
-            np.arange(len(columns)) + 0.5, [f"{heading(m)} · {r} · {s}" for m, r, s in columns],
+            np.arange(len(columns)) + 0.5, [elided(f"{heading(m)} · {r} · {s}") for m, r, s in columns],
             rotation=55, ha="right", rotation_mode="anchor", fontsize=7,
         )  # fmt: skip
         axes.invert_yaxis()
