@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from repoeval_bench.comparison import check_comparable, headline_measure, paired_differences
 from repoeval_bench.errors import BenchError, UsageError
 from repoeval_bench.progress import progress
@@ -169,21 +171,27 @@ def _board(runs: Sequence[StoredRun]) -> Board:
     first = runs[0].metrics
     measure, over = headline_measure(runs[:1]), first["headline"]
     ordered = sorted(runs, key=lambda run: (-run.metrics[over][measure], run.run_id))
+    best, n = ordered[0], len(ordered)
+    # All columns share their draws: every run's score, then the difference of each but the first to the first.
+    own = best.scored.table([measure])
+    differences = paired_differences(best, ordered[1:], [measure]) if n > 1 else own[:, :0]
+    columns = np.column_stack([own, own + differences, differences])
+    curve = mean_curve(best.scored, columns, tuple(range(columns.shape[1])), over)
     entries: list[Entry] = []
-    for position, run in enumerate(ordered, start=1):
+    for at, run in enumerate(ordered):
         score = run.metrics[over][measure]
         tied = bool(entries) and round(entries[-1].score, 12) == round(score, 12)
         entries.append(
             Entry(
-                rank=entries[-1].rank if tied else position,
+                rank=entries[-1].rank if tied else at + 1,
                 run_id=run.run_id,
                 chunker=run.metrics["chunker"],
                 embedder=run.metrics["embedder"],
                 retriever=run.metrics["retriever"],
                 score=score,
-                ci=mean_curve(run.scored, run.scored.table([measure]), (0,), over).interval(0),
+                ci=curve.interval(at),
                 share=shares_of_ceiling(run).get(measure) if "ceilings" in run.metrics else None,
-                behind=_behind(ordered[0], run, measure, over) if position > 1 else None,
+                behind=(float(curve.mean[n + at - 1]), curve.interval(n + at - 1)) if at else None,
                 beside=tuple(run.metrics[over].get(name) for name in BESIDE),
                 nws=run.metrics.get("chunk_nws", {}).get("mean"),
             )
@@ -199,11 +207,6 @@ def _board(runs: Sequence[StoredRun]) -> Board:
         clustered_by=runs[0].scored.clustered_by,
         entries=tuple(entries),
     )
-
-
-def _behind(first: StoredRun, run: StoredRun, measure: str, over: str) -> tuple[float, Interval]:
-    curve = mean_curve(first.scored, paired_differences(first, [run], [measure]), (0,), over)
-    return float(curve.mean[0]), curve.interval(0)
 
 
 def _place(board: Board) -> tuple[Any, ...]:

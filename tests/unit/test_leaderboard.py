@@ -59,7 +59,8 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
         assert entry.ci[0] <= entry.score <= entry.ci[1]
     (said,) = compare_runs([high, low], high, measures=["line_rprec"])
     assert board.entries[0].behind is None
-    assert board.entries[1].behind == (said.difference, said.ci)
+    difference, ci = board.entries[1].behind
+    assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
     assert summary(found) == "2 runs on 1 board"
 
 
