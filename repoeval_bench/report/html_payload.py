@@ -141,7 +141,7 @@ def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]
 def _top(run: PageRun, query_id: str, files: _Files) -> list[list[Any]]:
     """[file, first line, end line, relevant, score] of each; the file is the chunk's id where it has no place."""
     relevant = run.qrels.get(query_id, {})
-    return [_place(hit, files, relevant) for hit in run.hits(query_id)[:TOP]]
+    return [_place(hit, files, relevant) for hit in run.top(query_id, TOP)]
 
 
 def _place(hit: Hit, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
@@ -157,14 +157,14 @@ def _place(hit: Hit, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
 def _first(run: PageRun, query_id: str) -> int:
     """Rank of the first relevant chunk, 0 where none was retrieved."""
     relevant = run.qrels.get(query_id, {})
-    return next((rank for rank, hit in enumerate(run.hits(query_id), start=1) if hit.chunk_id in relevant), 0)
+    return next((rank for rank, found in enumerate(run.ranked(query_id), start=1) if found in relevant), 0)
 
 
 def _ranks(run: PageRun, query_id: str, file: str, inside: Inside | None) -> list[int] | None:
     """For each chunk of the query's file 2 x its rank (0 where it was not retrieved), plus 1 where it is relevant."""
     if inside is None or not run.ranks_own_chunks:
         return None
-    ranks = {hit.chunk_id: rank for rank, hit in enumerate(run.hits(query_id), start=1)}
+    ranks = {chunk_id: rank for rank, chunk_id in enumerate(run.ranked(query_id), start=1)}
     relevant = run.qrels.get(query_id, {})
     seen = inside.own.get(query_id) or inside.chunks.get(file, ())
     return [2 * ranks.get(chunk.chunk_id, 0) + (chunk.chunk_id in relevant) for chunk in seen]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.comparison import check_comparable, run_names
 from repoeval_bench.errors import ResultError
@@ -16,7 +16,7 @@ from repoeval_bench.trec import as_field
 from repoeval_bench.types import LineSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -51,17 +51,42 @@ class PageRun:
     scored: ScoredQueries
 
     @cached_property
-    def log(self) -> dict[str, tuple[str | None, tuple[Hit, ...]]]:
-        """query_id -> (the query's text if it was logged, what was retrieved, best first)."""
+    def log(self) -> dict[str, tuple[str | None, list[dict[str, Any]]]]:
+        """query_id -> (the query's text if it was logged, the log's entries of what was retrieved, best first)."""
         try:
-            return {
-                row["query_id"]: (row.get("query"), tuple(map(_hit, sorted(row["topk"], key=itemgetter("rank")))))
+            found = {
+                row["query_id"]: (row.get("query"), sorted(row["topk"], key=itemgetter("rank")))
                 for row in self.stored.rows(RETRIEVED)
             }
-        except (KeyError, TypeError, ValueError) as error:
+            for _, entries in found.values():
+                for entry in entries:
+                    entry["chunk_id"] = as_field(entry["chunk_id"], "chunk id")
+        except (KeyError, TypeError, AttributeError) as error:
             raise ResultError(
                 f"{self.stored.folder / RETRIEVED} is no run log ({error}); run the evaluation again"
             ) from error
+        return found
+
+    def ranked(self, query_id: str) -> list[str]:
+        """The ids of what was retrieved, best first, as TREC files spell them."""
+        return [entry["chunk_id"] for entry in self.log.get(query_id, (None, []))[1]]
+
+    def top(self, query_id: str, k: int) -> list[Hit]:
+        """The first k of what was retrieved."""
+        return [_hit(entry) for entry in self.log.get(query_id, (None, []))[1][:k]]
+
+    @cached_property
+    def _material(self) -> tuple[dict[str, tuple[tuple[str, float], ...]], Context]:
+        """(rankings, the places of what was retrieved where the log has all of them): what measures are made of."""
+        entries = [entry for _, found in self.log.values() for entry in found]
+        rankings = {
+            query_id: tuple((chunk_id, -float(rank)) for rank, chunk_id in enumerate(self.ranked(query_id)))
+            for query_id in self.log
+        }
+        if not all(entry.get("file") for entry in entries):
+            return rankings, Context()
+        nowhere = LineSpan(0, 0)  # the file is all that is asked for
+        return rankings, Context(places={each["chunk_id"]: Place(each["file"], nowhere) for each in entries})
 
     @property
     def ranks_own_chunks(self) -> bool:
@@ -75,10 +100,6 @@ class PageRun:
         found = self.stored.qrels()
         return {query_id: found.get(as_field(query_id, "query id"), {}) for query_id in self.scored.query_ids}
 
-    def hits(self, query_id: str) -> tuple[Hit, ...]:
-        """What was retrieved, best first."""
-        return self.log.get(query_id, (None, ()))[1]
-
     def values(self, measure: str) -> NDArray[np.float64] | None:
         """One value per query, float64 in the order of `scored`; None where this run cannot have it.
 
@@ -88,21 +109,10 @@ class PageRun:
         if measure in scored.values:
             return scored.values[measure]
         parsed = Measure.parse(measure)
-        placed = all(hit.file for _, hits in self.log.values() for hit in hits)
-        given = {"ranking", "places"} if placed else {"ranking"}
-        if (parsed.k or 0) > self.stored.metrics["k"] or not parsed.needs <= given:
+        rankings, context = self._material
+        if (parsed.k or 0) > self.stored.metrics["k"] or not parsed.needs <= {"ranking"} | context.has():
             return None
-        rankings = {
-            query_id: tuple((hit.chunk_id, -float(rank)) for rank, hit in enumerate(hits))
-            for query_id, (_, hits) in self.log.items()
-        }
-        places = {
-            hit.chunk_id: Place(hit.file, hit.lines or LineSpan(0, 0))
-            for _, hits in self.log.values()
-            for hit in hits
-            if hit.file
-        }
-        return score_run(rankings, self.qrels, [measure], Context(places=places)).values[str(parsed)]
+        return score_run(rankings, self.qrels, [measure], context).values[str(parsed)]
 
 
 def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
@@ -146,13 +156,7 @@ def _in_order(scored: ScoredQueries, query_ids: tuple[str, ...]) -> ScoredQuerie
     return scored.take([place[query_id] for query_id in query_ids])
 
 
-def _hit(entry: dict[str, object]) -> Hit:
+def _hit(entry: Mapping[str, Any]) -> Hit:
     start, end = entry.get("start_line"), entry.get("end_line")
-    lines = LineSpan(start, end) if isinstance(start, int) and isinstance(end, int) else None
-    file = entry.get("file")
-    return Hit(
-        as_field(str(entry["chunk_id"]), "chunk id"),
-        None if file is None else str(file),
-        lines,
-        float(str(entry["score"])),
-    )
+    lines = None if start is None or end is None else LineSpan(start, end)
+    return Hit(entry["chunk_id"], entry.get("file"), lines, entry["score"])
