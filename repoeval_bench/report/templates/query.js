@@ -85,6 +85,9 @@ function queryView(data) {
     detail.replaceChildren(...inside(data, query));
     const viewer = detail.querySelector(".viewer");
     if (viewer) viewer.scrollTop = Math.max(0, (query.gold[0] - 4) * LINE);
+    // The place where the model stopped, or began, to read is what one looks for.
+    const text = detail.querySelector(".query-text"), cut = text?.querySelector(query.read?.[0] || query.read?.[1] ? "span" : "del");
+    if (cut) text.scrollTop = Math.max(0, cut.offsetTop - text.offsetTop - 0.6 * text.clientHeight);
     if (chosen) {
       history.replaceState(null, "", `#query=${encodeURIComponent(query.id)}`);
       if (window.innerWidth <= 760) detail.scrollIntoView();
