@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from repoeval_bench.draws import drawn, times_drawn
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
@@ -27,15 +29,6 @@ ALPHA = 0.05
 POWER = 0.8
 SEED = 20_240_601
 """Of every interval and test: who repeats a command gets its numbers again."""
-
-_CELLS = 2_000_000
-"""Draws x clusters that are held at once: 16 MB an array, up to 16,000 clusters."""
-
-_ROWS = 128
-"""Draws that are held at once beyond that: a product of matrices with fewer rows waits for memory."""
-
-_MOST_CELLS = 32_000_000
-"""Never more draws x clusters than that: 256 MB an array."""
 
 _DIGITS = 12
 """Resampled means are compared at so many digits: a sum's rounding error must not break a tie."""
@@ -139,8 +132,8 @@ def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) 
     if np.bincount(sample.groups).max() < 2:
         return [None] * sample.sums.shape[1]
     point = np.round(sample.mean(), _DIGITS)
-    drawn = np.round(_resampled_means(sample, rng, draws), _DIGITS)
-    below = ((drawn < point).mean(axis=0) + (drawn <= point).mean(axis=0)) / 2
+    means = np.round(_resampled_means(sample, rng, draws), _DIGITS)
+    below = ((means < point).mean(axis=0) + (means <= point).mean(axis=0)) / 2
     bias, acceleration = ndtri(below), _acceleration(sample)
     found: list[tuple[float, float] | None] = []
     for column in range(len(point)):
@@ -149,7 +142,7 @@ def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) 
             shifted = bias[column] + ndtri(tail)
             level = ndtr(bias[column] + shifted / (1 - acceleration[column] * shifted))
             ends.append(level if np.isfinite(bias[column]) and np.isfinite(level) else tail)
-        low, high = np.quantile(drawn[:, column], ends)
+        low, high = np.quantile(means[:, column], ends)
         found.append((float(low), float(high)))
     return found
 
@@ -171,29 +164,13 @@ def _resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> Fl
     for s, n in sample.members():
         g = len(n)
         both = np.column_stack([s, n])
-        size = _rows_at_once(g)
-        for start in range(0, draws, size):
-            rows = min(size, draws - start)
+        start = 0
+        for index in drawn(rng, g, np.uint32, draws, g):
             # How often each cluster is drawn is all that its sum needs: a product of matrices does the rest.
-            resampled = _times_drawn(rng.integers(0, g, (rows, g), dtype=np.uint32)) @ both
-            total[start : start + rows] += resampled[:, :-1] / resampled[:, -1:]
+            resampled = times_drawn(index) @ both
+            total[start : start + len(index)] += resampled[:, :-1] / resampled[:, -1:]
+            start += len(index)
     return total / sample.n_groups
-
-
-def _rows_at_once(clusters: int) -> int:
-    return max(1, _CELLS // clusters, min(_ROWS, _MOST_CELLS // clusters))
-
-
-def _times_drawn(index: NDArray[np.uint32]) -> FloatArray:
-    """How often each of g clusters stands in each row of g draws: float64 (rows, g)."""
-    rows, g = index.shape
-    if g < 4096:  # one call for all rows; a row of many clusters is worth a call, and stays in the processor's cache
-        flat = index + np.arange(0, rows * g, g)[:, None]
-        return np.bincount(flat.ravel(), minlength=rows * g).reshape(rows, g).astype(np.float64)
-    times = np.empty((rows, g))
-    for row, drawn in enumerate(index):
-        times[row] = np.bincount(drawn, minlength=g)
-    return times
 
 
 def _acceleration(sample: Sample) -> FloatArray:
@@ -257,10 +234,7 @@ def _flip(parts: FloatArray, rng: np.random.Generator, draws: int, sides: int) -
         chosen = parts[:, many]
         extreme = np.zeros(len(many))
         observed = chosen.sum(axis=0)
-        size = _rows_at_once(len(parts))
-        for start in range(0, draws - 1, size):
-            rows = min(size, draws - 1 - start)
-            flipped = rng.integers(0, 2, (rows, len(parts)), dtype=np.int8)
+        for flipped in drawn(rng, 2, np.int8, draws - 1, len(parts)):
             # What is flipped is missing from the sum, and once more on the other side.
             extreme += _as_extreme(observed - 2 * (flipped.astype(np.float64) @ chosen), chosen, sides)
         p[many] = (extreme + 1) / draws

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap, false_discovery_control, norm, permutation_test
 
-from repoeval_bench import stats
+from repoeval_bench import draws
 from repoeval_bench.stats import (
     Sample,
     bca_intervals,
@@ -197,7 +197,7 @@ def test_many_clusters_are_drawn_block_by_block(monkeypatch):
     assert ends == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
     p = sign_flip_p(sample, rng(), 600)[0]
     assert p == pytest.approx(2 * norm.sf(abs(values.mean()) / values.std() * np.sqrt(20_000)), abs=0.02)
-    monkeypatch.setattr(stats, "_ROWS", 37)
+    monkeypatch.setattr(draws, "_ROWS", 37)
     assert bca_intervals(sample, rng(), 600)[0] == pytest.approx(ends, abs=1e-12)
 
 
