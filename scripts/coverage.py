@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILES = (8, 20, 50, 100, 200)
 SAMPLES = 10_000
-BATCH = 100
+BATCH = 500
 """Data sets that share their files' sizes and the draws, as columns; each has values of its own."""
 FILE_DEVIATION, QUERY_DEVIATION = 0.1, 0.2
 

@@ -11,6 +11,7 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.facts import facts_option, with_facts
 from repoeval_bench.comparison import shared_measures
 from repoeval_bench.diagnosis import LIMITS, Diagnosis, Evidence, Thresholds, diagnose, worst_ids, worst_queries
 from repoeval_bench.diagnosis.lexical import BM25, Beside, rank_by_words
@@ -42,6 +43,7 @@ def _thresholds(_context: click.Context, _parameter: click.Parameter, settings: 
 @click.option("--metric", "-m", help="What segments and worst queries are judged by; ndcg@10 unless given.")
 @click.option("--threshold", "limits", multiple=True, metavar="NAME=VALUE", callback=_thresholds,
               help="Where a number begins to be a finding; repeat it. The names stand below.")  # fmt: skip
+@facts_option
 @click.option("--bm25", metavar="RUN", help="BM25's run, to be shown beside; found or computed unless given.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
               help="Where run folders are.")  # fmt: skip
@@ -53,6 +55,7 @@ def diagnose_command(
     worst: int,
     metric: str | None,
     limits: Thresholds,
+    facts: Path | None,
     bm25: str | None,
     out: Path,
     as_json: bool,
@@ -66,7 +69,7 @@ def diagnose_command(
         raise UsageError("--json and --markdown exclude each other; give one")
     stored = find_run(run, out)
     (measure,) = shared_measures([stored], [metric] if metric else [_usual(stored)])
-    evidence = _evidence(stored)
+    evidence = _evidence(stored, facts)
     checks = diagnose(evidence, measure, limits)
     ids = worst_ids(evidence, measure, worst)
     beside, note = _bm25(stored, evidence, bm25, ids, out)
@@ -99,9 +102,9 @@ def _usual(run: StoredRun) -> str:
     return "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
 
 
-def _evidence(run: StoredRun) -> Evidence:
+def _evidence(run: StoredRun, facts: Path | None) -> Evidence:
     return Evidence(
-        scored=run.scored,
+        scored=with_facts(run.scored, facts)[0],
         rows={row["query_id"]: row for row in run.rows(RETRIEVED)},
         qrels=run.qrels(),
         metrics=run.metrics,

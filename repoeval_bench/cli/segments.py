@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.facts import facts_option, with_facts
 from repoeval_bench.comparison import check_comparable, run_names, shared_measures
-from repoeval_bench.errors import UsageError
 from repoeval_bench.report.frame import count, heading
 from repoeval_bench.report.segments import differences_table, distribution_line, few_note, means_table, simpson_note
 from repoeval_bench.segments import (
@@ -25,7 +25,6 @@ from repoeval_bench.segments import (
     split,
 )
 from repoeval_bench.store import StoredRun, find_run
-from repoeval_bench.user_facts import read_facts
 
 if TYPE_CHECKING:
     from repoeval_bench.scored import ScoredQueries
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 @click.option("--by", multiple=True, metavar="FACT",
               help="repo, file, or a fact such as is_method; repeat it. All but files if not given.")  # fmt: skip
 @click.option("--metric", "-m", default="recall@10", show_default=True, help="The measure that is looked at.")
-@click.option("--facts", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Facts of your own: CSV or JSONL with query_id and one value per fact.")  # fmt: skip
+@facts_option
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
               help="Where run folders are.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
@@ -52,7 +50,7 @@ def segments_command(
     """
     runs = [find_run(name, out) for name in (run, other) if name]
     (measure,) = shared_measures(runs, [metric])
-    scored, brought = _with_facts(runs[0].scored, facts)
+    scored, brought = with_facts(runs[0].scored, facts)
     chosen = by or brought or tuple(name for name in segment_names(scored) if name != scored.clustered_by)
     parts = [segment for name in dict.fromkeys(chosen) for segment in split(scored, name)]
     if len(runs) == 1:
@@ -60,15 +58,6 @@ def segments_command(
     else:
         check_comparable(*runs)
         _two(runs, scored, parts, measure, as_json=as_json)
-
-
-def _with_facts(scored: ScoredQueries, path: Path | None) -> tuple[ScoredQueries, tuple[str, ...]]:
-    if path is None:
-        return scored, ()
-    brought = read_facts(path, scored.query_ids)
-    if taken := sorted(set(brought) & {*scored.facts, "repo", scored.clustered_by}):
-        raise UsageError(f"{path}: {', '.join(taken)} is a fact of the run already; give it another name")
-    return replace(scored, facts={**scored.facts, **brought}), tuple(brought)
 
 
 def _one(run: StoredRun, scored: ScoredQueries, parts: list[Segment], measure: str, *, as_json: bool) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from repoeval_bench import evaluate, load_benchmark
 from support.command import bench, one_sentence
+from support.runs import write_run
 
 AST = "ast:max_nws=400"
 PROTOCOLS = ("context", "context+exclude=repocoder", "context+scope=pooled")
@@ -78,7 +79,7 @@ def test_a_bm25_run_beside_is_found_and_bm25_itself_stands_alone(results, mirror
     assert (alone["bm25"], alone["note"], alone["worst"][0]["bm25"]) == (None, "The run is BM25's own.", None)
 
 
-def write(path, rows):
+def write_lines(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -98,8 +99,8 @@ def test_an_imported_run_is_diagnosed(tmp_path):
              "latency_ms": {"retrieve": 20, "rerank": 700}}
         )  # fmt: skip
         gold.append({"query_id": f"q{i}", "chunk_id": f"c{i}-20"})
-    arguments = ("--gold", write(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
-    made = bench("import-run", write(tmp_path / "log.jsonl", log), *arguments)
+    arguments = ("--gold", write_lines(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
+    made = bench("import-run", write_lines(tmp_path / "log.jsonl", log), *arguments)
     assert made.code == 0, made.err
     (run,) = (tmp_path / "results").iterdir()
     found = json.loads(bench("diagnose", run, "--json", "--worst", "1").out)
@@ -112,6 +113,20 @@ def test_an_imported_run_is_diagnosed(tmp_path):
     text = bench("diagnose", run, "--worst", "1").out
     assert "BM25's top 10 is not shown: the run holds no texts to search; name a run of it with --bm25 RUN." in text
     assert "\x1b" not in text
+
+
+def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
+    """A topic that a file names per query and that is behind is a finding."""
+    run = write_run(
+        tmp_path / "run", {"mrr": [0.1, 0.8] * 20}, files=[f"f{i}.py" for i in range(40)], imported=True
+    ).folder
+    facts = tmp_path / "topics.csv"
+    facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\n" for i in range(40)))
+    found = json.loads(bench("diagnose", run, "--facts", facts, "--json").out)
+    (check,) = [check for check in found["checks"] if check["name"] == "segments"]
+    assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b")]
+    facts.write_text("query_id,repo\nq000000,x\n")
+    assert "repo is a fact of the run already" in one_sentence(bench("diagnose", run, "--facts", facts), 2)
 
 
 def test_usage_errors(results, mirror, tmp_path):
