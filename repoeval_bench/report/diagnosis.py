@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.frame import count, heading, new_table, plain, probability, signed
+from repoeval_bench.report.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ def checks_table(checks: Sequence[Check], title: str) -> Table:
     order = {"finding": 0, "fine": 1, "unknown": 2}
     for check in sorted(checks, key=lambda each: order[each.status]):
         table.add_row(
-            check.status, check.name, check.says, "\n".join(_numbers(check)),
+            check.status, check.name, printable(check.says), "\n".join(_numbers(check)),
             "\n".join(f"{name} {value:g}" for name, value in check.limits.items()),
         )  # fmt: skip
         table.add_row()
@@ -83,7 +84,9 @@ def diagnosis_markdown(found: Diagnosis, total: int) -> str:
     lines += ["| | check | what it says | numbers |", "|---|---|---|---|"]
     for check in found.checks:
         mark = "**finding**" if check.status == "finding" else check.status
-        lines.append(_row(mark, check.name, check.says, "<br>".join(map(_escaped, _numbers(check))), raw_last=True))
+        lines.append(
+            _row(mark, check.name, printable(check.says), "<br>".join(map(_escaped, _numbers(check))), raw_last=True)
+        )
     for check in found.checks:
         if check.gaps:
             lines += ["", f"#### Segments behind the other queries, {heading(found.metric)}", ""]
@@ -101,7 +104,7 @@ def diagnosis_markdown(found: Diagnosis, total: int) -> str:
 
 
 def _sides(found: Diagnosis) -> list[str]:
-    return [visible(found.retriever), *([] if found.bm25 is None else ["BM25"])]
+    return [printable(found.retriever), *([] if found.bm25 is None else ["BM25"])]
 
 
 def _numbers(check: Check) -> list[str]:
@@ -116,14 +119,14 @@ def _number(value: float | None) -> str:
 
 def _gap(gap: Gap) -> tuple[str, ...]:
     return (
-        f"{gap.by} = {gap.name}", str(gap.n_queries), str(gap.n_clusters), f"{gap.mean:.4f}", f"{gap.rest:.4f}",
-        signed(gap.difference, gap.ci), probability(gap.p_adjusted),
+        printable(f"{gap.by} = {gap.name}"), str(gap.n_queries), str(gap.n_clusters), f"{gap.mean:.4f}",
+        f"{gap.rest:.4f}", signed(gap.difference, gap.ci), probability(gap.p_adjusted),
     )  # fmt: skip
 
 
 def _title(query: WorstQuery, measure: str) -> str:
     first = f"first found at rank {query.first_hit}" if query.first_hit else "none found"
-    return f"{visible(query.query_id)}: {plain(query.value, None).split()[0]} {heading(measure)}, {first}"
+    return f"{printable(query.query_id)}: {plain(query.value, None).split()[0]} {heading(measure)}, {first}"
 
 
 def _about(query: WorstQuery) -> list[str]:
@@ -133,7 +136,7 @@ def _about(query: WorstQuery) -> list[str]:
     if query.query:
         said = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
         # A prompt ends where code is to be written; its last line says what is asked for.
-        lines.append(f"query ends: {visible(said[-1][:_TEXT]) if said else ''}")
+        lines.append(f"query ends: {printable(said[-1][:_TEXT]) if said else ''}")
     return lines
 
 
@@ -151,13 +154,8 @@ def _result(each: Ranked | None) -> str:
 def _place(place: Place) -> str:
     """`file:13-40` with lines as editors count them, else the chunk's id."""
     if place.file is None or place.start_line is None or place.end_line is None:
-        return visible(place.chunk_id)
-    return visible(f"{place.file}:{place.start_line + 1}-{max(place.end_line, place.start_line + 1)}")
-
-
-def visible(text: str) -> str:
-    """The text with what a terminal would act on, or not show, replaced: ids and queries are anybody's."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+        return printable(place.chunk_id)
+    return printable(f"{place.file}:{place.start_line + 1}-{max(place.end_line, place.start_line + 1)}")
 
 
 def _row(*cells: str, raw_last: bool = False) -> str:

@@ -121,10 +121,12 @@ def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
         tmp_path / "run", {"mrr": [0.1, 0.8] * 20}, files=[f"f{i}.py" for i in range(40)], imported=True
     ).folder
     facts = tmp_path / "topics.csv"
-    facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\n" for i in range(40)))
+    facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\x1b[31m\n" for i in range(40)))
     found = json.loads(bench("diagnose", run, "--facts", facts, "--json").out)
     (check,) = [check for check in found["checks"] if check["name"] == "segments"]
-    assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b")]
+    assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b\x1b[31m")]
+    assert "topic = b?[31m" in (text := bench("diagnose", run, "--facts", facts).out)
+    assert "\x1b" not in text
     facts.write_text("query_id,repo\nq000000,x\n")
     assert "repo is a fact of the run already" in one_sentence(bench("diagnose", run, "--facts", facts), 2)
 
