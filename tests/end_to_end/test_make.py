@@ -69,7 +69,17 @@ def test_the_leaderboard_is_of_the_results_folder(checkout):
     assert "leaderboard 'my runs' -o 'my runs/leaderboard.html'" in out
 
 
-@pytest.mark.parametrize("target", ["eval", "compare", "leaderboard", "download", "test", "bench"])
+def test_the_report_is_of_the_results_folder(checkout):
+    """OUT names where runs are and where the page goes, SOURCE what BM25 reads, GRID the settings that are drawn."""
+    code, out = make("-n", "report", "OUT=my runs", "SOURCE=a b", "GRID=g.json", cwd=checkout)
+    assert code == 0, out
+    words = shlex.split(out.replace("\\\n", " "))
+    assert words[1:] == [
+        "report", "--bm25", "--source", "a b", "--out", "my runs", "-o", "my runs/report.html", "--sensitivity", "g.json",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["eval", "compare", "report", "leaderboard", "download", "test", "bench"])
 def test_a_finished_environment_is_not_made_again(checkout, target):
     """With the stamps there, no target installs anything."""
     code, out = make("-n", target, cwd=checkout)
