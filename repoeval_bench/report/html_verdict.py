@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.comparison import compare_runs, headline_measure
 from repoeval_bench.config import Protocol
+from repoeval_bench.diff import SAME
 from repoeval_bench.errors import UsageError
 from repoeval_bench.report.frame import count, heading, probability
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from repoeval_bench.report.html_run import PageRun
     from repoeval_bench.types import Comparison
+
+
+NAMED = 3
+"""Runs that the verdict names one by one, nearest first; the rest stand in the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,14 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     order = [i for i in range(len(runs)) if i != best]
     against = {i: of_headline[order.index(i)] for i in others}
     clear = all(each.p_adjusted < 0.05 for each in against.values())
-    leads = " and ".join(f"{-each.difference:.3f} over {runs[i].short}{_interval(each)}" for i, each in against.items())
+    leads = _listed(
+        [f"{_digits(-each.difference)} over {runs[i].short}{_interval(each)}" for i, each in against.items()]
+    )
     near = runs[others[0]].short
-    if clear:
+    if abs(against[others[0]].difference) < SAME:
+        equal = f"{runs[best].short} and {near} reach the same highest {what}, {means[best]:.3f}"
+        who = f"No winner is shown {where}: {equal}."
+    elif clear:
         who = f"{runs[best].short} wins {where}: its {what} is {means[best]:.3f}, ahead by {leads}."
     elif against[others[0]].p_adjusted < 0.05:
         who = f"{runs[best].short} leads {where}: its {what} is {means[best]:.3f}, ahead by {leads}."
@@ -75,7 +85,7 @@ def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
     rest = [i for i in against if i not in shown]
 
     def listed(which: Sequence[int]) -> str:
-        return " and ".join(f"{runs[i].short} (p = {probability(against[i].p_adjusted)})" for i in which)
+        return _listed([f"{runs[i].short} (p = {probability(against[i].p_adjusted)})" for i in which])
 
     parts = []
     if shown:
@@ -116,7 +126,19 @@ def _share(run: PageRun, measure: str) -> str:
 
 
 def _interval(each: Comparison) -> str:
-    return "" if each.ci is None else f" (95 % interval {-each.ci[1]:+.3f} to {-each.ci[0]:+.3f})"
+    return "" if each.ci is None else f" (95 % interval {_digits(-each.ci[1], '+')} to {_digits(-each.ci[0], '+')})"
+
+
+def _listed(pieces: Sequence[str]) -> str:
+    """`a, b and c`; of many the first ones, and how many there are beside."""
+    if len(pieces) > NAMED + 1:
+        return f"{', '.join(pieces[:NAMED])} and {len(pieces) - NAMED} others"
+    return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
+
+
+def _digits(value: float, sign: str = "-") -> str:
+    """Three digits, and no minus before a zero."""
+    return f"{round(value, 3) + 0.0:{sign}.3f}"
 
 
 def _words(measure: str) -> str:

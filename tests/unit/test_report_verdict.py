@@ -63,3 +63,20 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
     runs = [made(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bcd", sizes, strict=True)]
     assert not any("one size" in line for line in verdict(page_runs(runs[:2])).mind)
     assert any("b 100, c 104, d 120" in line for line in verdict(page_runs(runs)).mind)
+
+
+def test_equal_means_have_no_first_among_them(tmp_path, plain):
+    """A tie is called one, without a lead of nothing."""
+    found = verdict(page_runs([made(tmp_path / "b", plain), made(tmp_path / "c", list(plain))]))
+    assert found.who == (
+        "No winner is shown under protocol context: b and c reach the same highest nDCG@10 (micro mean), 0.359."
+    )
+
+
+def test_of_many_runs_the_nearest_are_named(tmp_path, plain):
+    """Three by name, the others by number."""
+    made_runs = [made(tmp_path / f"r{n}", [value - 0.01 * n for value in plain]) for n in range(7)]
+    found = verdict(page_runs(made_runs))
+    assert "ahead by 0.010 over r1" in found.who
+    assert found.who.endswith("and 3 others.")
+    assert "r4" not in found.who
