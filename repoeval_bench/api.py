@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from chunkers.sizes import SizeMatch
     from repoeval_bench.contests import Cell, Contest, Scores
@@ -211,38 +212,79 @@ def evaluate(
     stored already, made by this very code, is returned as it is. `pack` is what the run's definition of the benchmark
     is called; runs of two packs are not compared. Raises a BenchError in one sentence.
     """
+    (run,) = evaluate_all(
+        benchmark, [chunker], protocol=protocol, embedder=embedder, retriever=retriever, k=k, metrics=metrics, out=out,
+        skip_errors=skip_errors, reuse=reuse, home=home, pack=pack,
+    )  # fmt: skip
+    return run
+
+
+def evaluate_all(
+    benchmark: Benchmark,
+    chunkers: Sequence[str | Chunker | None],
+    *,
+    protocol: str | Protocol = PROTOCOL,
+    embedder: str | Embedder = EMBEDDER,
+    retriever: str = RETRIEVER,
+    k: int = DEPTH,
+    metrics: Sequence[str] | None = None,
+    out: Path | str = RESULTS,
+    skip_errors: bool = False,
+    reuse: bool = False,
+    home: Path | None = None,
+    pack: str = PACK,
+) -> Iterator[StoredRun]:
+    """The runs of several chunkers, in their order, each stored when it is done; options as `evaluate` has them.
+
+    All that is missing of all of them is embedded in one pass, each distinct text once, before the first is ranked.
+    """
     from repoeval_bench import store
-    from repoeval_bench.pipeline import execute, plan, select
+    from repoeval_bench.metrics import inputs_of
+    from repoeval_bench.pipeline import embed, execute, plan, select
 
     RunConfig.check_depth(k)
     measures = choose_measures(metrics, k)
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    cutter, baseline = make_parts(chosen, chunker)
+    parts = [make_parts(chosen, chunker) for chunker in chunkers]
     searcher = make_retriever(retriever, chosen)
     model = None
     if needs_vectors(retriever, metrics):
         model = make_embedder(embedder, home=home) if isinstance(embedder, str) else embedder
     benchmark = select(benchmark, chosen)
-    config = RunConfig(
-        dataset=benchmark.name,
-        fingerprint=benchmark.fingerprint,
-        protocol=chosen,
-        chunker=cutter.spec,
-        embedder=model.spec if model else NO_EMBEDDER,
-        embedder_identity=model.identity if model else {},
-        retriever=searcher.spec,
-        k=k,
-        measures=measures,
-        skip_errors=skip_errors,
-        pack=pack,
-        retriever_identity=searcher.scorer.identity if searcher.scorer else {},
-    )
-    if reuse and (stored := store.current(Path(out) / config.run_id)):
-        return stored
-    store.check_writable(Path(out))
-    planned = plan(benchmark, cutter, chosen, baseline=baseline, skip_errors=skip_errors)
-    outcome = execute(planned, config, model, searcher)
-    return store.save(outcome, Path(out), created=datetime.now(UTC).isoformat(timespec="seconds"))
+    configs = [
+        RunConfig(
+            dataset=benchmark.name,
+            fingerprint=benchmark.fingerprint,
+            protocol=chosen,
+            chunker=cutter.spec,
+            embedder=model.spec if model else NO_EMBEDDER,
+            embedder_identity=model.identity if model else {},
+            retriever=searcher.spec,
+            k=k,
+            measures=measures,
+            skip_errors=skip_errors,
+            pack=pack,
+            retriever_identity=searcher.scorer.identity if searcher.scorer else {},
+        )
+        for cutter, _ in parts
+    ]
+    stored = [store.current(Path(out) / config.run_id) if reuse else None for config in configs]
+    if not all(stored):
+        store.check_writable(Path(out))
+    planned = [
+        plan(benchmark, cutter, chosen, baseline=baseline, skip_errors=skip_errors)
+        for (cutter, baseline), run in zip(parts, stored, strict=True)
+        if run is None
+    ]
+    if model:
+        planned = embed(planned, model, ranked=searcher.vectors, measured="vectors" in inputs_of(measures))
+    planned.reverse()
+    for config, run in zip(configs, stored, strict=True):
+        if run is not None:
+            yield run
+            continue
+        outcome = execute(planned.pop(), config, model, searcher)
+        yield store.save(outcome, Path(out), created=datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 def compare(
@@ -317,25 +359,27 @@ def sensitivity(
         embedder=model,
         folder=Path(out) / "sensitivity",
     )
-
-    def score(cutter: Chunker) -> dict[Cell, Scores]:
-        notify(f"scoring {cutter.spec}")
-        return cells.score(cutter)
-
-    bands: dict[Cell, float] = {}
-    if placebo > 1:
-        bands = placebo_bands([score(make_chunker(f"{BASELINE},offset={4 * i}")) for i in range(placebo)])
-    nominal = {spec: score(cutter) for spec, cutter in arms.items()}
-    found = contests(nominal, "nominal", bands)
+    shifted = [f"{BASELINE},offset={4 * i}" for i in range(placebo)] if placebo > 1 else []
+    sizes: dict[str, SizeMatch] = {}
+    first, *others = arms
     if match:
         files = [file for held in benchmark.files.values() for file in held]
-        first, *others = arms
         target = mean_nws(arms[first], files)
-        matched = {first: nominal[first]}
         for spec in others:
-            size = match_size(spec, target, files)
+            size = sizes[spec] = match_size(spec, target, files)
             notify(f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip())
-            if size.matched:
-                matched[spec] = score(make_chunker(size.spec))
-        found += contests(matched, f"matched to {first}", bands)
+    matched = {spec: size.spec for spec, size in sizes.items() if size.matched}
+    cutters = arms | {spec: make_chunker(spec) for spec in (*shifted, *matched.values())}
+    cells.embed(list(cutters.values()))
+
+    @cache
+    def score(spec: str) -> dict[Cell, Scores]:
+        notify(f"scoring {spec}")
+        return cells.score(cutters[spec])
+
+    bands = placebo_bands([score(spec) for spec in shifted])
+    found = contests({spec: score(spec) for spec in arms}, "nominal", bands)
+    if match:
+        resized = {first: score(first)} | {spec: score(of) for spec, of in matched.items()}
+        found += contests(resized, f"matched to {first}", bands)
     return found

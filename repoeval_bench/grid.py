@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from repoeval_bench.corpus import Corpus
     from repoeval_bench.judging import JudgedCorpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
-    from repoeval_bench.types import Benchmark, Chunker, Embedder, Retriever, Run
+    from repoeval_bench.types import Benchmark, Chunker, Embedder, Retriever, Role, Run
 
 
 def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Sequence[str]) -> list[Protocol]:
@@ -71,6 +71,7 @@ class Grid:
         self._folder = folder / benchmark.fingerprint
         self._line_nws = count_lines(benchmark)
         self._documents: Corpus | None = None
+        self._corpora: dict[str, Corpus] = {}
         self._settings: list[_Setting] = []
         seen: set[tuple[str, ...]] = set()
         for protocol in protocols:
@@ -84,18 +85,11 @@ class Grid:
         arm: _Arm | None = None
         found: dict[Cell, Scores] = {}
         for retriever in self._retrievers:
-            kept = CellFile(self._folder, f"{chunker.spec}_{retriever.spec}", self._identity(chunker, retriever))
-            for policy in dict.fromkeys(setting.protocol.query for setting in self._settings):
-                missing = [
-                    replace(setting, measures=lacking)
-                    for setting in self._settings
-                    if setting.protocol.query == policy
-                    and (
-                        lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None)
-                    )
-                ]
+            kept = self._kept(chunker, retriever)
+            for policy in self._policies():
+                missing = self._missing(kept, retriever, policy)
                 if missing:
-                    arm = arm or _Arm(self._benchmark, build_corpus(self._benchmark.files, chunker), self._embedder)
+                    arm = arm or _Arm(self._benchmark, self._corpus(chunker), self._embedder)
                     kept.add(self._score(arm, retriever, policy, missing))
             for setting in self._settings:
                 repos = tuple(task.repo for task in setting.selected.tasks)
@@ -106,6 +100,44 @@ class Grid:
                     assert values is not None
                     found[cell] = Scores(values, repos, files, setting.protocol.headline)
         return found
+
+    def embed(self, chunkers: Sequence[Chunker]) -> None:
+        """Embed every distinct text that cells of these chunkers lack, in one pass."""
+        texts: dict[Role, list[str]] = {"query": [], "document": []}
+        for chunker in chunkers:
+            lacking = {
+                policy
+                for retriever in self._retrievers
+                if retriever.vectors
+                for policy in self._policies()
+                if self._missing(self._kept(chunker, retriever), retriever, policy)
+            }
+            if lacking:
+                corpus = self._corpora[chunker.spec] = build_corpus(self._benchmark.files, chunker)
+                texts["document"] += [chunk.embed_text for chunk in corpus]
+                for policy in sorted(lacking):
+                    texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
+        if self._embedder:
+            self._embedder.ensure(texts)
+
+    def _corpus(self, chunker: Chunker) -> Corpus:
+        made = self._corpora.pop(chunker.spec, None)
+        return made or build_corpus(self._benchmark.files, chunker)
+
+    def _policies(self) -> list[str]:
+        return list(dict.fromkeys(setting.protocol.query for setting in self._settings))
+
+    def _kept(self, chunker: Chunker, retriever: ChosenRetriever) -> CellFile:
+        return CellFile(self._folder, f"{chunker.spec}_{retriever.spec}", self._identity(chunker, retriever))
+
+    def _missing(self, kept: CellFile, retriever: ChosenRetriever, policy: str) -> list[_Setting]:
+        """The settings of a query policy, each with the measures whose cells are not kept yet."""
+        return [
+            replace(setting, measures=lacking)
+            for setting in self._settings
+            if setting.protocol.query == policy
+            and (lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None))
+        ]
 
     def _identity(self, chunker: Chunker, retriever: ChosenRetriever) -> dict[str, Any]:
         return {

@@ -37,7 +37,8 @@ class Plan:
     """What a run will embed: made without a model, so that it can be shown before anything is computed.
 
     `corpus` is what the chunker made and the retriever ranks, `documents` what is judged: the same, unless the
-    protocol judges every chunker on one baseline's chunks.
+    protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for what was
+    planned with it.
     """
 
     benchmark: Benchmark
@@ -47,6 +48,7 @@ class Plan:
     documents: Corpus
     queries: tuple[Query, ...]
     seconds: dict[str, float]
+    encoded: int = 0
 
     def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""
@@ -86,6 +88,25 @@ def plan(
     return Plan(selected, protocol, chunker.spec, corpus, documents, queries, seconds)
 
 
+def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, measured: bool = False) -> list[Plan]:
+    """Embed every distinct text of all plans in one pass; the plans, with what that took.
+
+    `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged.
+    """
+    started, before = perf_counter(), embedder.n_encoded
+    texts: dict[Role, list[str]] = {"query": [], "document": []}
+    for planned in plans:
+        if ranked:
+            for role, each in planned.texts().items():
+                texts[role] += each
+        if measured:
+            texts["document"] += [chunk.embed_text for chunk in planned.documents]
+    embedder.ensure(texts)
+    spent = {EMBED_STEP: perf_counter() - started}
+    encoded = embedder.n_encoded - before
+    return [replace(planned, seconds=planned.seconds | spent, encoded=encoded) for planned in plans]
+
+
 def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriever: ChosenRetriever) -> Outcome:
     """Embed, retrieve, judge and score what was planned. `embedder` is None where nothing needs vectors."""
     seconds = dict(planned.seconds)
@@ -110,15 +131,13 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     material = Material(
         chunks, corpus.own, embedder, lambda: ideal_rankings(scored.qrels, scored.context, scored.hidden)
     )
-    encoded = embedder.n_encoded if embedder else 0
     searcher = retriever.build(material)
-    lap(EMBED_STEP)
-    encoded = embedder.n_encoded - encoded if embedder else 0
+    lap("index")
     depth = config.k if corpus is documents else max(1, len(list(corpus)))
     run = searcher.search(queries, depth, scored.hidden)
     if corpus is not documents:
         run = map_lines(planned, scored.hidden, judged, run, config.k)
-    lap("embed queries and retrieve")
+    lap("retrieve")
     scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
     lap("score")
     ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, hidden=judged.hidden)
@@ -154,7 +173,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     lap("what to look into")
     return Outcome(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
-        chunk_tokens, seconds, inside, index_cost, encoded, _first_stage(config, retriever),
+        chunk_tokens, seconds, inside, index_cost, planned.encoded, _first_stage(config, retriever),
     )  # fmt: skip
 
 

@@ -49,7 +49,8 @@ RUN = "run.trec"
 QRELS = "qrels.trec"
 TIMINGS = "timings.jsonl"
 
-EMBED_STEP = "embed and index"
+EMBED_STEP = "embed"
+"""The step in which the vectors of all of a command's runs are computed; each of these runs states it whole."""
 """The step of timings.jsonl whose row also counts the texts that were `encoded` in it."""
 
 SCHEMA = 1

@@ -384,6 +384,9 @@ class Embedder(Protocol):
     def missing(self, texts: Iterable[str], role: Role) -> list[str]:
         """The distinct texts whose vectors are not at hand yet."""
 
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
+        """Have the vectors of every text at hand, those that are missing computed in one pass."""
+
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
 

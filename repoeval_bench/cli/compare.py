@@ -46,7 +46,7 @@ def compare_command(
     stored = [find_run(name, options["out"]) for name in runs]
     if chunkers:
         prepared = Prepared.make(chunkers, options)
-        stored += [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
+        stored += prepared.evaluate(reuse=True)
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
     base = baseline_of(stored, baseline, options["out"])

@@ -39,7 +39,7 @@ def evaluate_command(
             raise UsageError(f"retriever {options['retriever']} embeds nothing; leave out --dry-run")
         _dry_run(prepared, prepared.embedder, as_json=as_json)
         return
-    runs = [prepared.evaluate(chunker) for chunker in prepared.chunkers]
+    runs = prepared.evaluate()
     if as_json:
         contents = [run.metrics for run in runs]
         click.echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2, ensure_ascii=False))

@@ -222,11 +222,12 @@ class Prepared:
             made.append(cls(benchmark, chunkers, each.protocol, embedder, each.options))
         return made
 
-    def evaluate(self, chunker: Chunker, *, reuse: bool = False) -> StoredRun:
-        """Make (or with `reuse` find) the run of one chunker."""
-        run = api.evaluate(
+    def evaluate(self, *, reuse: bool = False) -> list[StoredRun]:
+        """Make (or with `reuse` find) the run of every chunker, in their order."""
+        runs = []
+        for run in api.evaluate_all(
             self.benchmark,
-            chunker,
+            self.chunkers,
             protocol=self.protocol,
             embedder=self.embedder or self.options["embedder"],
             retriever=self.options["retriever"],
@@ -237,9 +238,10 @@ class Prepared:
             reuse=reuse,
             home=self.options["home"],
             pack=self.options.get("pack") or PACK,
-        )
-        say(f"{run.metrics['chunker']} -> {run.folder}")
-        return run
+        ):
+            say(f"{run.metrics['chunker']} -> {run.folder}")
+            runs.append(run)
+        return runs
 
 
 def with_long_text(embedder: str, policy: str | None) -> str:

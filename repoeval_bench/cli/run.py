@@ -69,7 +69,7 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
         return
     results = []
     for prepared in Prepared.make_all(bench.choices):
-        runs = [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
+        runs = prepared.evaluate(reuse=True)
         comparisons: list[Comparison] = []
         if len(runs) > 1:
             comparisons = api.compare(

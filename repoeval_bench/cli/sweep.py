@@ -49,7 +49,7 @@ def sweep_command(*, chunkers: tuple[str, ...], as_json: bool, sizes: tuple[int,
         options["metrics"] = K_MEASURES
     specs = [_sized(spec, size) for spec in chunkers for size in sizes] if sizes else list(chunkers)
     prepared = Prepared.make(specs, options)
-    runs = [prepared.evaluate(chunker, reuse=True) for chunker in prepared.chunkers]
+    runs = prepared.evaluate(reuse=True)
     rows = [_row(run) for run in runs]
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))

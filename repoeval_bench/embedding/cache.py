@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+    from tqdm import tqdm
 
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
     from repoeval_bench.embedding.storage import Kind, VectorCache
@@ -89,29 +90,38 @@ class CachedEmbedder:
         present = self._cache.present(keys)
         return [text for text, key in zip(distinct, keys, strict=True) if key not in present]
 
-    def ensure(self, texts: Iterable[str], role: Role) -> None:
-        """Encode and keep every text that is not cached yet."""
-        missing = self.missing(texts, role)
-        if not missing:
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
+        """Encode and keep every text that is not cached yet: under one bar, roles of one prompt in one pass."""
+        roles: dict[str, Role] = {}
+        wanted: dict[Role, list[str]] = {}
+        for role, each in texts.items():
+            # Where two roles have one prompt, a text has one vector in both.
+            wanted.setdefault(roles.setdefault(self._encoder.prompt(role), role), []).extend(each)
+        missing = {role: self.missing(each, role) for role, each in wanted.items()}
+        tokens = {role: self.count_tokens(each, role) for role, each in missing.items() if each}
+        if not tokens:
             return
-        tokens = self.count_tokens(missing, role)
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
-        limit = self.max_tokens or max(tokens)
+        read = {role: [min(n, self.max_tokens or n) for n in counts] for role, counts in tokens.items()}
+        n_texts = sum(map(len, tokens.values()))
         with progress(
-            desc=f"embed {len(missing)} {role} texts", unit="tokens", total=sum(min(n, limit) for n in tokens),
-            unit_scale=True,
-        ) as bar:  # fmt: skip
-            for positions, vectors in self._encoder.encode_batches(missing, role, tokens):
-                self._cache.write(
-                    {
-                        self._key(missing[position], role, "vector"): vector.astype("<f4").tobytes()
-                        for position, vector in zip(positions, vectors, strict=True)
-                    },
-                    "vector",
-                    self._identity,
-                )
-                self.n_encoded += len(positions)
-                bar.update(sum(min(tokens[position], limit) for position in positions))
+            desc=f"embed {n_texts} texts", unit="tokens", total=sum(map(sum, read.values())), unit_scale=True
+        ) as bar:
+            for role, counts in tokens.items():
+                self._encode(missing[role], role, counts, read[role], bar)
+
+    def _encode(self, texts: list[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
+        for positions, vectors in self._encoder.encode_batches(texts, role, tokens):
+            self._cache.write(
+                {
+                    self._key(texts[position], role, "vector"): vector.astype("<f4").tobytes()
+                    for position, vector in zip(positions, vectors, strict=True)
+                },
+                "vector",
+                self._identity,
+            )
+            self.n_encoded += len(positions)
+            bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text."""
@@ -134,7 +144,7 @@ class CachedEmbedder:
         keys = [self._key(text, role, "vector") for text in texts]
         # Once is enough, unless another process prunes the cache meanwhile.
         for _ in range(3):
-            self.ensure(texts, role)
+            self.ensure({role: texts})
             values = [value for value in self._cache.read(keys) if value is not None]
             if len(values) == len(keys):
                 return values

@@ -104,6 +104,11 @@ class LongTextEmbedder:
         absent = set(self._inner.missing((part for pieces in parts for part in pieces), role))
         return [text for text, pieces in zip(distinct, parts, strict=True) if absent.intersection(pieces)]
 
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
+        """Have the vectors of every part of every text at hand, those that are missing computed in one pass."""
+        parts = {role: self._split(list(each), role) for role, each in texts.items()}
+        self._inner.ensure({role: [part for pieces in each for part in pieces] for role, each in parts.items()})
+
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text."""
         parts = self._split(texts, role)

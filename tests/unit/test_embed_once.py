@@ -1,0 +1,117 @@
+"""A command's distinct texts are embedded once, in one pass, whatever number of chunkers and settings it compares."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from repoeval_bench import api
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.long_text import LongTextEmbedder
+from repoeval_bench.embedding.storage import VectorCache
+from support.minirepo import build_mirror
+
+CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
+
+
+class DigestEncoder:
+    """A real function of prompt and text: unit vectors seeded by their SHA-256. It remembers every pass."""
+
+    spec = "digest"
+    max_tokens = 40
+    counts_tokens = True
+
+    def __init__(self, **prompts):
+        self.files = self
+        self.identity = {"model": "digest"}
+        self.prompts = prompts
+        self.passes = []
+
+    def prompt(self, role):
+        return self.prompts.get(role, "")
+
+    def count_tokens(self, texts, role):
+        return [len(text.split()) for text in texts]
+
+    def token_starts(self, text):
+        return [i for i in range(len(text)) if not text[i].isspace() and (i == 0 or text[i - 1].isspace())]
+
+    def encode_batches(self, texts, role, tokens):
+        self.passes.append([self.prompt(role) + text for text in texts])
+        for i, text in enumerate(self.passes[-1]):
+            seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+            row = np.random.default_rng(seed).standard_normal((1, 8))
+            yield [i], (row / np.linalg.norm(row)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory):
+    return api.load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
+
+
+def embedder(folder, **prompts):
+    encoder = DigestEncoder(**prompts)
+    return encoder, CachedEmbedder(encoder, VectorCache(folder / "vectors"))
+
+
+def test_several_chunkers_share_one_pass(benchmark, tmp_path):
+    """All chunkers' chunks and all queries are encoded in one pass, each distinct text once; a second run has none."""
+    encoder, model = embedder(tmp_path)
+    list(api.evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "out"))
+    (texts,) = encoder.passes
+    assert len(texts) == len(set(texts))
+    wanted = [api.plan_run(benchmark, spec).texts() for spec in CHUNKERS]
+    assert set(texts) == {text for each in wanted for role in each.values() for text in role}
+    list(api.evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "again"))
+    assert len(encoder.passes) == 1
+
+
+def test_runs_made_together_are_those_made_alone(benchmark, tmp_path):
+    """Embedding together changes no byte of a run's ranking and scores, and reused runs keep their places."""
+    _, model = embedder(tmp_path)
+    alone = [api.evaluate(benchmark, spec, embedder=model, out=tmp_path / "alone") for spec in CHUNKERS]
+    _, fresh = embedder(tmp_path / "fresh")
+    together = list(api.evaluate_all(benchmark, CHUNKERS, embedder=fresh, out=tmp_path / "together"))
+    for one, other in zip(alone, together, strict=True):
+        assert one.run_id == other.run_id
+        for name in ("run.trec", "metrics.json", "per_query.jsonl", "retrieved.jsonl"):
+            assert one.text(name) == other.text(name)
+
+
+def test_a_prompt_of_its_own_is_a_pass_of_its_own(benchmark, tmp_path):
+    """Where queries carry another prompt, one text has two vectors; where they do not, it has one."""
+    text = {"query": ["x = 1", "y = 2"], "document": ["x = 1"]}
+    encoder, model = embedder(tmp_path, query="ask: ")
+    model.ensure(text)
+    assert sorted(each for once in encoder.passes for each in once) == ["ask: x = 1", "ask: y = 2", "x = 1"]
+    encoder, model = embedder(tmp_path / "same")
+    model.ensure(text)
+    assert encoder.passes == [["x = 1", "y = 2"]]
+    assert model.n_encoded == 2
+
+
+def test_windows_of_long_texts_are_embedded_in_the_same_pass(tmp_path):
+    """Under a policy that cuts long texts, it is their parts that are gathered."""
+    encoder, model = embedder(tmp_path)
+    long = " ".join(f"word{i}" for i in range(100))
+    policies = {"query": "tail", "document": "mean"}
+    LongTextEmbedder(model, policies).ensure({"query": [long], "document": [long, "short"]})
+    (texts,) = encoder.passes
+    assert len(texts) == 5  # the tail, three windows, and the short one
+    assert max(len(text.split()) for text in texts) == 40
+
+
+def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
+    """Every chunker, size, offset and query policy of `sensitivity`: one pass."""
+    encoder, model = embedder(tmp_path)
+    monkeypatch.setattr(api, "make_embedder", lambda *_, **__: model)
+    found = api.sensitivity(
+        benchmark, ("ast:max_nws=400", "fixed:max_nws=800"), protocols=("context",), queries=("full", "tail:5"),
+        relevances=("overlap",), retrievers=("dense",), measures=("ndcg@10",), placebo=2,
+    )  # fmt: skip
+    assert {contest.sizes for contest in found} == {
+        "nominal",
+        "matched to ast:max_nws=400,min_nws=50,overlap=0,language=auto",
+    }
+    (texts,) = encoder.passes
+    assert len(texts) == len(set(texts))
