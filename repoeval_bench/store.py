@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from repoeval_bench.inside import Inside
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.metrics.judged import Rankings
-    from repoeval_bench.types import Benchmark, Chunk, Fact, Qrels, Query, Run
+    from repoeval_bench.types import Benchmark, Fact, Qrels, Query, Run
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
@@ -388,10 +388,18 @@ def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
 
 def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
     config = outcome.config
-    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in outcome.documents}
     spec = Spec.parse(config.chunker)
     chunker = {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params}
     version = index_version(outcome)
+    run_id = config.run_id
+    places = {
+        chunk.chunk_id: {
+            "file": f"{chunk.repo}/{chunk.path}",
+            "start_line": chunk.lines.start,
+            "end_line": chunk.lines.end,
+        }
+        for chunk in outcome.documents
+    }
     k_raw = max(config.k, (outcome.first_stage or {}).get("k_raw", 0))
     for query in outcome.queries:
         ranking = outcome.run.rankings[query.query_id]
@@ -402,17 +410,10 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
             "query": readable(query.text),
             **({} if tokens is None else {"query_tokens": tokens}),
             "query_sha256": _sha256(query.text),
-            "system": config.run_id,
+            "system": run_id,
             "k_raw": k_raw,
             "topk": [
-                {
-                    "rank": rank,
-                    "chunk_id": chunk_id,
-                    "file": f"{chunks[chunk_id].repo}/{chunks[chunk_id].path}",
-                    "start_line": chunks[chunk_id].lines.start,
-                    "end_line": chunks[chunk_id].lines.end,
-                    "score": score,
-                }
+                {"rank": rank, "chunk_id": chunk_id, **places[chunk_id], "score": score}
                 for rank, (chunk_id, score) in enumerate(ranking, start=1)
             ],
             "index_version": version,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import bootstrap, false_discovery_control, norm, permutation_test
+from scipy.stats import bootstrap, false_discovery_control, norm, permutation_test, ttest_1samp, wilcoxon
 
 from repoeval_bench import draws
 from repoeval_bench.stats import (
@@ -291,3 +291,13 @@ def test_false_positives_and_power():
         )
     assert shown[0.0] <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1000)
     assert 0.75 <= shown[detectable] <= 0.85
+
+
+@pytest.mark.parametrize("n", [5, 50, 51, 300])
+@pytest.mark.parametrize("digits", [1, 8])
+def test_the_tests_beside_are_scipys(n, digits):
+    """Student's t and Wilcoxon's p equal scipy's, with ties and zeros too, for few clusters and for many."""
+    values = np.round(np.random.default_rng(n).normal(0.1, 1, (n, 1)), digits)
+    ((t, w),) = beside(Sample.micro(values, [str(i) for i in range(n)]))
+    assert t == pytest.approx(ttest_1samp(values[:, 0], 0).pvalue, rel=1e-12)
+    assert w == pytest.approx(wilcoxon(values[:, 0]).pvalue, rel=1e-12)
