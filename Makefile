@@ -59,7 +59,7 @@ help: ## list the targets and variables
 	@echo '  HEADER=scope                 what stands before every chunk: none, path, scope'
 	@echo '  MATCH=fixed                  give every chunker the realised size of this one'
 	@echo '  PRECISION=auto               auto (bf16 where the CPU has it), or fp32, the same everywhere'
-	@echo '  LONG_TEXT=tail               what is read of a long text: head, tail, mean'
+	@echo '  LONG_TEXT=tail               what is read of a long text: head, tail, mean, max'
 	@echo '  SOURCE=auto                  auto, github, pypi, or a folder or URL that mirrors the archives'
 	@echo '  LEVEL=function CONTEXT=2k TOKENIZER=codex   which task file'
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -151,12 +152,17 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     }
     lap("leak")
     truncated = {role: _truncated(embedder, tokens.get(role, ()), role) for role in texts}
+    lost = {role: _tokens_lost(embedder, tokens.get(role, ()), role) for role in texts}
     counts = {
         "queries": len(planned.queries),
         "queries_truncated": truncated["query"],
+        "queries_tokens": sum(tokens.get("query", ())),
+        "queries_tokens_lost": lost["query"],
         "queries_without_relevant": sum(not gains for gains in judged.qrels.values()),
         "chunks": corpus.n_chunks,
         "chunks_truncated": truncated["document"],
+        "chunks_tokens": sum(tokens.get("document", ())),
+        "chunks_tokens_lost": lost["document"],
         "chunks_duplicate": sum(map(len, corpus.duplicates())),
         "chunks_merged": len(corpus.merged),
         "files": corpus.n_files,
@@ -246,6 +252,18 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
 
 def _truncated(embedder: Embedder | None, tokens: Sequence[int], role: Role) -> int:
+    """How many of these texts the model does not read whole."""
+    limit = _limit(embedder, role)
+    return sum(count > limit for count in tokens)
+
+
+def _tokens_lost(embedder: Embedder | None, tokens: Sequence[int], role: Role) -> int:
+    """How many of these texts' tokens the model does not read."""
+    limit = _limit(embedder, role)
+    return sum(int(count - limit) for count in tokens if count > limit)
+
+
+def _limit(embedder: Embedder | None, role: Role) -> float:
     if embedder is None or embedder.max_tokens is None or not embedder.truncates(role):
-        return 0
-    return sum(count > embedder.max_tokens for count in tokens)
+        return inf
+    return embedder.max_tokens

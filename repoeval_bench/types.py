@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -71,6 +72,12 @@ def count_nws(text: str) -> int:
     return sum(map(len, text.split()))
 
 
+@lru_cache(maxsize=4096)
+def _line_nws(text: str) -> tuple[int, ...]:
+    # A file is judged once for each chunker of a comparison.
+    return tuple(count_nws(line) for line in text.splitlines())
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """One file of a repository, its text LF-normalised and without BOM.
@@ -113,7 +120,7 @@ class SourceFile:
 
     def line_nws(self) -> list[int]:
         """Non-whitespace characters of each line, in order."""
-        return [count_nws(line) for line in self.text.splitlines()]
+        return list(_line_nws(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +396,12 @@ class Embedder(Protocol):
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
+
+    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
+        """(float32 (m, dim) unit rows, how many of them each text has in turn).
+
+        A text has one, that of `encode`, unless it is scored by the best of its windows.
+        """
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each text before truncation, special ones and the role's prompt included."""

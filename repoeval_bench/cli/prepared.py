@@ -50,8 +50,8 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="minilm, or st:NAME for any sentence-transformers model or folder."),
         precision_option,
         click.option("--long-text", metavar="POLICY",
-                     help="What is read of a text longer than the model reads: head, tail or mean; or apart, "
-                     "queries=tail,chunks=mean."),
+                     help="What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
+                     "queries=tail,chunks=max."),
         click.option("--retriever", default=api.RETRIEVER, show_default=True, metavar="SPEC",
                      help="How to rank: dense, bm25, hybrid, jaccard, rerank:MODEL, …; see `list retrievers`."),
         click.option("--scope", metavar="WHERE",

@@ -139,6 +139,10 @@ class CachedEmbedder:
             raise CacheError(f"the vector cache {self._cache.folder} holds a vector that is not of unit length; {MEND}")
         return vectors.astype(np.float32, copy=False)
 
+    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
+        """(the rows of `encode`, one for each text)."""
+        return self.encode(texts, role), [1] * len(texts)
+
     def _stored(self, texts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `texts`, encoded where they are missing."""
         keys = [self._key(text, role, "vector") for text in texts]

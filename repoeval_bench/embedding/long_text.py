@@ -1,4 +1,4 @@
-"""What happens to a text that is longer than the model reads: its head is kept, its tail, or the mean of its parts."""
+"""What happens to a text that is longer than the model reads: its head or tail is kept, or all of it in windows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.types import Role
 
-LongText = Literal["head", "tail", "mean"]
+LongText = Literal["head", "tail", "mean", "max"]
 
 POLICIES: Mapping[LongText, str] = {
     "head": "the model reads the beginning and drops the rest, as its library does",
     "tail": "the model reads the end, from the beginning of a word",
     "mean": "the text is cut into windows that the model reads whole; their mean, of unit length, is its vector",
+    "max": "the same windows, each with its vector; a query and a chunk are as similar as their two nearest windows",
 }
+
+WHOLE = frozenset({"mean", "max"})
+"""The policies under which nothing of a text is lost."""
 
 OPTIONS: Mapping[Role, str] = {"query": "long_queries", "document": "long_chunks"}
 """Role -> the option of an embedder's spec that says what happens to long texts of that role."""
@@ -81,7 +85,7 @@ class LongTextEmbedder:
 
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
-        return self._policies[role] != "mean"
+        return self._policies[role] not in WHOLE
 
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
         """The characters of each text that the model reads."""
@@ -110,7 +114,11 @@ class LongTextEmbedder:
         self._inner.ensure({role: [part for pieces in each for part in pieces] for role, each in parts.items()})
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text."""
+        """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
+
+        A text in several windows has their mean, under `max` too: what asks for one vector (a measure of how much
+        results differ) gets one.
+        """
         parts = self._split(texts, role)
         rows = self._inner.encode([part for pieces in parts for part in pieces], role)
         if len(rows) == len(parts):
@@ -119,6 +127,13 @@ class LongTextEmbedder:
         means = np.stack([part.mean(axis=0, dtype=np.float64) for part in np.split(rows, ends[:-1])])
         unit: NDArray[np.float32] = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
         return unit
+
+    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
+        """(float32 (m, dim) unit rows, how many of them each text has in turn): under `max` a row for each window."""
+        if self._policies[role] != "max":
+            return self.encode(texts, role), [1] * len(texts)
+        parts = self._split(texts, role)
+        return self._inner.encode([part for pieces in parts for part in pieces], role), [*map(len, parts)]
 
     def _named(self) -> dict[str, str]:
         return {OPTIONS[role]: policy for role, policy in self._policies.items() if policy != "head"}

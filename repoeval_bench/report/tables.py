@@ -8,7 +8,7 @@ from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
 from repoeval_bench.report.frame import count, heading, new_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -99,17 +99,22 @@ def _mean_label(label: str, metrics: dict[str, Any]) -> str:
     return f"{label}, {number[label]}" if label in number else label
 
 
+def _cut(counts: Mapping[str, int], what: str) -> str:
+    """How many texts of a kind the model does not read whole, and what share of all their tokens is lost."""
+    share = ""
+    if lost := counts.get(f"{what}_tokens_lost"):
+        share = f" ({lost / counts[f'{what}_tokens']:.1%} of their tokens lost)"
+    return f"{counts[f'{what}_truncated']} of {counts[what]} {what}{share}"
+
+
 def footnotes(run: StoredRun) -> list[str]:
     """What stands under a run's rows: sizes, truncation, and whatever was skipped or cannot be found."""
     metrics = run.metrics
     counts, sizes = metrics["counts"], metrics["chunk_nws"]
     leak, tokens = metrics["leak"][metrics["headline"]], metrics["chunk_tokens"]
-    truncated = (
-        f"truncated by the model: {counts['queries_truncated']} of {counts['queries']} queries, "
-        f"{counts['chunks_truncated']} of {counts['chunks']} chunks"
-        if tokens
-        else "nothing embedded, nothing truncated"
-    )
+    truncated = "nothing embedded, nothing truncated"
+    if tokens:
+        truncated = "truncated by the model: " + ", ".join(_cut(counts, what) for what in ("queries", "chunks"))
     lines = [
         f"{metrics['chunker']}: {count(counts['chunks'], 'chunk')} of {count(counts['files'], 'file')}, "
         f"nws mean {sizes['mean']:.0f}, median {sizes['median']}, p95 {sizes['p95']}"

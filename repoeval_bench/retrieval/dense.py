@@ -1,4 +1,4 @@
-"""Exact dense retrieval: one faiss inner-product index per repository, over unit vectors."""
+"""Exact dense retrieval: one index of unit vectors per repository."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ import numpy as np
 
 from repoeval_bench.progress import progress
 from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 from repoeval_bench.retrieval.visible import hidden_from
 from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from repoeval_bench.types import Chunk, Embedder, Query, Ranking
 
 NAME = "dense"
 
+AT_ONCE = 4096
+"""Chunks whose vectors are read at a time."""
+
 
 class DenseRetriever:
     """Cosine similarity between a query and every chunk of its repository.
 
-    The score of a pair depends on that pair alone: faiss is kept off its blocked matrix product, whose last bits
-    change with the number of queries, so that a run over ten tasks agrees with a run over all.
+    Where an embedder gives a text several vectors, the score is that of the best pair of a query's and a chunk's.
     """
 
     def __init__(
@@ -33,45 +38,79 @@ class DenseRetriever:
         embedder: Embedder,
         own: Mapping[str, Sequence[Chunk]] | None = None,
     ) -> None:
-        import faiss
-
-        faiss.cvar.distance_compute_blas_threshold = 2**31 - 1
         self._embedder = embedder
         self._own = own or {}
-        self._ids: dict[str, list[str]] = {}
-        self._indexes: dict[str, faiss.IndexFlatIP] = {}
         # A query's own chunks have an index beside the repository's; no key is in both.
         parts = {**corpus, **{self._own_key(query_id): chunks for query_id, chunks in self._own.items()}}
         parts = {key: chunks for key, chunks in parts.items() if chunks}
-        vectors = embedder.encode([chunk.embed_text for chunks in parts.values() for chunk in chunks], role="document")
-        start = 0
+        self._ids = {key: [chunk.chunk_id for chunk in chunks] for key, chunks in parts.items()}
+        texts = [chunk.embed_text for chunks in parts.values() for chunk in chunks]
+        counts: list[int] = []
+
+        def batches() -> Iterator[NDArray[np.float32]]:
+            for start in range(0, len(texts), AT_ONCE):
+                rows, of_each = embedder.encode_windows(texts[start : start + AT_ONCE], "document")
+                counts.extend(of_each)
+                yield rows
+
+        rows = stack(batches())
+        ends = np.cumsum([0, *counts])
+        self._indexes: dict[str, VectorIndex] = {}
+        first = 0
         for key, chunks in parts.items():
-            self._ids[key] = [chunk.chunk_id for chunk in chunks]
-            self._indexes[key] = faiss.IndexFlatIP(vectors.shape[1])
-            self._indexes[key].add(vectors[start : start + len(chunks)])
-            start += len(chunks)
+            of_key = counts[first : first + len(chunks)]
+            several = np.repeat(np.arange(len(chunks)), of_key) if max(of_key) > 1 else None
+            self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(chunks)]], several)
+            first += len(chunks)
 
     def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
-        """The k best chunks of each query's repository; a repository without chunks gives empty rankings."""
-        vectors = self._embedder.encode([query.text for query in queries], role="query")
-        rankings: dict[str, Ranking] = {}
+        """The k best chunks of each query's repository; a repository without chunks gives empty rankings.
+
+        The latency of queries that a large index is searched for together is their share of the time.
+        """
+        rows, counts = self._embedder.encode_windows([query.text for query in queries], "query")
+        ends = np.cumsum([0, *counts])
+        by_repo: dict[str, list[int]] = {}
+        for position, query in enumerate(queries):
+            by_repo.setdefault(query.repo, []).append(position)
+        rankings: dict[str, Ranking] = {query.query_id: () for query in queries}
         latency: dict[str, float] = {}
-        for query, vector in zip(progress(queries, desc="retrieve", unit="queries"), vectors, strict=True):
-            start = perf_counter()
-            hidden = hidden_from(query, exclude)
-            scored = self._scores(query.repo, vector) + self._scores(self._own_key(query.query_id), vector)
-            rankings[query.query_id] = rank(((name, score) for name, score in scored if name not in hidden), k)
-            latency[query.query_id] = (perf_counter() - start) * 1000
-        return Run(NAME, rankings, latency)
+        with progress(desc="retrieve", unit="queries", total=len(queries)) as bar:
+            for repo, positions in by_repo.items():
+                together = self._indexes[repo].at_once if repo in self._indexes else 1
+                for start in range(0, len(positions), together):
+                    began = perf_counter()
+                    block = positions[start : start + together]
+                    hidden = {position: hidden_from(queries[position], exclude) for position in block}
+                    wanted = k + max(map(len, hidden.values()))
+                    vectors = [rows[ends[position] : ends[position + 1]] for position in block]
+                    found = self._best(repo, vectors, wanted)
+                    for position, vector, scored in zip(block, vectors, found, strict=True):
+                        query = queries[position]
+                        (own,) = self._best(self._own_key(query.query_id), [vector], wanted)
+                        visible = (pair for pair in (*scored, *own) if pair[0] not in hidden[position])
+                        rankings[query.query_id] = rank(visible, k)
+                    milliseconds = (perf_counter() - began) * 1000 / len(block)
+                    latency.update({queries[position].query_id: milliseconds for position in block})
+                    bar.update(len(block))
+        return Run(NAME, rankings, {query.query_id: latency[query.query_id] for query in queries})
 
     @staticmethod
     def _own_key(query_id: str) -> str:
         return f"\0{query_id}"
 
-    def _scores(self, key: str, vector: np.ndarray) -> list[tuple[str, float]]:
+    def _best(
+        self, key: str, vectors: Sequence[NDArray[np.float32]], wanted: int
+    ) -> Iterator[Sequence[tuple[str, float]]]:
+        """For each query's vectors: (chunk id, score) of the best chunks under this key, in no order."""
         if key not in self._indexes:
-            return []
+            yield from ([] for _ in vectors)
+            return
         ids = self._ids[key]
-        # All chunks are scored, not k: ties at the cut are decided by the one sort, not by faiss.
-        scores, positions = self._indexes[key].search(vector[np.newaxis, :], len(ids))
-        return [(ids[position], float(score)) for position, score in zip(positions[0], scores[0], strict=True)]
+        found = self._indexes[key].search(np.concatenate(vectors), wanted)
+        for windows in vectors:
+            best: dict[int, float] = {}
+            for _ in windows:
+                for item, score in zip(*(each.tolist() for each in next(found)), strict=True):
+                    best[item] = max(score, best.get(item, score))
+            yield [(ids[item], score) for item, score in best.items()]

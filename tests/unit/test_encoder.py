@@ -7,6 +7,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
+from repoeval_bench.embedding import encoder as encoder_module
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
@@ -74,6 +75,17 @@ def test_a_vector_does_not_depend_on_the_number_of_threads(precision, request):
     finally:
         torch.set_num_threads(before)
     assert np.array_equal(*found)
+
+
+def test_another_batch_size_reorders_nothing(encoder, monkeypatch):
+    """With four times the rows in a batch, texts keep their order wherever their scores differ by more than 2e-5."""
+    texts = [*TEXTS, *(f"def f{i}(a):\n    return a * {i}\n" * i for i in range(1, 20))]
+    small = encode(encoder, texts)
+    monkeypatch.setattr(encoder_module, "BATCH_TOKENS", 4 * encoder_module.BATCH_TOKENS)
+    large = encode(encoder, texts)
+    apart, still = (scores[:, :, np.newaxis] - scores[:, np.newaxis] for scores in (small @ small.T, large @ large.T))
+    assert (apart > 2e-5).sum() > 1000
+    assert (still[apart > 2e-5] > 0).all()
 
 
 def test_half_precision_stays_near_single(encoder, half):

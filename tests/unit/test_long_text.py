@@ -56,6 +56,21 @@ def test_the_mean_is_over_windows_that_cover_every_word():
     assert mean.truncates("query")
 
 
+def test_max_keeps_a_vector_for_each_window():
+    """Windows are those of mean, and stand in their order; what asks for one vector of a text gets their mean."""
+    best, mean = embedder(document="max"), embedder(document="mean")
+    texts = ["a a a a c c c", "b", "a a a a b b b b c"]
+    rows, counts = best.encode_windows(texts, "document")
+    assert counts == [2, 1, 3]
+    assert best._inner.seen == ["a a a a ", "c c c", "b", "a a a a ", "b b b b ", "c"]
+    assert [int(row.argmax()) for row in rows] == [0, 2, 1, 0, 1, 2]
+    assert np.array_equal(best.encode(texts, "document"), mean.encode(texts, "document"))
+    rows, counts = mean.encode_windows(texts, "document")
+    assert (len(rows), counts) == (3, [1, 1, 1])
+    assert not best.truncates("document")
+    assert best.spec == "toy:long_chunks=max"
+
+
 @given(st.lists(st.sampled_from(["a", "bb", "ccc", "\n", "  "]), max_size=40), st.sampled_from(["tail", "mean"]))
 def test_no_part_is_longer_than_the_model_reads_and_no_word_is_lost(pieces, policy):
     """Windows put together are the text; a tail is its end; nothing exceeds the limit."""

@@ -1,0 +1,125 @@
+"""Exact search by inner product over rows that are held once, whose scores depend on the pair alone.
+
+A matrix product's last bits change with its shape and with the number of threads. So products only propose
+candidates, with a margin, and these are scored again one by one in a fixed order of summation: the result is that of
+a brute-force product wherever two scores differ by more than 1e-5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+MARGIN = 2e-5
+"""What is that near to the last one wanted is kept too: rounding may make it a tie, and ids decide ties."""
+
+SMALL = 4096
+"""Up to so many rows numpy multiplies them all; faiss takes longer to be imported."""
+
+SPARE = 64
+"""Rows that are fetched beyond those wanted at first, so that the margin is seldom fetched separately."""
+
+AT_ONCE = 256
+"""Vectors that are searched for together in a large index."""
+
+
+def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """All rows of the batches in one array, float32 (n, dim), grown in place: there is never a second copy."""
+    rows = np.zeros((0, 0), dtype=np.float32)
+    for batch in batches:
+        if batch.size:
+            start = len(rows)
+            rows.resize((start + len(batch), batch.shape[1]), refcheck=False)
+            rows[start:] = batch
+    return rows
+
+
+class VectorIndex:
+    """Items that are searched for by their rows: an item's score is that of its best row.
+
+    `rows` is float32 (n, dim); `owners` the item of each row, int64 (n,), ascending from 0 without a gap, or None
+    where every row is an item.
+    """
+
+    def __init__(self, rows: NDArray[np.float32], owners: NDArray[np.int64] | None = None) -> None:
+        self._rows = rows
+        self._owners = owners
+        self._n_items = len(rows) if owners is None else int(owners[-1]) + 1 if len(owners) else 0
+
+    def __len__(self) -> int:
+        """Items."""
+        return self._n_items
+
+    @property
+    def at_once(self) -> int:
+        """How many vectors are best searched for together; 1 where one alone is as fast."""
+        return 1 if len(self._rows) <= SMALL else AT_ONCE
+
+    def search(
+        self, vectors: NDArray[np.float32], wanted: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """For each row of `vectors`, float32 (m, dim): (items, scores), the `wanted` best among them.
+
+        Also given is every item whose score is within `MARGIN` of the last of those; in no order.
+        """
+        if not self._n_items:
+            yield from ((np.zeros(0, dtype=np.int64), np.zeros(0)) for _ in vectors)
+        elif wanted >= self._n_items:
+            yield from (self._score(np.arange(len(self._rows)), vector) for vector in vectors)
+        elif len(self._rows) <= SMALL:
+            yield from (self._small(vector, wanted) for vector in vectors)
+        else:
+            yield from self._large(vectors, wanted)
+
+    def _score(
+        self, rows: NDArray[np.int64], vector: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(items of these rows, their best scores), every product summed in one order, in double precision."""
+        scores = np.multiply(self._rows[rows], vector, dtype=np.float64).sum(axis=1)
+        if self._owners is None:
+            return rows, scores
+        order = np.argsort(self._owners[rows], kind="stable")
+        items, starts = np.unique(self._owners[rows][order], return_index=True)
+        return items, np.maximum.reduceat(scores[order], starts)
+
+    def _small(self, vector: NDArray[np.float32], wanted: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        near = self._rows @ vector
+        if self._owners is None:
+            return self._score(np.flatnonzero(near >= _nth_largest(near, wanted) - MARGIN), vector)
+        starts = np.flatnonzero(np.diff(self._owners, prepend=-1))
+        best = np.maximum.reduceat(near, starts)
+        kept = best >= _nth_largest(best, wanted) - MARGIN
+        return self._score(np.flatnonzero(kept[self._owners]), vector)
+
+    def _large(
+        self, vectors: NDArray[np.float32], wanted: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        import faiss
+
+        # faiss compares vector by vector up to its own threshold of 128,000 queries; by blocks it is thrice as fast.
+        faiss.cvar.distance_compute_blas_threshold = AT_ONCE // 8
+        for start in range(0, len(vectors), AT_ONCE):
+            block = vectors[start : start + AT_ONCE]
+            done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+            fetch = wanted + SPARE
+            while len(done) < len(block):
+                left = [i for i in range(len(block)) if i not in done]
+                fetch = min(fetch, len(self._rows))
+                near, rows = faiss.knn(block[left], self._rows, fetch, metric=faiss.METRIC_INNER_PRODUCT)
+                for i, (last, found) in zip(left, zip(near[:, -1], rows, strict=True), strict=True):
+                    items, scores = self._score(found, block[i])
+                    whole = fetch == len(self._rows)
+                    if whole or (len(items) >= wanted and last < _nth_largest(scores, wanted) - MARGIN):
+                        done[i] = items, scores
+                fetch *= 4
+            yield from (done[i] for i in range(len(block)))
+
+
+def _nth_largest(values: NDArray[np.floating], n: int) -> float:
+    return float(np.partition(values, len(values) - n)[len(values) - n])

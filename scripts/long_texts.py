@@ -1,0 +1,47 @@
+"""What is read of texts longer than the model reads: every policy for queries and chunks, as a Markdown table.
+
+python scripts/long_texts.py --source SOURCE
+
+A row is `repoeval-bench eval -c ast -c fixed --protocol PROTOCOL --long-text queries=…,chunks=…`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import product
+from pathlib import Path
+
+from repoeval_bench import load_benchmark
+from repoeval_bench.api import evaluate_all
+from repoeval_bench.embedding.long_text import OPTIONS, POLICIES
+
+CHUNKERS = ("ast", "fixed")
+MEASURES = {"context": ("line_recall_auc", "ndcg@10"), "body": ("line_rprec", "ndcg@10")}
+"""Protocol -> its headline, and the usual measure over chunks."""
+
+
+def main() -> None:
+    """Print the table; runs go to --out, and vectors are kept."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", default="auto", help="where the data is")
+    parser.add_argument("--out", type=Path, default=Path("results/long-texts"))
+    arguments = parser.parse_args()
+    benchmark = load_benchmark(arguments.source, notify=lambda line: print(line, file=sys.stderr))
+    columns = [
+        (protocol, chunker, measure) for protocol in MEASURES for measure in MEASURES[protocol] for chunker in CHUNKERS
+    ]
+    print("| queries | chunks | " + " | ".join(f"{p}, {m}: {c}" for p, c, m in columns) + " |")
+    print("|---|---|" + "---:|" * len(columns))
+    for queries, chunks in product(POLICIES, POLICIES):
+        embedder = f"minilm:{OPTIONS['query']}={queries},{OPTIONS['document']}={chunks}"
+        found = {}
+        for protocol in MEASURES:
+            runs = evaluate_all(benchmark, CHUNKERS, protocol=protocol, embedder=embedder, out=arguments.out)
+            for chunker, run in zip(CHUNKERS, runs, strict=True):
+                found |= {(protocol, chunker, name): mean for name, mean in run.metrics["micro"].items()}
+        print(f"| {queries} | {chunks} | " + " | ".join(f"{found[key]:.4f}" for key in columns) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
