@@ -5,13 +5,33 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from pathlib import Path
 
 import bench_cache
 import bench_chunkers
 import bench_compare
+import bench_embedding
 import bench_eval
 import bench_metrics
+import bench_search
 from _bench import print_rows
+
+from repoeval_bench.embedding.precision import choose_precision
+
+
+def machine() -> str:
+    """The processor's model, cores, memory, system and Python, in one line."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        lines = info.read_text("utf-8", errors="replace").splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    precision = choose_precision("auto", "cpu")
+    return (
+        f"{model} ({precision}), {os.cpu_count()} cores, {gib:.0f} GiB, {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}"
+    )
 
 
 def main() -> None:
@@ -19,8 +39,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", default="auto", help="where the RepoEval data is: auto, a folder, a URL")
     source = parser.parse_args().source
-    print(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
-    missed = print_rows("The whole job, ast on every task at hand", bench_eval.rows(source))
+    print(machine())
+    missed = print_rows("The whole job, on every task at hand", bench_eval.rows(source))
+    missed += print_rows("Embedding", bench_embedding.rows(source))
+    missed += print_rows("Search", bench_search.rows())
     missed += print_rows(bench_cache.title(), bench_cache.rows())
     missed += print_rows("Metrics", bench_metrics.rows())
     missed += print_rows("Compare, 10,000 draws", bench_compare.rows())

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from _bench import Row, print_rows
+from _bench import Row, memory, print_rows
 
 from chunkers.ast import AstChunker
 from chunkers.registry import make_chunker
@@ -123,15 +123,9 @@ def memory_of(path: str) -> float:
     text = Path(path).read_text("utf-8")
     file = SourceFile("bench", "large.py", text)
     chunk_all("ast", [SourceFile("bench", "small.py", "x = 1\n" * 1000)])
-    before = _memory("VmRSS")
+    before = memory("VmRSS")
     chunk_all("ast", [file])
-    return (_memory("VmHWM") - before) / len(text.encode())
-
-
-def _memory(field: str) -> int:
-    """Bytes of this process, by Linux's own count; getrusage would count the parent's before it was started."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("ascii").splitlines())
-    return int(status[field].split()[0]) * 1024
+    return (memory("VmHWM") - before) / len(text.encode())
 
 
 def growth_rows() -> list[Row]:
