@@ -1,6 +1,6 @@
 """How far to trust the statistics, by simulation: coverage of the interval, false positives and power of the test.
 
-python scripts/coverage.py [--samples N]
+python scripts/simulate_coverage.py [--samples N]
 
 Files have 1 + geometric(0.25) queries; a query's difference is a deviation that its file shares plus its own, both
 normal or both exponential less their mean (skewness 2). Every line holds `samples` data sets of each kind; +- is two
