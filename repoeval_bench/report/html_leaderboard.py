@@ -35,6 +35,7 @@ def leaderboard_page(found: Leaderboard) -> str:
         environment()
         .get_template("leaderboard.html")
         .render(
+            title="Leaderboard",
             summary=summary(found),
             boards=[_board(board) for board in found.boards],
             beside=[heading(name) for name in BESIDE],
