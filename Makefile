@@ -52,7 +52,7 @@ help: ## list the targets and variables
 	@echo
 	@echo '  CHUNKER="ast fixed chonkie"  one or more specs; ast:max_nws=800 sets an option'
 	@echo '  PROTOCOL=context             context, code-chunk, coderag, body, linemap'
-	@echo '  EMBEDDER=minilm              minilm or st:NAME'
+	@echo '  EMBEDDER=minilm              minilm, st:NAME, openai:MODEL, static, lsa, hash'
 	@echo '  RETRIEVER=dense              dense, bm25, hybrid, jaccard, rerank:overlap, rerank:MODEL, random, oracle'
 	@echo '  EXCLUDE=repocoder            what a query may not see: prompt, repocoder, body'
 	@echo '  SCOPE=pooled                 where a query searches: repository, pooled'

@@ -62,17 +62,34 @@ def load_benchmark(
     )
 
 
-def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None) -> Embedder:
-    """The embedder that a spec names, reading through the vector cache in `home`."""
+def needs_files(embedder: str) -> bool:
+    """Whether the embedder that a spec names is fitted on a benchmark's files."""
+    from repoeval_bench.embedding.long_text import split_spec
+    from repoeval_bench.embedding.registry import needs_files
+
+    return needs_files(split_spec(embedder)[0])
+
+
+def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None, benchmark: Benchmark | None = None) -> Embedder:
+    """The embedder that a spec names, reading through the vector cache in `home`.
+
+    `benchmark` is what `lsa` is fitted on.
+    """
+    from repoeval_bench.dataset.install import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
     from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
-    from repoeval_bench.embedding.models import locate
+    from repoeval_bench.embedding.registry import Material, find_encoder
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = split_spec(spec)
-    embedder = CachedEmbedder(SentenceTransformerEncoder(locate(model)), VectorCache(vectors_folder(home)))
-    return embedder if set(policies.values()) == {"head"} else LongTextEmbedder(embedder, policies)
+    files = [file for held in benchmark.files.values() for file in held] if benchmark else None
+    encoder = find_encoder(model, Material(data_home(home) / "models", files))
+    embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home)))
+    if set(policies.values()) == {"head"}:
+        return embedder
+    if encoder.max_tokens is None:
+        raise UsageError(f"{encoder.spec} is given every text whole, so a policy for long texts changes nothing")
+    return LongTextEmbedder(embedder, policies)
 
 
 def vectors_folder(home: Path | None = None) -> Path:
@@ -249,7 +266,7 @@ def evaluate_all(
     searcher = make_retriever(retriever, chosen)
     model = None
     if needs_vectors(retriever, metrics):
-        model = make_embedder(embedder, home=home) if isinstance(embedder, str) else embedder
+        model = make_embedder(embedder, home=home, benchmark=benchmark) if isinstance(embedder, str) else embedder
     benchmark = select(benchmark, chosen)
     configs = [
         RunConfig(
@@ -349,7 +366,9 @@ def sensitivity(
     if cheats := [each.spec for each in chosen if each.spec == "oracle"]:
         raise UsageError(f"retriever {cheats[0]} knows the answers of one cell only; choose dense, bm25 or random")
     arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
-    model = make_embedder(embedder, home=home) if any(needs_vectors(spec, measures) for spec in retrievers) else None
+    model = None
+    if any(needs_vectors(spec, measures) for spec in retrievers):
+        model = make_embedder(embedder, home=home, benchmark=benchmark)
     cells = Grid(
         benchmark,
         grid,

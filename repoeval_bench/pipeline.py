@@ -120,7 +120,8 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
         started = now
 
     texts = planned.texts()
-    tokens = {role: embedder.count_tokens(texts[role], role) for role in texts} if embedder else {}
+    counted = embedder if embedder and embedder.counts_tokens else None
+    tokens = {role: counted.count_tokens(texts[role], role) for role in texts} if counted else {}
     lap("count tokens")
     benchmark, corpus, documents = planned.benchmark, planned.corpus, planned.documents
     judged = judge_corpus(benchmark, documents, config.protocol, config.measures, embedder=embedder)
@@ -153,7 +154,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     lap("leak")
     truncated = {role: _truncated(embedder, tokens.get(role, ()), role) for role in texts}
     lost = {role: _tokens_lost(embedder, tokens.get(role, ()), role) for role in texts}
-    counts = {
+    counts: dict[str, int | None] = {
         "queries": len(planned.queries),
         "queries_truncated": truncated["query"],
         "queries_tokens": sum(tokens.get("query", ())),
@@ -170,11 +171,14 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
         "files_undecodable": len(benchmark.undecodable),
         "lines_uncovered": corpus.uncovered_lines,
     }
+    if embedder and not counted:
+        # The model does not tell its tokens: nobody can say what it cut.
+        counts |= dict.fromkeys(name for name in counts if name.endswith(("_truncated", "_tokens", "_tokens_lost")))
     if run.pairs[0]:
         counts |= {"pairs": run.pairs[0], "pairs_truncated": run.pairs[1]}
     chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
     facts = _facts(planned, tokens.get("query", ()), embedder)
-    index_cost = _index_cost(planned, tokens["document"], embedder) if embedder and retriever.vectors else None
+    index_cost = _index_cost(planned, tokens.get("document"), embedder) if embedder and retriever.vectors else None
     inside = files_of(benchmark, corpus, planned.queries, judged.spans, _read_chars(planned, embedder))
     lap("what to look into")
     return Outcome(
@@ -197,15 +201,21 @@ def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> dict[str, Any
     return {"retriever": raw.retriever, "k_raw": retriever.k_raw, "run_id": raw.run_id}
 
 
-def _index_cost(planned: Plan, tokens: Sequence[int], embedder: Embedder) -> dict[str, int] | None:
-    """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any."""
+def _index_cost(planned: Plan, tokens: Sequence[int] | None, embedder: Embedder) -> dict[str, int | None] | None:
+    """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any.
+
+    Tokens are None where the model does not tell them.
+    """
     texts = planned.texts()["document"]
     if not texts:
         return None
-    limit = embedder.max_tokens if embedder.truncates("document") else None
-    read = {text: count if limit is None else min(count, limit) for text, count in zip(texts, tokens, strict=True)}
+    n_read = None
+    if tokens is not None:
+        limit = embedder.max_tokens if embedder.truncates("document") else None
+        read = {text: count if limit is None else min(count, limit) for text, count in zip(texts, tokens, strict=True)}
+        n_read = sum(read.values())
     (row,) = embedder.encode(texts[:1], "document")
-    return {"vectors": len(texts), "tokens": sum(read.values()), "bytes": len(texts) * row.nbytes}
+    return {"vectors": len(texts), "tokens": n_read, "bytes": len(texts) * row.nbytes}
 
 
 def _facts(planned: Plan, tokens: Sequence[int], embedder: Embedder | None) -> dict[str, dict[str, Fact]]:

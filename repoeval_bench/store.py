@@ -96,11 +96,11 @@ class Outcome:
     ceilings: RunScores
     leak: Mapping[str, Mapping[str, float]]
     facts: Mapping[str, Mapping[str, Fact]]
-    counts: dict[str, int]
+    counts: dict[str, int | None]
     chunk_tokens: dict[str, float] | None
     seconds: dict[str, float]
     inside: Mapping[str, bytes]
-    index_cost: Mapping[str, int] | None
+    index_cost: Mapping[str, int | None] | None
     encoded: int
     first_stage: Mapping[str, Any] | None = None
 

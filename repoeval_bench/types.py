@@ -382,6 +382,10 @@ class Embedder(Protocol):
     def n_encoded(self) -> int:
         """How many texts this object has encoded; those whose vectors were at hand are not counted."""
 
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the model's tokenizer is known; else `count_tokens` is not to be asked."""
+
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
 

@@ -70,7 +70,7 @@ def _would_embed(prepared: Prepared, chunker: Chunker, embedder: Embedder) -> It
     for role, texts in planned.texts().items():
         distinct = list(dict.fromkeys(texts))
         missing = embedder.missing(distinct, role)
-        tokens = embedder.count_tokens(missing, role)
+        tokens = embedder.count_tokens(missing, role) if embedder.counts_tokens else []
         limit = embedder.max_tokens if embedder.truncates(role) else None
         yield {
             "chunker": chunker.spec,

@@ -83,9 +83,13 @@ def _metrics() -> Table:
 
 
 def _embedders() -> Table:
-    from repoeval_bench.embedding.models import EMBEDDERS
+    from repoeval_bench.embedding.registry import EMBEDDERS
 
-    return _table(("embedder", "what it is"), EMBEDDERS.items())
+    rows = [
+        (name, ", ".join(f"{key}={default}" for key, (default, _) in entry.options.items() if default), entry.meaning)
+        for name, entry in EMBEDDERS.items()
+    ]
+    return _table(("embedder", "options and defaults", "what it is"), rows)
 
 
 def _datasets() -> Table:
@@ -128,7 +132,7 @@ def explain_command(*, name: str) -> None:
         protocol = Protocol.parse(name)
         click.echo(_explain_protocol(protocol))
         return
-    from repoeval_bench.embedding.models import EMBEDDERS
+    from repoeval_bench.embedding.registry import EMBEDDERS
     from repoeval_bench.retrieval.registry import RETRIEVERS, find_entry
 
     kind = name.partition(":")[0]  # a measure such as ndcg@10 is no spec
@@ -137,7 +141,7 @@ def explain_command(*, name: str) -> None:
         click.echo(_explain_retriever(known, entry))
         return
     if kind in EMBEDDERS:
-        click.echo(f"{kind}: {EMBEDDERS[kind]}")
+        click.echo(f"{kind}: {EMBEDDERS[kind].meaning}")
         return
     from repoeval_bench.metrics import explain
 

@@ -47,7 +47,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--copies", metavar="POLICY",
                      help="credited: a chunk with the same text as a relevant one counts too; distinct: it does not."),
         click.option("--embedder", default=api.EMBEDDER, show_default=True, metavar="SPEC",
-                     help="minilm, or st:NAME for any sentence-transformers model or folder."),
+                     help="minilm, st:NAME, openai:MODEL, static, lsa, …; see `list embedders`."),
         precision_option,
         click.option("--long-text", metavar="POLICY",
                      help="What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
@@ -101,8 +101,8 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
     from chunkers.registry import make_chunker
     from repoeval_bench.dataset.index import combination
     from repoeval_bench.embedding.long_text import split_spec
-    from repoeval_bench.embedding.models import parse_embedder
     from repoeval_bench.embedding.precision import with_precision
+    from repoeval_bench.embedding.registry import parse_embedder
     from repoeval_bench.qrels import relevance_rule
     from repoeval_bench.queries import query_policy
 
@@ -193,7 +193,9 @@ class Prepared:
         check_writable(options["out"])
         wanted = [api.needs_vectors(each.options["retriever"], each.options["metrics"]) for each in asked]
         specs = dict.fromkeys(each.embedder for each, needed in zip(asked, wanted, strict=True) if needed)
-        embedders = {spec: api.make_embedder(spec, home=options["home"]) for spec in specs}
+        # What can fail before the data is fetched is made before; what is fitted on the data, after.
+        early = [spec for spec in specs if not api.needs_files(spec)]
+        embedders = {spec: api.make_embedder(spec, home=options["home"]) for spec in early}
         benchmark = api.load_benchmark(
             options["source"],
             level=options["level"],
@@ -204,6 +206,9 @@ class Prepared:
             home=options["home"],
             notify=say,
         )
+        for spec in specs:
+            if spec not in embedders:
+                embedders[spec] = api.make_embedder(spec, home=options["home"], benchmark=benchmark)
         matched: dict[str, list[SizeMatch]] = {}
         made = []
         for each, needed in zip(asked, wanted, strict=True):

@@ -235,7 +235,10 @@ def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
         says = (
             "the log does not say what its model cut" if evidence.imported else "nothing was embedded, so nothing cut"
         )
-        return Check("truncation", "unknown" if evidence.imported else "fine", says, {}, used)
+        silent = not evidence.imported and counts.get("queries_truncated", 0) is None
+        if silent:
+            says = f"{evidence.metrics['embedder']} does not tell its tokens, so nobody knows what it cut"
+        return Check("truncation", "unknown" if evidence.imported or silent else "fine", says, {}, used)
     shares = {
         name: counts[f"{name}_truncated"] / counts[name] if counts[name] else 0.0 for name in ("queries", "chunks")
     }

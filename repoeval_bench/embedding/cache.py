@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tqdm import tqdm
 
-    from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
     from repoeval_bench.embedding.storage import Kind, VectorCache
+    from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.types import Role
 
 
@@ -31,27 +31,32 @@ class CachedEmbedder:
     What was computed is kept batch by batch, so an interrupted run goes on where it stopped.
     """
 
-    def __init__(self, encoder: SentenceTransformerEncoder, cache: VectorCache) -> None:
+    def __init__(self, encoder: TextEncoder, cache: VectorCache) -> None:
         self._encoder = encoder
         self._cache = cache
-        self._identity = json.dumps(encoder.files.identity, sort_keys=True)
+        self._identity = json.dumps(encoder.identity, sort_keys=True)
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self.n_encoded = 0
 
     @property
     def spec(self) -> str:
         """The spec that rebuilds this embedder."""
-        return self._encoder.files.spec
+        return self._encoder.spec
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """What decides a vector beside prompt and text."""
-        return self._encoder.files.identity
+        return self._encoder.identity
 
     @property
     def max_tokens(self) -> int | None:
         """How many tokens the model reads, special ones included."""
-        return self._encoder.files.max_tokens
+        return self._encoder.max_tokens
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the model's tokenizer is known."""
+        return self._encoder.counts_tokens
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each text before truncation, special ones and the role's prompt included; cached."""
@@ -98,15 +103,20 @@ class CachedEmbedder:
             # Where two roles have one prompt, a text has one vector in both.
             wanted.setdefault(roles.setdefault(self._encoder.prompt(role), role), []).extend(each)
         missing = {role: self.missing(each, role) for role, each in wanted.items()}
-        tokens = {role: self.count_tokens(each, role) for role, each in missing.items() if each}
+        tokens = {
+            role: self.count_tokens(each, role) if self.counts_tokens else [1] * len(each)
+            for role, each in missing.items()
+            if each
+        }
         if not tokens:
             return
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
         read = {role: [min(n, self.max_tokens or n) for n in counts] for role, counts in tokens.items()}
         n_texts = sum(map(len, tokens.values()))
         with progress(
-            desc=f"embed {n_texts} texts", unit="tokens", total=sum(map(sum, read.values())), unit_scale=True
-        ) as bar:
+            desc=f"embed {n_texts} texts", unit="tokens" if self.counts_tokens else "texts",
+            total=sum(map(sum, read.values())), unit_scale=True,
+        ) as bar:  # fmt: skip
             for role, counts in tokens.items():
                 self._encode(missing[role], role, counts, read[role], bar)
 

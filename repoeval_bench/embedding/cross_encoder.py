@@ -1,7 +1,7 @@
 """A cross-encoder (sentence-transformers), run so that a pair's score is a function of the pair alone.
 
 As in `encoder`, batches have prescribed shapes: pairs go into buckets by their own length, a bucket is padded to one
-width, and a batch always has the same number of rows.
+width, a batch always has the same number of rows, and one thread computes it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from repoeval_bench.embedding.models import ModelFiles
@@ -92,33 +93,48 @@ class CrossEncoderScorer:
             width = -(-length // BUCKET_TOKENS) * BUCKET_TOKENS
             buckets[width if limit is None else min(width, limit)].append(position)
         scores = np.zeros(len(pairs))
-        for width, positions in sorted(buckets.items()):
-            rows = max(1, BATCH_TOKENS // width)
-            for start in range(0, len(positions), rows):
-                batch = positions[start : start + rows]
-                filled = batch + [batch[-1]] * (rows - len(batch))
-                scores[batch] = self._forward([pairs[i] for i in filled], width)[: len(batch)]
+        for (positions, _), found in side_by_side(
+            lambda batch: self._forward(batch[1]),
+            self._batches(pairs, buckets),
+            device=self._files.device,
+            precision="fp32",
+        ):
+            scores[positions] = found[: len(positions)]
         if not np.isfinite(scores).all():
             text = texts[int(np.flatnonzero(~np.isfinite(scores))[0])]
             raise EmbeddingError(f"{self._files.model_id} gave no finite score for {text[:60]!r}; use another model")
-        found: list[float] = scores.tolist()
-        return found
+        return [float(score) for score in scores]
 
-    def _forward(self, pairs: list[tuple[str, str]], width: int) -> Any:
+    def _batches(
+        self, pairs: Sequence[tuple[str, str]], buckets: Mapping[int, Sequence[int]]
+    ) -> Iterator[tuple[list[int], dict[str, Any]]]:
+        """Positions and what the model reads; made here and not beside each other, as a tokenizer is one for all."""
+        import torch
+
+        for width, positions in sorted(buckets.items()):
+            rows = max(1, BATCH_TOKENS // width)
+            for start in range(0, len(positions), rows):
+                batch = list(positions[start : start + rows])
+                filled = batch + [batch[-1]] * (rows - len(batch))
+                features = self._model.preprocess(
+                    [pairs[i] for i in filled],
+                    processing_kwargs={
+                        "text": {"padding": "max_length", "max_length": width, "truncation": "longest_first"}
+                    },
+                )
+                yield (
+                    batch,
+                    {
+                        key: value.to(self._files.device) if isinstance(value, torch.Tensor) else value
+                        for key, value in features.items()
+                    },
+                )
+
+    def _forward(self, features: dict[str, Any]) -> Any:
         import torch
 
         with torch.inference_mode():
-            features = self._model.preprocess(
-                pairs,
-                processing_kwargs={
-                    "text": {"padding": "max_length", "max_length": width, "truncation": "longest_first"}
-                },
-            )
-            on_device = {
-                key: value.to(self._files.device) if isinstance(value, torch.Tensor) else value
-                for key, value in features.items()
-            }
-            return self._model(on_device)["scores"].float().reshape(len(pairs)).cpu().numpy()
+            return self._model(features)["scores"].float().reshape(-1).cpu().numpy()
 
     def _load(self) -> Any:
         if self._model is None:
@@ -143,6 +159,6 @@ class CrossEncoderScorer:
                     f"{self._files.model_id} gives {model.num_labels} values for a pair, not one score; "
                     "name a cross-encoder for ranking"
                 )
-            model.eval()
+            model.float().eval()
             self._model = model
         return self._model

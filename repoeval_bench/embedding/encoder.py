@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from repoeval_bench.embedding.text_encoder import unit_rows
 from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from repoeval_bench.embedding.models import ModelFiles
@@ -44,10 +46,27 @@ class _Batch(NamedTuple):
 class SentenceTransformerEncoder:
     """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
 
+    counts_tokens = True
+
     def __init__(self, files: ModelFiles) -> None:
         self.files = files
         self._tokenizer: Any = None
         self._model: Any = None
+
+    @property
+    def spec(self) -> str:
+        """The spec that rebuilds this encoder."""
+        return self.files.spec
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a vector beside prompt and text."""
+        return self.files.identity
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens the model reads, special ones included; None where there is no limit."""
+        return self.files.max_tokens
 
     def prompt(self, role: Role) -> str:
         """The text that the model's own configuration puts before an input of this role; often empty."""
@@ -84,7 +103,7 @@ class SentenceTransformerEncoder:
         )
         for batch, vectors in work:
             rows = vectors[: len(batch.positions)]
-            yield batch.positions, _unit_rows(rows, [texts[i] for i in batch.positions])
+            yield batch.positions, unit_rows(rows, [texts[i] for i in batch.positions])
 
     def _batches(self, texts: Sequence[str], role: Role, tokens: Sequence[int]) -> Iterator[_Batch]:
         buckets: dict[int, list[int]] = defaultdict(list)
@@ -190,15 +209,3 @@ class SentenceTransformerEncoder:
             model.float().eval()
             self._model = model
         return self._model
-
-
-def _unit_rows(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:
-    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
-    broken = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
-    if broken.size:
-        raise EmbeddingError(
-            f"the model gave a zero or non-finite vector for the text {texts[int(broken[0])][:60]!r}; "
-            "use another model or precision"
-        )
-    unit: NDArray[np.float32] = (vectors / norms[:, np.newaxis]).astype(np.float32)
-    return unit

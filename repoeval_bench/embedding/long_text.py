@@ -83,6 +83,11 @@ class LongTextEmbedder:
         """How many texts and parts of texts were encoded, not counting those that were cached."""
         return self._inner.n_encoded
 
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the model's tokenizer is known."""
+        return self._inner.counts_tokens
+
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
         return self._policies[role] not in WHOLE

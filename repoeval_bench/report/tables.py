@@ -112,9 +112,12 @@ def footnotes(run: StoredRun) -> list[str]:
     metrics = run.metrics
     counts, sizes = metrics["counts"], metrics["chunk_nws"]
     leak, tokens = metrics["leak"][metrics["headline"]], metrics["chunk_tokens"]
+    unknown = metrics["embedder"] if counts["queries_truncated"] is None else ""
     truncated = "nothing embedded, nothing truncated"
     if tokens:
         truncated = "truncated by the model: " + ", ".join(_cut(counts, what) for what in ("queries", "chunks"))
+    elif unknown:
+        truncated = f"truncated by the model: not known, {unknown} does not tell its tokens"
     lines = [
         f"{metrics['chunker']}: {count(counts['chunks'], 'chunk')} of {count(counts['files'], 'file')}, "
         f"nws mean {sizes['mean']:.0f}, median {sizes['median']}, p95 {sizes['p95']}"

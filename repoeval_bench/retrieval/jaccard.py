@@ -9,8 +9,8 @@ import numpy as np
 
 from repoeval_bench.progress import progress
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.tokens import TOKENIZERS
 from repoeval_bench.retrieval.visible import hidden_from
+from repoeval_bench.tokens import TOKENIZERS
 from repoeval_bench.types import Run
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def tokenizer(default: str = "code") -> Option:
     """How a text becomes terms, for every retriever that counts them."""
 
     def read(text: str) -> str:
-        from repoeval_bench.retrieval.tokens import TOKENIZERS
+        from repoeval_bench.tokens import TOKENIZERS
 
         return one_of(*TOKENIZERS)(text)
 

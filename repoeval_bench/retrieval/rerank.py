@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.progress import progress
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.tokens import TOKENIZERS
+from repoeval_bench.tokens import TOKENIZERS
 from repoeval_bench.types import Run
 
 if TYPE_CHECKING:

@@ -5,21 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 
-class FakeFiles:
-    """Stands in for a model's files where only the cache is under test; no vector of it is ever scored."""
+class CountingEncoder:
+    """A real function of the text (its characters' sums), counting what it is asked for; no vector of it is ever scored."""
 
     spec = "fake"
     max_tokens = 4
-
-    def __init__(self, **identity):
-        self.identity = {"model": "fake", **identity}
-
-
-class CountingEncoder:
-    """A real function of the text (its characters' sums), counting what it is asked for."""
+    counts_tokens = True
 
     def __init__(self, fail_after=None, **identity):
-        self.files = FakeFiles(**identity)
+        self.identity = {"model": "fake", **identity}
         self.asked = []
         self.fail_after = fail_after
 

@@ -251,6 +251,14 @@ def test_a_shallow_or_imported_run_says_what_it_cannot_tell():
     assert not [check for check in checks if check.status == "finding"]
 
 
+def test_a_model_that_does_not_tell_its_tokens_leaves_open_what_it_cut():
+    """Not known is neither fine nor a finding."""
+    counts = COUNTS | {"queries_truncated": None, "chunks_truncated": None}
+    checks = {c.name: c for c in diagnose(evidence(counts=counts, chunk_tokens=None, embedder="openai:m"), "ndcg@10")}
+    assert checks["truncation"].status == "unknown"
+    assert checks["truncation"].says == "openai:m does not tell its tokens, so nobody knows what it cut"
+
+
 def test_thresholds_decide_and_are_told():
     """Another limit, another finding; the limits used stand in the check."""
     counts = {"counts": COUNTS | {"chunks_truncated": 30}}

@@ -14,7 +14,7 @@ LIMIT = 6  # two of them special
 class Words:
     """Reads four words; a vector is the direction of the counts of a, b, c among them."""
 
-    spec, identity, max_tokens = "toy", {"model": "toy"}, LIMIT
+    spec, identity, max_tokens, counts_tokens = "toy", {"model": "toy"}, LIMIT, True
 
     def __init__(self):
         self.seen = []

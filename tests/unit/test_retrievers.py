@@ -14,7 +14,7 @@ from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.bounds import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.registry import RETRIEVERS, choose_retriever
-from repoeval_bench.retrieval.tokens import identifiers, words
+from repoeval_bench.tokens import identifiers, words
 from repoeval_bench.types import CharSpan, Chunk, LineSpan, Query, Run, SourceFile
 
 TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")

@@ -1,4 +1,4 @@
-"""Code as terms for BM25."""
+"""Code as terms, for whatever counts words."""
 
 from __future__ import annotations
 

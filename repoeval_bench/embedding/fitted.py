@@ -1,0 +1,63 @@
+"""Models that are made here, kept on disk: made once, sealed with the hashes of their files, and never unpickled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.files import sha256_file, write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SEAL = "sha256.json"
+"""The file with the hashes of all others; written last."""
+
+
+def keep(folder: Path, make: Callable[[Path], None]) -> str:
+    """The fingerprint (hexadecimal SHA-256 over the files' hashes) of the model in `folder`, made where there is none.
+
+    `make` writes the model's files into the folder it is given. Two processes may make one model at once: the first
+    to finish stands. A folder whose files are not what was written is an EmbeddingError.
+    """
+    if not (folder / SEAL).is_file():
+        _make(folder, make)
+    try:
+        seal: dict[str, str] = dict(json.loads((folder / SEAL).read_text(encoding="utf-8")))
+        changed = [name for name, digest in seal.items() if sha256_file(folder / name) != digest]
+    except (OSError, ValueError) as error:
+        raise _broken(folder, str(error)) from error
+    if changed:
+        raise _broken(folder, f"{changed[0]} has changed")
+    return hashlib.sha256(json.dumps(seal, sort_keys=True).encode()).hexdigest()
+
+
+def _make(folder: Path, make: Callable[[Path], None]) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
+            made = Path(temporary) / "model"
+            made.mkdir()
+            make(made)
+            names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
+            write_atomic(made / SEAL, json.dumps({name: sha256_file(made / name) for name in names}, indent=1))
+            if folder.is_dir() and not (folder / SEAL).is_file():
+                shutil.rmtree(folder)
+            try:
+                made.rename(folder)
+            except OSError:
+                if not (folder / SEAL).is_file():
+                    raise
+    except OSError as error:
+        raise EmbeddingError(
+            f"the model folder {folder} cannot be written ({error}); set REPOEVAL_HOME to a writable folder"
+        ) from error
+
+
+def _broken(folder: Path, reason: str) -> EmbeddingError:
+    return EmbeddingError(f"the model made in {folder} is broken ({reason}); delete that folder, it is made again")

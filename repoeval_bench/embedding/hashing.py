@@ -1,0 +1,50 @@
+"""Feature hashing: terms are thrown into buckets. Deterministic and instant, made for tests; it knows no meaning."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from functools import lru_cache
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.embedding.text_encoder import WholeTextEncoder
+from repoeval_bench.tokens import identifiers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.types import Role
+
+
+class HashEncoder(WholeTextEncoder):
+    """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009)."""
+
+    def __init__(self, spec: str, *, dim: int, seed: int) -> None:
+        super().__init__(spec, {"model": "hash", "terms": "code", "dim": dim, "seed": seed, "precision": "fp32"})
+        self._dim, self._seed = dim, seed
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
+        """Code terms of each text, repeats counted."""
+        return [len(identifiers(text)) for text in texts]
+
+    def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """float64 (n, dim)."""
+        rows = np.zeros((len(texts), self._dim))
+        for row, text in zip(rows, texts, strict=True):
+            # In the order of the terms themselves: a sum's last bits must not depend on the text's word order.
+            for term, count in sorted(Counter(identifiers(text)).items()):
+                bucket, sign = _place(term, self._dim, self._seed)
+                row[bucket] += sign * (1 + log(count))
+        return rows
+
+
+@lru_cache(maxsize=1 << 16)
+def _place(term: str, dim: int, seed: int) -> tuple[int, int]:
+    digest = hashlib.sha256(f"{seed}\0{term}".encode("utf-8", "surrogatepass")).digest()
+    number = int.from_bytes(digest[:8], "big")
+    return (number >> 1) % dim, 1 if number & 1 else -1

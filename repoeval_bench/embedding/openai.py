@@ -1,0 +1,65 @@
+"""Vectors from a server that speaks OpenAI's embeddings API, whoever runs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.embedding.text_encoder import unit_rows
+from repoeval_bench.files import readable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from repoeval_bench.embedding.server import EmbeddingServer
+    from repoeval_bench.types import Role
+
+
+class OpenAiEncoder:
+    """Sends texts in batches of `batch`. The server's weights and tokenizer are not known: it may change them unseen.
+
+    So tokens are not counted, and what the server truncates, if it does, cannot be told.
+    """
+
+    max_tokens = None
+    counts_tokens = False
+
+    def __init__(
+        self, spec: str, server: EmbeddingServer, *, model: str, base_url: str, dimensions: int | None, batch: int
+    ) -> None:
+        self.spec = spec
+        self.identity = {
+            "model": model,
+            "base_url": base_url,
+            "dimensions": dimensions,
+            "weights_sha256": None,
+            "precision": "unknown",
+        }
+        self._server, self._batch = server, batch
+
+    def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
+        """No text."""
+        return ""
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """The server's tokenizer is not known, so nobody asks."""
+        raise NotImplementedError(f"{self.spec}: {len(texts)} {role} texts")
+
+    def token_starts(self, text: str) -> list[int]:
+        """No limit is known, so nothing is cut and nobody asks."""
+        raise NotImplementedError(f"{self.spec} is sent {len(text)} characters whole")
+
+    def encode_batches(
+        self,
+        texts: Sequence[str],
+        role: Role,  # noqa: ARG002 - the same for both
+        tokens: Sequence[int],  # noqa: ARG002 - not known
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), one request each."""
+        for start in range(0, len(texts), self._batch):
+            part = texts[start : start + self._batch]
+            # Such servers refuse an empty text; a blank says as little.
+            vectors = self._server.embed([readable(text) or " " for text in part])
+            yield list(range(start, start + len(part))), unit_rows(vectors, part)

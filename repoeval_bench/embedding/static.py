@@ -1,0 +1,84 @@
+"""Static vectors (model2vec): a model asked once for every token of its vocabulary, and a text is their mean."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from contextlib import redirect_stderr
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from repoeval_bench.embedding.fitted import keep
+from repoeval_bench.embedding.text_encoder import WholeTextEncoder
+from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.files import readable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.embedding.models import ModelFiles
+    from repoeval_bench.types import Role
+
+
+def distill_static(spec: str, folder: Path, files: ModelFiles, *, dim: int) -> StaticEncoder:
+    """The static model distilled from `files`, from `folder` where that was done before.
+
+    Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law in place of counts). Needs the
+    extra `static`; without it this is an EmbeddingError.
+    """
+    if find_spec("model2vec") is None:
+        raise EmbeddingError("the embedder static needs model2vec; run pip install 'repoeval-bench[static]'")
+    from importlib.metadata import version
+
+    settings = [files.weights, files.tokenizer_hash, dim, version("model2vec")]
+    place = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
+    fingerprint = keep(place, lambda made: _distill(files, dim, made))
+    identity = {
+        "model": f"static from {files.model_id}", "weights_sha256": fingerprint, "dim": dim, "precision": "fp32",
+    }  # fmt: skip
+    return StaticEncoder(spec, identity, place)
+
+
+class StaticEncoder(WholeTextEncoder):
+    """The mean of a text's token vectors; the model in `folder` is loaded on the first text."""
+
+    def __init__(self, spec: str, identity: dict[str, Any], folder: Path) -> None:
+        super().__init__(spec, identity)
+        self._folder = folder
+
+    @cached_property
+    def _model(self) -> Any:
+        from model2vec import StaticModel
+
+        return StaticModel.from_pretrained(self._folder)
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
+        """Known tokens of each text; there are no special ones."""
+        return [len(ids) for ids in self._model.tokenize([readable(text) for text in texts])]
+
+    def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """float64 (n, dim)."""
+        rows = self._model.encode([readable(text) for text in texts], max_length=None, use_multiprocessing=False)
+        return np.asarray(rows, dtype=np.float64)
+
+
+def _distill(files: ModelFiles, dim: int, folder: Path) -> None:
+    from model2vec.distill import distill
+    from threadpoolctl import threadpool_limits
+
+    # One thread: how many there are must not decide the last bits. The library's bars are for a terminal only.
+    seen = sys.stderr if sys.stderr.isatty() else io.StringIO()
+    with threadpool_limits(1), redirect_stderr(seen):
+        model = distill(str(files.folder), device="cpu", pca_dims=dim, quantize_to="float32")
+    # Settings of the model it comes from, which would cut long texts and fill short ones up.
+    model.tokenizer.no_truncation()
+    model.tokenizer.no_padding()
+    model.save_pretrained(folder)

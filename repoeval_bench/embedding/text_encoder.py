@@ -1,0 +1,115 @@
+"""What the cache asks of whatever turns texts into vectors, and what encoders that read texts whole have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from repoeval_bench.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.types import Role
+
+AT_ONCE = 256
+"""Texts that an encoder without a model of its own turns into vectors at a time."""
+
+
+class TextEncoder(Protocol):
+    """Encodes texts; it knows of no cache."""
+
+    @property
+    def spec(self) -> str:
+        """The spec that rebuilds this encoder."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a vector beside prompt and text."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens are read, special ones included; None where there is no limit, or none is known."""
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the tokenizer is known."""
+
+    def prompt(self, role: Role) -> str:
+        """The text that is put before an input of this role; often empty."""
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Tokens of each text before truncation, prompt and special ones included; asked where they are known."""
+
+    def token_starts(self, text: str) -> list[int]:
+        """Character at which each token of the text begins, special ones left out; asked where there is a limit."""
+
+    def encode_batches(
+        self, texts: Sequence[str], role: Role, tokens: Sequence[int]
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch."""
+
+
+class WholeTextEncoder:
+    """An encoder without a limit and without prompts, in which a text is a sum over its terms.
+
+    A text without a known term has a direction of its own, the last dimension: orthogonal to every other text, for
+    a vector of length 0 has no direction to compare.
+    """
+
+    max_tokens = None
+    counts_tokens = True
+
+    def __init__(self, spec: str, identity: Mapping[str, Any]) -> None:
+        self.spec, self.identity = spec, identity
+
+    def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
+        """No text."""
+        return ""
+
+    def token_starts(self, text: str) -> list[int]:
+        """Nothing is cut, so nobody asks."""
+        raise NotImplementedError(f"{self.spec} reads {len(text)} characters whole")
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Terms of each text."""
+        raise NotImplementedError
+
+    def encode_batches(
+        self,
+        texts: Sequence[str],
+        role: Role,  # noqa: ARG002 - the same for both
+        tokens: Sequence[int],  # noqa: ARG002 - texts differ little in what they cost
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield (positions in `texts`, float32 (len(positions), dim + 1) unit rows), in their order."""
+        for start in range(0, len(texts), AT_ONCE):
+            part = texts[start : start + AT_ONCE]
+            yield list(range(start, start + len(part))), with_own_direction(self.sums(part))
+
+    def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """float64 (n, dim): each text's sum over its terms, in any length; zeros for a text without one."""
+        raise NotImplementedError
+
+
+def with_own_direction(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """float32 (n, dim + 1) unit rows; a row of zeros becomes the last dimension."""
+    norms = np.linalg.norm(rows, axis=1)
+    last = (norms == 0).astype(np.float64)
+    unit = rows / (norms + last)[:, np.newaxis]
+    return np.hstack([unit, last[:, np.newaxis]]).astype(np.float32)
+
+
+def unit_rows(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:
+    """The vectors of unit length, float32; one that is zero or not finite is an EmbeddingError that names its text."""
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    broken = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
+    if broken.size:
+        raise EmbeddingError(
+            f"the model gave a zero or non-finite vector for the text {texts[int(broken[0])][:60]!r}; "
+            "use another model or precision"
+        )
+    unit: NDArray[np.float32] = (vectors / norms[:, np.newaxis]).astype(np.float32)
+    return unit

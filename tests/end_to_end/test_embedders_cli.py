@@ -1,0 +1,100 @@
+"""Embedders beside the bundled model, as processes on the mini benchmark; the key is looked for in all they wrote."""
+
+import json
+
+import pytest
+
+from support.command import bench, one_sentence
+from support.embedding_server import KEY, serving
+
+AST = "ast:max_nws=400"
+
+
+def metrics_of(done):
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as server:
+        yield server
+
+
+def without_key(*places, printed=()):
+    """No file below the places, and nothing printed, holds the key or a part of it that is worth guessing with."""
+    pieces = [KEY.encode(), KEY[8:-4].encode()]
+    for place in places:
+        for path in place.rglob("*"):
+            if path.is_file():
+                assert not any(piece in path.read_bytes() for piece in pieces), path
+    for text in printed:
+        assert not any(piece in text.encode() for piece in pieces)
+
+
+def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, mirror, tmp_path):
+    """Vectors over the wire give the local model's means; faults on the way and the key leave no trace."""
+    here = metrics_of(evaluate("-c", AST, "--precision", "fp32", "--json"))
+    home, results = tmp_path / "home", tmp_path / "remote"
+    arguments = ("eval", "-c", AST, "--source", mirror, "--out", results, "--embedder",
+                 f"openai:all-MiniLM-L6-v2,base_url={server.base_url},batch=16")  # fmt: skip
+    stopped = {"status": 400}
+    server.fail({"status": 429, "headers": {"Retry-After": "0"}}, {}, stopped)
+    failed = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
+    assert "you sent Bearer [OPENAI_API_KEY]" in one_sentence(failed, 1)
+    done = bench(*arguments, "--json", home=home, OPENAI_API_KEY=KEY)
+    there = metrics_of(done)
+    assert there["embedder"] == f"openai:all-MiniLM-L6-v2,base_url={server.base_url}"
+    for name, value in here["micro"].items():
+        assert there["micro"][name] == pytest.approx(value, abs=0.02), name
+    for name in ("queries_truncated", "queries_tokens", "queries_tokens_lost", "chunks_truncated", "chunks_tokens"):
+        assert there["counts"][name] is None
+    assert there["chunk_tokens"] is None
+    server.seen()
+    table = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
+    assert server.seen() == []
+    assert "does not tell its tokens" in table.out
+    refused = bench(
+        *arguments[:-1], f"openai:other,base_url={server.base_url}", home=home, OPENAI_API_KEY="sk-no-0f7d3c"
+    )
+    assert "refuses the key" in one_sentence(refused, 1)
+    assert "sk-no-0f7d3c" not in refused.err
+    without_key(home, results, printed=[failed.out, failed.err, done.out, done.err, table.out, table.err])
+
+
+@pytest.mark.parametrize("embedder", ["hash", "lsa"])
+def test_a_second_run_writes_the_same_bytes(evaluate, mirror, warm_home, tmp_path, embedder):
+    """Hashing and the fit are the same in another process; the spec has every option, the identity the fit."""
+    metrics = metrics_of(evaluate("-c", AST, "--embedder", embedder, "--json"))
+    assert metrics["embedder"] == f"{embedder}:dim=256,seed=0"
+    assert metrics["chunk_tokens"]["mean"] > 0
+    (folder,) = (tmp_path / "results").iterdir()
+    again = bench("eval", "-c", AST, "--embedder", embedder, "--source", mirror, "--out", tmp_path / "again",
+                  home=tmp_path / "another-home")  # fmt: skip
+    assert again.code == 0, again.err
+    for name in ("metrics.json", "retrieved.jsonl", "run.trec"):
+        assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
+    identity = json.loads((folder / "manifest.json").read_text())["config"]["embedder_identity"]
+    assert ("fit" in identity) == (embedder == "lsa")
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (["--embedder", "openai:m,api_key=sk-abc"], 2, "in the environment only"),
+    (["--embedder", "openai:m,base_url=http://a:sk-abc@b/v1"], 2, "more than an address"),
+    (["--embedder", "lsa:dim=0"], 2, "whole number from 1"),
+    (["--embedder", "hash", "--long-text", "tail"], 2, "a policy for long texts changes nothing"),
+    (["--embedder", "hash", "--precision", "fp32"], 2, "unknown option 'precision'"),
+])  # fmt: skip
+def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, arguments, code, message):
+    """And never repeats what could be a key."""
+    sentence = one_sentence(bench("eval", "-c", AST, *arguments, "--source", mirror, home=warm_home), code)
+    assert message in sentence
+    assert "sk-abc" not in sentence
+
+
+def test_embedders_are_listed_and_explained():
+    """Each with its defaults and what it needs."""
+    listed = bench("list", "embedders").out
+    for piece in ("minilm", "st", "openai", "static", "lsa", "hash", "OPENAI_API_KEY", "batch=64"):
+        assert piece in listed
+    assert "fitted on the benchmark's files" in bench("explain", "lsa").out
