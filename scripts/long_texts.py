@@ -26,11 +26,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", default="auto", help="where the data is")
     parser.add_argument("--out", type=Path, default=Path("results/long-texts"))
+    parser.add_argument("--repos", help="only these repositories, separated by commas")
     arguments = parser.parse_args()
-    benchmark = load_benchmark(arguments.source, notify=lambda line: print(line, file=sys.stderr))
+    benchmark = load_benchmark(
+        arguments.source, repos=arguments.repos, notify=lambda line: print(line, file=sys.stderr)
+    )
     columns = [
         (protocol, chunker, measure) for protocol in MEASURES for measure in MEASURES[protocol] for chunker in CHUNKERS
     ]
+    print(benchmark.label + "\n")
     print("| queries | chunks | " + " | ".join(f"{p}, {m}: {c}" for p, c, m in columns) + " |")
     print("|---|---|" + "---:|" * len(columns))
     for queries, chunks in product(POLICIES, POLICIES):
