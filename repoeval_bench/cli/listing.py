@@ -152,7 +152,8 @@ def _explain_retriever(name: str, entry: Entry) -> str:
     rows = [f"{name}: {entry.meaning}"]
     for key, option in entry.options.items():
         where = f" (with {'='.join(option.only)})" if option.only else ""
-        rows.append(f"  {key}={option.default:<8} {option.meaning}{where}")
+        named = f"{key}={option.default}"
+        rows.append(f"  {named:<16} {option.meaning}{where}")
     return "\n".join(rows)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.errors import EmbeddingError
@@ -138,27 +139,11 @@ class CrossEncoderScorer:
 
     def _load(self) -> Any:
         if self._model is None:
-            import os
-
-            # A model in a folder needs no hub; without this the library asks it for updates.
-            os.environ.setdefault("HF_HUB_OFFLINE", "1")
-            from sentence_transformers import CrossEncoder
-            from transformers.utils import logging
-
-            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-            logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-            try:
-                model = CrossEncoder(str(self._files.folder), device=self._files.device)
-            except (RuntimeError, AssertionError, OSError, ValueError) as error:
-                raise EmbeddingError(
-                    f"the cross-encoder in {self._files.folder} cannot be loaded on device {self._files.device!r} "
-                    f"({str(error).partition(chr(10))[0]}); choose device=cpu or restore the model's folder"
-                ) from error
+            model = load_model("CrossEncoder", self._files)
             if model.num_labels != 1:
                 raise EmbeddingError(
                     f"{self._files.model_id} gives {model.num_labels} values for a pair, not one score; "
                     "name a cross-encoder for ranking"
                 )
-            model.float().eval()
             self._model = model
         return self._model

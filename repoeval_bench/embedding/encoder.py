@@ -8,15 +8,14 @@ is padded to one width, and a batch always has the same number of rows, the last
 from __future__ import annotations
 
 import math
-import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.text_encoder import unit_rows
 from repoeval_bench.embedding.workers import side_by_side
-from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
 
@@ -187,25 +186,8 @@ class SentenceTransformerEncoder:
 
     def _load(self) -> Any:
         if self._model is None:
-            # A model in a folder needs no hub; without this the library asks it for updates.
-            os.environ.setdefault("HF_HUB_OFFLINE", "1")
-            os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-            from sentence_transformers import SentenceTransformer
-            from transformers.utils import logging
-
-            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-            logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-            try:
-                model = SentenceTransformer(str(self.files.folder), device=self.files.device)
-            except (RuntimeError, AssertionError, OSError, ValueError) as error:
-                # torch refuses an unknown or absent device, and a broken weights file, each in its own way.
-                raise EmbeddingError(
-                    f"the model in {self.files.folder} cannot be loaded on device {self.files.device!r} "
-                    f"({str(error).partition(chr(10))[0]}); choose device=cpu or restore the model's folder"
-                ) from error
+            model = load_model("SentenceTransformer", self.files)
             if self.files.max_tokens is not None:
                 model.max_seq_length = self.files.max_tokens
-            # Weights that are stored in half precision are computed with in fp32, or under autocast: as the spec says.
-            model.float().eval()
             self._model = model
         return self._model

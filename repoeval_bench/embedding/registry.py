@@ -143,8 +143,8 @@ EMBEDDERS: Mapping[str, Entry] = {
         {"base_url": ("", None), "dimensions": ("", 1), "batch": ("64", 1), "timeout": ("60", 1)}, target="MODEL",
     ),
     "static": Entry(
-        "static vectors (model2vec) distilled from minilm, or static:NAME from another model; reads texts whole, "
-        "hundreds of times faster", _static, {"dim": ("256", 1)}, target="NAME",
+        "static vectors (model2vec) distilled from minilm, or static:NAME from another model; reads texts whole",
+        _static, {"dim": ("256", 1)}, target="NAME",
     ),
     "lsa": Entry(
         "TF-IDF and a truncated SVD (scikit-learn), fitted on the benchmark's files; reads texts whole", _lsa,
