@@ -179,6 +179,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
     facts = _facts(planned, tokens.get("query", ()), embedder)
     index_cost = _index_cost(planned, tokens.get("document"), embedder) if embedder and retriever.vectors else None
+    lap("facts")
     inside = files_of(benchmark, corpus, planned.queries, judged.spans, _read_chars(planned, embedder))
     lap("what to look into")
     return Outcome(
