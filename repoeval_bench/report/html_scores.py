@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from repoeval_bench.comparison import headline_measure
 from repoeval_bench.incomplete import UNREGISTERED
 from repoeval_bench.metrics import CEILING, SHARE, Measure
@@ -83,10 +85,12 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
     over = metrics["headline"]
     first = headline_measure([run.stored for run in runs])
     columns = []
-    for name in dict.fromkeys((first, *MEASURES)):
+    names = tuple(dict.fromkeys((first, *MEASURES)))
+    by_run = [_means(run, names, over) for run in runs]
+    for name in names:
         known = name not in UNREGISTERED and not name.endswith((CEILING, SHARE))
         meaning = Measure.parse(name).definition.meaning if known else ""
-        found = _means(runs, name, over)
+        found = [means.get(name) for means in by_run]
         if any(cell is not None for cell in found):
             columns.append(Column(name, title(name), meaning, cells_on_one_scale(found), judged=name not in NEUTRAL))
         if name == first and all("ceilings" in run.stored.metrics for run in runs):
@@ -104,18 +108,15 @@ def title(measure: str) -> str:
     return TITLES.get(measure) or heading(measure)
 
 
-def _means(runs: Sequence[PageRun], name: str, over: str) -> list[tuple[float, Interval] | None]:
-    found: list[tuple[float, Interval] | None] = []
-    for run in runs:
-        values = run.values(name)
-        if values is None:
-            found.append(None)
-            continue
-        curve = mean_curve(run.scored, values, (0,), over)
-        # What eval stored is what is shown, to the last bit.
-        stored = run.stored.metrics[over].get(name)
-        found.append((float(curve.mean[0]) if stored is None else stored, curve.interval(0)))
-    return found
+def _means(run: PageRun, names: Sequence[str], over: str) -> dict[str, tuple[float, Interval]]:
+    """Mean and interval of each measure that the run has, all from one resampling."""
+    values = {name: column for name in names if (column := run.values(name)) is not None}
+    if not values:
+        return {}
+    curve = mean_curve(run.scored, np.column_stack(list(values.values())), tuple(range(len(values))), over)
+    stored = run.stored.metrics[over]
+    # What eval stored is what is shown, to the last bit.
+    return {name: (stored.get(name, float(curve.mean[i])), curve.interval(i)) for i, name in enumerate(values)}
 
 
 def cells_on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[Cell, ...]:
