@@ -20,8 +20,10 @@ NAME = "compared.json"
 
 
 def remember(runs: Sequence[StoredRun], out: Path) -> None:
-    """Note the runs in the results folder, by id where they stand in it."""
+    """Note the runs in the results folder, by id where they stand in it; where none does, it is not theirs."""
     here = out.resolve()
+    if all(run.folder.resolve().parent != here for run in runs):
+        return
     names = [run.run_id if run.folder.resolve().parent == here else str(run.folder.resolve()) for run in runs]
     try:
         write_atomic(out / NAME, json.dumps({"runs": names}, indent=2, ensure_ascii=False) + "\n")

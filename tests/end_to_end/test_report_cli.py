@@ -68,6 +68,9 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
     assert [run["name"] for run in data["runs"]] == [f"{run.metrics['chunker']}" for run in stored]
     assert all(beside is not None for beside in data["bm25"])
     assert len(list(out.glob("*/manifest.json"))) == 2
+    elsewhere = bench("compare", *(run.folder for run in stored), "-m", "ndcg@10", cwd=page.parent / "home")
+    assert elsewhere.code == 0
+    assert not (page.parent / "home" / "results").exists()
 
 
 def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(stored, benchmark, tmp_path):
