@@ -48,6 +48,8 @@ def chromium() -> Iterator[Any]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    # On a busy machine an element may stand a moment later than the page says it is ready.
+    browser.implicitly_wait(3)
     try:
         yield browser
     finally:
