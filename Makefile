@@ -45,7 +45,7 @@ RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER))
         --precision $(call q,$(PRECISION)) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
-.PHONY: help download eval compare report leaderboard run sensitivity reproduce test check bench clean
+.PHONY: help download eval compare report leaderboard run sensitivity reproduce test lint check bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,11 +113,13 @@ reproduce: .venv/run.stamp ## measure published numbers again, with causes
 test: .venv/dev.stamp ## the whole test suite
 	@$(BIN)/python -m pytest -n auto
 
-check: .venv/dev.stamp ## style, types, architecture, and the fast tests
+lint: .venv/dev.stamp ## style, types and architecture
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+check: lint ## style, types, architecture, and the fast tests
 	@$(BIN)/python -m pytest -n auto -m 'not slow and not network and not full_data'
 
 bench: .venv/dev.stamp ## speed and memory as ratios, side by side in one run

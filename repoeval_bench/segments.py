@@ -11,6 +11,7 @@ import numpy as np
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import nearest
 from repoeval_bench.stats import DRAWS, SEED, Sample, bca_intervals
+from repoeval_bench.trec import as_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -172,12 +173,15 @@ def distribution(values: FloatArray) -> dict[str, float]:
 def recall_curves(
     query_ids: Sequence[str], rankings: Mapping[str, Sequence[str]], qrels: Qrels, depth: int
 ) -> FloatArray:
-    """recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk."""
+    """recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk.
+
+    `qrels` spell their ids as TREC files do, `rankings` as the run log does.
+    """
     curves = np.zeros((len(query_ids), depth))
     for row, query_id in enumerate(query_ids):
-        gains = qrels.get(query_id, {})
+        gains = qrels.get(as_field(query_id, "query id"), {})
         for rank, chunk_id in enumerate(rankings.get(query_id, ())[:depth]):
-            if chunk_id in gains:
+            if as_field(chunk_id, "chunk id") in gains:
                 curves[row, rank] = 1 / len(gains)
     return np.cumsum(curves, axis=1)
 

@@ -56,8 +56,8 @@ def refreshed(block: str, output: str) -> str:
 
 
 def beginning(paragraph: str) -> list[str]:
-    """What tells a paragraph from another when its figures change: the words of its first lines, without digits."""
-    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "", " ".join(paragraph.strip("\n").splitlines()[:2])).split()
+    """What tells a paragraph from another when its figures change: the words of its first line, without digits."""
+    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "", paragraph.strip("\n").partition("\n")[0]).split()
 
 
 if __name__ == "__main__":

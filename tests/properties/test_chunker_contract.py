@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chunkers._cases import CASES
@@ -84,7 +84,7 @@ def chunker(spec: str):
 
 
 @pytest.mark.parametrize("spec", SMALL)
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(text=texts)
 def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
     """Slices, order, coverage, size, determinism, line ends: see chunkers.checks.PROMISES."""
@@ -110,7 +110,7 @@ def test_every_built_in_passes_the_cases_at_small_sizes(spec: str) -> None:
     assert not any(broken.values()), broken
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(text=modules.map(lambda text: text + "\n"))
 def test_a_definition_that_fits_is_never_cut(text: str) -> None:
     """Whatever stands around it: a function or class of at most max_nws lies within one chunk of `ast`."""
@@ -128,7 +128,7 @@ def test_a_definition_that_fits_is_never_cut(text: str) -> None:
             assert any(chunk.lines.contains(lines) for chunk in chunks), (found, chunks)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(text=modules.map(lambda text: text + "\n"), window=st.integers(1, 120))
 def test_a_file_parsed_piece_by_piece_is_cut_as_in_one(text: str, window: int) -> None:
     """Files above the window: same lines on the outermost level, each in one piece, whatever the window."""

@@ -8,7 +8,7 @@ import subprocess
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -59,7 +59,6 @@ def shown(text):
 
 
 @given(NAMES)
-@settings(deadline=None)
 def test_markdown_shows_the_name_and_no_markup_of_it(name):
     """Another library's rendering of the exported table has the name as the cell's text, and no tag of the name's."""
     (table,) = [block for block in markdown([part(name)]).split("\n\n") if block.startswith("| chunker")]
@@ -72,7 +71,6 @@ def test_markdown_shows_the_name_and_no_markup_of_it(name):
 
 
 @given(NAMES)
-@settings(deadline=None)
 def test_latex_has_no_sign_of_the_names_left_alone(name):
     """Braces balance, and no character with a meaning in TeX stands unescaped; one line stays one line."""
     text = latex_text(name)

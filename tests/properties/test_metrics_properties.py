@@ -48,7 +48,6 @@ def one(ids, relevant, measure):
     return value
 
 
-@settings(deadline=None)
 @given(rankings, gains, cutoffs)
 def test_measures_of_ranks_stay_between_0_and_1(ids, relevant, k):
     """Whatever the gains and the cutoff, every measure of ranks lies in 0..1."""
@@ -56,7 +55,6 @@ def test_measures_of_ranks_stay_between_0_and_1(ids, relevant, k):
         assert -1e-12 <= value <= 1 + 1e-12, name
 
 
-@settings(deadline=None)
 @given(rankings, gains, cutoffs)
 def test_what_only_collects_never_falls_as_k_grows(ids, relevant, k):
     """recall, weighted recall, hit, RR, AP, ERR and RBP at k + 1 are at least what they are at k."""
@@ -66,7 +64,6 @@ def test_what_only_collects_never_falls_as_k_grows(ids, relevant, k):
         assert after >= before - 1e-12, name
 
 
-@settings(deadline=None)
 @given(rankings, gains, cutoffs, st.permutations(IDS))
 def test_names_of_chunks_do_not_matter(ids, relevant, k, names):
     """Renaming every id, in ranking and qrels alike, changes no score."""
@@ -77,7 +74,6 @@ def test_names_of_chunks_do_not_matter(ids, relevant, k, names):
     assert after == pytest.approx(before, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(rankings, gains, cutoffs, st.data())
 def test_a_swap_upwards_never_lowers_ndcg(ids, relevant, k, data):
     """Moving a chunk of more gain above one of less leaves nDCG as it was or raises it, linear and exponential."""
@@ -91,7 +87,6 @@ def test_a_swap_upwards_never_lowers_ndcg(ids, relevant, k, data):
         assert one(better, relevant, name) >= one(ids, relevant, name) - 1e-12
 
 
-@settings(deadline=None)
 @given(gains, cutoffs)
 def test_a_perfect_ranking_scores_1_or_its_ceiling(relevant, k):
     """All relevant chunks by gain: nDCG and nERR are 1, and every measure of ranks is at its ceiling."""
@@ -108,7 +103,6 @@ def test_a_perfect_ranking_scores_1_or_its_ceiling(relevant, k):
     assert ceiling[f"precision@{k}"] == pytest.approx(min(k, n) / k)
 
 
-@settings(deadline=None)
 @given(rankings, gains, cutoffs)
 def test_no_ranking_passes_a_ceiling(ids, relevant, k):
     """Every measure of ranks is at most its ceiling."""
@@ -118,7 +112,6 @@ def test_no_ranking_passes_a_ceiling(ids, relevant, k):
         assert value <= ceiling[name] + 1e-12, name
 
 
-@settings(deadline=None)
 @given(gains, cutoffs)
 def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
     """Nothing retrieved: 0 in every measure of the registry, whatever it looks at."""
@@ -131,7 +124,6 @@ def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
     assert set(scores.values()) == {0.0}
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(rankings, gains), min_size=1, max_size=6), cutoffs)
 def test_arrays_score_as_dicts_do(queries, k):
     """The same run as whole numbers, padded with -1, gives the same values, query by query."""
@@ -154,7 +146,6 @@ def test_arrays_score_as_dicts_do(queries, k):
         np.testing.assert_allclose(ours.values[name], theirs.values[name], rtol=0, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(IDS), st.integers(0, 3), min_size=1), gains, cutoffs)
 def test_scores_are_ranked_by_score_then_id_both_descending(scores, relevant, k):
     """A mapping id -> score gives what the sorted pairs give, ties and all."""
@@ -163,7 +154,6 @@ def test_scores_are_ranked_by_score_then_id_both_descending(scores, relevant, k)
     assert score_query(scores, relevant, measures) == score_query(ordered, relevant, measures)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(REGISTRY)), cutoffs)
 def test_a_measure_reads_back_what_it_prints(name, k):
     """Canonical name and alias, and every alias of the registry, parse to the same measure."""
@@ -182,7 +172,7 @@ scores_to_write = st.lists(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(pair_list=scores_to_write, shift=st.sampled_from([0.0, 300.0, 5000.0]))
 def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_list, shift):
     """Ties, scores that float32 cannot tell apart and ids with blanks keep their order through a file."""
@@ -195,7 +185,7 @@ def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_lis
     assert [d for d, _ in back.get("q", ())] == [written.get(d, d) for d, _ in ranking]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(relevant=gains)
 def test_written_qrels_read_back_to_a_thousandth(tmp_path_factory, relevant):
     """Gains survive a file to within half a thousandth; a relevant chunk stays one, a query without any stays too."""
@@ -212,7 +202,6 @@ spans = st.tuples(st.integers(0, 11), st.integers(1, 12)).filter(lambda s: s[0] 
 places = st.builds(Place, st.sampled_from("ab"), spans, st.integers(0, 9))
 
 
-@settings(deadline=None)
 @given(files, st.lists(places, max_size=8), st.builds(Place, st.sampled_from("ab"), spans), st.integers(1, 900))
 def test_a_walk_reads_no_more_than_its_budget_and_counts_right(nws, ranking, gold, budget):
     """Recall, precision and IoU of lines equal the literal reading; more budget never lowers recall."""
@@ -227,7 +216,6 @@ def test_a_walk_reads_no_more_than_its_budget_and_counts_right(nws, ranking, gol
         assert 0 <= value <= 1
 
 
-@settings(deadline=None)
 @given(files, st.lists(places, min_size=1, max_size=6), st.builds(Place, st.sampled_from("ab"), spans), st.data())
 def test_no_walk_passes_its_ceiling(nws, chunks, gold, data):
     """A line score is at most the ceiling that was told of it."""

@@ -17,7 +17,7 @@ from support.logs import MEASURES, by_name, chunks, judged, row
 IDS = "abcdefgh"
 rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=8)
 golds = st.sets(st.sampled_from(IDS), max_size=4)
-FEW = settings(max_examples=30, deadline=None)
+FEW = settings(max_examples=30)
 
 
 @FEW

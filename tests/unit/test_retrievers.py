@@ -66,7 +66,7 @@ def test_bm25_is_lucenes_formula():
         assert scores[chunk.chunk_id] == pytest.approx(by_hand(words(asked), document), abs=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_bm25_scores_are_those_of_bm25s(seed):
     """Reading the index's arrays at once gives what bm25s's own get_scores gives."""
