@@ -3,6 +3,8 @@
 Raise one with the thing, the value and the way out. They are caught in `cli` only.
 """
 
+from collections.abc import Iterable
+
 
 class BenchError(Exception):
     """Base of all errors of this project; `exit_code` is what the command line ends with."""
@@ -42,3 +44,17 @@ class MetricError(BenchError):
 
 class ResultError(BenchError):
     """A run folder cannot be written, or holds what cannot be read back."""
+
+
+def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
+    """One mistake as its sentence; several one a line, each told once, under a line that counts them.
+
+    >>> print(all_mistakes(["K=0", "no gold", "K=0"], "bench.yaml"))
+    2 mistakes in bench.yaml:
+      K=0
+      no gold
+    """
+    told = list(dict.fromkeys(sentences))
+    if len(told) == 1:
+        return told[0]
+    return "\n  ".join([f"{len(told)} mistakes{f' in {where}' if where else ''}:", *told])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import UsageError, all_mistakes
 from repoeval_bench.segments import Segment, find
 from repoeval_bench.stats import DRAWS, mean_intervals
 
@@ -67,7 +67,7 @@ def check_gates(
             known = ", ".join(latency) or "no step"
             problems.append(f"latency[{i}]: the run has no times of {limit.step}; it has those of {known}")
     if problems:
-        raise UsageError("; ".join(problems))
+        raise UsageError(all_mistakes(problems))
     return results
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import UsageError, all_mistakes
 from repoeval_bench.incomplete import UNREGISTERED
 from repoeval_bench.metrics import Measure
 from repoeval_bench.strict_yaml import Strict, read_yaml
@@ -90,5 +90,5 @@ def read_gates(path: Path) -> GateConfig:
     """Read a YAML gate file; everything that is wrong with it is told in one UsageError."""
     document = read_yaml(path, "give a gate file with --config")
     if found := document.problems(GateConfig, {"gates": ScoreGate, "latency": LatencyGate}):
-        raise UsageError("; ".join(f"{document.where(place)}: {sentence}" for place, sentence in found))
+        raise UsageError(all_mistakes((f"{document.where(place)}: {sentence}" for place, sentence in found), path))
     return GateConfig.model_validate(document.content)

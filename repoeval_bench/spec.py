@@ -85,11 +85,13 @@ def format_spec(name: str, params: Mapping[str, object], target: str = "") -> st
 
 
 def nearest(kind: str, given: str, known: Iterable[str]) -> str:
-    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'? choose from …`."""
-    names = sorted(known)
-    close = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
-    hint = f" did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
-    return f"unknown {kind} {given!r};{hint} choose from {', '.join(names)}"
+    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`, or all names if none is near."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(given, names, n=3)
+    way_out = (
+        f"did you mean {' or '.join(repr(name) for name in close)}?" if close else f"choose from {', '.join(names)}"
+    )
+    return f"unknown {kind} {given!r}; {way_out}"
 
 
 def slug(text: str, length: int = 48) -> str:

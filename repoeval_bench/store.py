@@ -18,6 +18,7 @@ import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -28,11 +29,11 @@ from repoeval_bench.files import readable, write_atomic
 from repoeval_bench.inside import read_inside
 from repoeval_bench.provenance import code_state, versions
 from repoeval_bench.scored import ScoredQueries
-from repoeval_bench.spec import Spec, nearest, short_hash
+from repoeval_bench.spec import Spec, short_hash
 from repoeval_bench.trec import format_qrels, format_run, read_qrels, read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from repoeval_bench.config import RunConfig
     from repoeval_bench.corpus import Corpus
@@ -209,6 +210,10 @@ class StoredRun:
         return content
 
 
+_SHOWN = 3
+"""Run ids that an error names; a folder may hold hundreds."""
+
+
 def find_run(name: str, results: Path) -> StoredRun:
     """A run by folder, by id, or by the unambiguous beginning or end of its id."""
     for folder in (Path(name), results / name):
@@ -219,10 +224,23 @@ def find_run(name: str, results: Path) -> StoredRun:
     if len(matches) == 1:
         return StoredRun(results / matches[0])
     if matches:
-        raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {', '.join(matches)}")
+        raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {_few(matches)}; give more of the id")
     if not known:
         raise UsageError(f"no run {name!r}: {results} holds no run yet; make one with repoeval-bench eval")
-    raise UsageError(nearest("run", name, known))
+    # An id is long: a piece of it is nearer than whatever else shares letters with it.
+    near = sorted((run_id for run_id in known if name and name in run_id), key=len)
+    near += [run_id for run_id in get_close_matches(name, known, n=_SHOWN, cutoff=0) if run_id not in near]
+    near += [run_id for run_id in known if run_id not in near]
+    raise UsageError(
+        f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
+        "give a folder, an id, or the beginning or the end of one"
+    )
+
+
+def _few(run_ids: Sequence[str]) -> str:
+    """The first ids, and how many are left out."""
+    more = len(run_ids) - _SHOWN
+    return ", ".join(run_ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:

@@ -1,11 +1,11 @@
-"""All of a user's mistakes in one sentence, in place of one a run."""
+"""All of a user's mistakes in one error, in place of one a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import UsageError, all_mistakes
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -33,7 +33,7 @@ class Gathered:
     def check(self) -> None:
         """A UsageError that holds every error kept, if there is any."""
         if self.mistakes:
-            raise UsageError("; and ".join(dict.fromkeys(mistake.sentence for mistake in self.mistakes)))
+            raise UsageError(all_mistakes(mistake.sentence for mistake in self.mistakes))
 
 
 class _About:

@@ -32,8 +32,9 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."),
         click.option("--match-size", metavar="SPEC",
                      help="Set every chunker's size so that its realised mean is within 5 % of this one's."),
-        click.option("--header", type=click.Choice(["none", "path", "scope"]), default="none", show_default=True,
-                     help="What is put before every chunk's text, for every chunker alike; spans do not move."),
+        click.option("--header", default="none", show_default=True, metavar="KIND",
+                     help="none, path or scope: what is put before every chunk's text, for every chunker alike; "
+                     "spans do not move."),
         click.option("--protocol", default=api.PROTOCOL, show_default=True, metavar="NAME",
                      help="What is asked and what is gold; see `list protocols`."),
         click.option("--query", metavar="POLICY", help="Override the protocol's query: full or tail:LINES."),
@@ -123,6 +124,12 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
         query_policy(protocol.query if protocol else options["query"] or "full")
     with found.about("relevance"):
         relevance_rule(protocol.relevance if protocol else options["relevance"] or "overlap")
+    with found.about("header"):
+        if options["header"] != "none":
+            from chunkers.headers import KINDS  # it reads syntax trees, which no other chunk needs
+
+            if options["header"] not in KINDS:
+                raise UsageError(nearest("header", options["header"], KINDS))
     for name in options["metrics"]:
         with found.about("metrics", name):
             # A depth that is impossible is told already: it says nothing about the measures.
@@ -251,7 +258,7 @@ class Prepared:
 
 def with_long_text(embedder: str, policy: str | None) -> str:
     """The embedder's spec with a policy for long texts: one for queries and chunks, or `queries=…,chunks=…`."""
-    from repoeval_bench.embedding.long_text import split_spec
+    from repoeval_bench.embedding.long_text import POLICIES
 
     if not policy:
         return embedder
@@ -262,10 +269,11 @@ def with_long_text(embedder: str, policy: str | None) -> str:
     for what, value in chosen.items():
         if what not in ("queries", "chunks"):
             raise UsageError(f"long text {policy!r}: {nearest('kind of text', what, ('queries', 'chunks'))}")
+        if value not in POLICIES:
+            raise UsageError(nearest("policy for long texts", value, POLICIES))
         if spec.params.get(f"long_{what}", value) != value:
             raise UsageError(f"long text {policy!r} contradicts embedder {embedder!r}; leave one of them out")
         spec.params[f"long_{what}"] = value
-    split_spec(str(spec))
     return str(spec)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from repoeval_bench.bench_config import BenchConfig, shipped
 from repoeval_bench.cli.compare import print_comparison
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Choices, Prepared, check_choices, default_options, print_scores
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import SpecError, UsageError, all_mistakes
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.strict_yaml import Document, read_yaml
 
@@ -106,20 +107,20 @@ def read_bench(path: Path, given: dict[str, Any]) -> Bench:
     found = Gathered()
     choices = []
     baseline = 0
+    with found.about("baseline"):
+        baseline = _position(config.baseline, config.chunkers)
     several = (config.protocol, config.retrievers, config.embedder)
     for combination in product(*(values or [""] for values in several)):
         chosen = {key: value for key, value in zip(_COMBINED, combination, strict=True) if value}
         checked = check_choices(config.chunkers, base | chosen, found)
         if checked:
             choices.append(checked)
-            with found.about("baseline"):
-                baseline = _position(config.baseline, checked)
     mistakes = [each for each in found.mistakes if _KEYS.get(each.option, each.option) not in broken]
     problems += [(_place(each, document), each.sentence) for each in mistakes]
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
-        sentences = dict.fromkeys(f"{document.where(place)}: {sentence}" for place, sentence in ordered)
-        raise UsageError("; and ".join(sentences))
+        sentences = (f"{document.where(place)}: {sentence}" for place, sentence in ordered)
+        raise UsageError(all_mistakes(sentences, document.path))
     return Bench(config.pack, choices, baseline, config.equivalence)
 
 
@@ -160,17 +161,24 @@ def _options(config: BenchConfig) -> dict[str, Any]:
     return options
 
 
-def _position(baseline: str | None, choices: Choices) -> int:
-    """Which of the chunkers the baseline is; the first where the file names none."""
+def _position(baseline: str | None, chunkers: Sequence[str]) -> int:
+    """Which of the chunkers the baseline is; the first where the file names none, or may mean one it misspells."""
     from chunkers.registry import make_chunker
 
-    if baseline is None:
-        return 0
+    if baseline is None or baseline in chunkers:
+        return 0 if baseline is None else chunkers.index(baseline)
     spec = make_chunker(baseline).spec
-    specs = [chunker.spec for chunker in choices.chunkers]
-    if spec not in specs:
-        raise UsageError(f"baseline {baseline!r} is none of the chunkers; choose from {', '.join(specs)}")
-    return specs.index(spec)
+    specs: list[str] = []
+    misspelt: list[str] = []
+    for chunker in chunkers:
+        try:
+            specs.append(make_chunker(chunker).spec)
+        except SpecError:  # told as a mistake of the chunkers
+            misspelt.append(chunker)
+            specs.append(chunker)
+    if spec in specs or get_close_matches(baseline, misspelt):
+        return specs.index(spec) if spec in specs else 0
+    raise UsageError(f"baseline {baseline!r} is none of the chunkers; choose from {', '.join(specs) or 'none'}")
 
 
 def _place(mistake: Mistake, document: Document) -> Place:

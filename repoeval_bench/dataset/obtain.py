@@ -58,7 +58,7 @@ def open_source(source: str, combination: Combination, home: Path) -> Source:
             raise UsageError(f"the source {source!r} is no address; write it as https://host/folder")
         return sources.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
-        raise UsageError(f"{nearest('source', source, NAMED)}, an address or an existing folder")
+        raise UsageError(f"{nearest('source', source, NAMED)} (an address or an existing folder is one too)")
     return sources.MirrorFolder(Path(source))
 
 

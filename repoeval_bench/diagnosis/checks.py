@@ -72,7 +72,8 @@ def _recalls(evidence: Evidence, *cuts: int) -> dict[str, float | int | None]:
 
 
 def _too_shallow(name: str, evidence: Evidence) -> Check:
-    says = f"the run ranks {evidence.depth} results; what stands deeper is not known, rank with --k {DEEP}"
+    way_out = f"import a log of {DEEP} results a query" if evidence.imported else f"rank with --k {DEEP}"
+    says = f"the run ranks {evidence.depth} results; what stands deeper is not known, {way_out}"
     return Check(name, "unknown", says, {"k": evidence.depth}, {})
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import UsageError, all_mistakes
 from repoeval_bench.spec import nearest
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Thresholds:
                 problems.append(f"threshold {setting!r}: give a number from 0{most}, such as {LIMITS[name].default:g}")
             found[name] = value
         if problems:
-            raise UsageError("; ".join(problems))
+            raise UsageError(all_mistakes(problems))
         return cls(found)
 
     def __getitem__(self, name: str) -> float:

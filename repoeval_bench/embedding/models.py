@@ -128,7 +128,7 @@ def _model_folder(name: str) -> Path:
         reason = str(error).partition("\n")[0]
         raise EmbeddingError(
             f"model {name!r} is neither a folder, nor in the local hub cache, nor to be fetched "
-            f"({type(error).__name__}: {reason}); give st:FOLDER"
+            f"({type(error).__name__}: {reason}); name the folder of a model that is here"
         ) from error
 
 

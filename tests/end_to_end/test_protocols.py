@@ -186,7 +186,7 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
     (["eval", "-c", AST, "--exclude", "promt"], "did you mean 'prompt'"),
     (["eval", "-c", AST, "--copies", "all"], "unknown copies 'all'"),
     (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
-    (["eval", "-c", AST, "--long-text", "middle"], "unknown long_queries 'middle'"),
+    (["eval", "-c", AST, "--long-text", "middle"], "unknown policy for long texts 'middle'"),
     (["eval", "-c", AST, "--long-text", "query=tail"], "did you mean 'queries'"),
     (["eval", "-c", AST, "--long-text", "tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
     (["eval", "-c", AST, "--retriever", "bm25", "--dry-run"], "embeds nothing"),
@@ -200,12 +200,13 @@ def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, argumen
 
 
 def test_all_mistakes_are_told_at_once(mirror, warm_home):
-    """One sentence holds every wrong choice; nothing was run."""
+    """Every wrong choice has a line of its own; nothing was run."""
     done = bench("eval", "-c", "asst", "--gold", "bdy", "--exclude", "promt", "--relevance", "iou:2", "-m", "ndgc@5",
-                 "--retriever", "bm26", "--k", "0", "--source", mirror, home=warm_home)  # fmt: skip
+                 "--retriever", "bm26", "--k", "0", "--header", "foo", "--scope", "poled", "--source", mirror, home=warm_home)  # fmt: skip
     sentence = one_sentence(done, 2)
-    for piece in ("K=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'"):
+    for piece in ("K=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'"):
         assert piece in sentence
+    assert sentence.splitlines()[0] == f"error: {len(sentence.splitlines()) - 1} mistakes:"
 
 
 @pytest.mark.parametrize(("what", "piece"), [

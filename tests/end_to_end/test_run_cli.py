@@ -75,8 +75,9 @@ def test_another_query_is_seen_in_stored_runs(run, tmp_path):
 def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):
     """Exit 2 with the lines of all mistakes, before any folder is made; --dry-run lists a good file's runs."""
     sentence = one_sentence(run(FILE + "basline: ast\nlong_text: middle\n"), 2)
+    assert sentence.splitlines()[0].startswith("error: 2 mistakes in ")
     assert "bench.yaml:5: unknown key 'basline'; did you mean 'baseline'" in sentence
-    assert "bench.yaml:6: embedder 'minilm:long_queries=middle" in sentence
+    assert "bench.yaml:6: unknown policy for long texts 'middle'" in sentence
     done = run(FILE, "--dry-run")
     assert len(done.out.splitlines()) == 8
     assert not (tmp_path / "results").exists()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 
@@ -35,12 +36,16 @@ def bench(
 
 
 def one_sentence(result: Result, code: int) -> str:
-    """The error's sentence, after checking that it is one, on standard error, with the exit code and no traceback."""
+    """The one error on standard error, after checking exit code and that there is no traceback.
+
+    Several mistakes in it stand on indented lines of their own.
+    """
     assert result.code == code, (result.code, result.err, result.out)
     assert "Traceback" not in result.err + result.out
-    errors = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    lines = result.err.splitlines()
+    errors = [i for i, line in enumerate(lines) if line.startswith("error: ")]
     assert len(errors) == 1, result.err
-    return errors[0]
+    return "\n".join([lines[errors[0]], *takewhile(lambda line: line.startswith("  "), lines[errors[0] + 1 :])])
 
 
 def heed_interrupts() -> None:

@@ -43,7 +43,10 @@ def read(tmp_path, text, **given):
 def mistakes(tmp_path, text):
     with pytest.raises(UsageError) as error:
         read(tmp_path, text)
-    return [part.partition("bench.yaml")[2] for part in str(error.value).split("; and ")]
+    first, *more = str(error.value).splitlines()
+    if more:
+        assert first == f"{len(more)} mistakes in {tmp_path / 'bench.yaml'}:"
+    return [line.partition("bench.yaml")[2] for line in more or [first]]
 
 
 def test_every_mistake_is_told_with_its_line(tmp_path):
@@ -52,7 +55,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     for line, piece in (
         (1, "pack: String should match"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
         (5, "unknown option 'max_nsw'"), (7, "did you mean 'context'"), (8, "iou:2"), (9, "did you mean 'bm25'"),
-        (10, "did you mean 'minilm'"), (11, "unknown long_queries 'middle'"), (13, "did you mean 'ndcg'"),
+        (10, "did you mean 'minilm'"), (11, "unknown policy for long texts 'middle'"), (13, "did you mean 'ndcg'"),
         (14, "raise K to 500"), (16, "header: Input should be"), (17, "limit: Input should be greater"),
     ):  # fmt: skip
         assert [each for each in told if each.startswith(f":{line}: ") and piece in each], (line, piece, told)
@@ -72,6 +75,8 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
     ("chunkers: [ast]\nprotocol: body\nexclude: repocoder", "leaves no gold"),
     ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
+    ("chunkers: [ast, fixed]\nbaseline: chonkie\nk: 0", ":2: baseline 'chonkie' is none of the chunkers"),
+    ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
     ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
     ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
     ("chunkers: [ast]\nk: 5", "raise K to 10"),

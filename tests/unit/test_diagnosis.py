@@ -246,6 +246,8 @@ def test_a_shallow_or_imported_run_says_what_it_cannot_tell():
     checks = diagnose(
         evidence(tops, k=10, imported=True, counts={"queries": N}, chunk_tokens=None, ceilings={}), "ndcg@10"
     )
+    depth = next(check for check in checks if check.name == "depth")
+    assert "import a log of 50 results a query" in depth.says
     unknown = {check.name for check in checks if check.status == "unknown"}
     assert unknown == {"depth", "missing", "freshness", "latency", "truncation", "chunker"}
     assert not [check for check in checks if check.status == "finding"]

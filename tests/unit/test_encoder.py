@@ -181,7 +181,7 @@ def test_wrong_embedder_specs(spec, message):
 def test_a_model_that_is_nowhere(monkeypatch):
     """A name that is no folder and cannot be fetched is one sentence with the way out."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(EmbeddingError, match="st:FOLDER"):
+    with pytest.raises(EmbeddingError, match="name the folder of a model"):
         models.locate("st:no-such-owner/no-such-model")
 
 

@@ -42,7 +42,8 @@ def sentence(error, call, *args, **kwargs):
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
-        ("ndgc@10", ["'ndgc'", "did you mean 'ndcg'", "choose from"]),
+        ("ndgc@10", ["'ndgc'", "did you mean 'ndcg'"]),
+        ("xyzzy", ["unknown measure 'xyzzy'", "choose from", "ndcg"]),
         ("ndcg@0", ["'ndcg@0'", "is 0", "at least 1", "ndcg@10"]),
         ("recall@-3", ["is -3", "at least 1"]),
         ("ndcg_at_0", ["is 0", "at least 1"]),
