@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.html_scores import Cell, cells_on_one_scale
-from repoeval_bench.report.segments import FEW, few_note, simpson_note
+from repoeval_bench.report.segments import FEW, clusters_heading, few_note, simpson_note
 from repoeval_bench.segments import segment_differences, segment_means, segment_names, split
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The table's rows, what the clusters are called, and the warnings that go with it."""
+    """The table's rows, what the clusters are called (plural), and the warnings that go with it."""
 
     rows: tuple[Row, ...]
     clusters: str
@@ -71,4 +71,4 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
         )
         for at, part in enumerate(parts)
     )  # fmt: skip
-    return Segments(rows, first.clustered_by, tuple(filter(None, warnings)))
+    return Segments(rows, clusters_heading(first.clustered_by), tuple(filter(None, warnings)))

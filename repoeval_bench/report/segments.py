@@ -58,11 +58,12 @@ def simpson_note(found: Sequence[SegmentDifference], overall: float, names: Sequ
         return ""
     winner = names[1] if overall > 0 else names[0]
     clear = sum(segment.shown for segment in lost)
-    listed = ", ".join(f"{segment.by} = {segment.name}" for segment in lost[:8]) + (", …" if len(lost) > 8 else "")
-    return (
-        f"mind: {winner} has the higher mean overall but loses {count(len(lost), 'segment')} ({listed}); "
-        f"in {clear} of them 0 lies outside the interval"
-    )
+    listed = _listed(lost)
+    if len(lost) == 1:
+        sure = f"its interval {'leaves out' if clear else 'does not leave out'} 0"
+    else:
+        sure = f"in {clear or 'none'} of them the interval leaves out 0"
+    return f"mind: {winner} has the higher mean overall but loses {count(len(lost), 'segment')} ({listed}); {sure}"
 
 
 def distribution_line(shares: Mapping[str, float], measure: str) -> str:
@@ -74,18 +75,28 @@ def distribution_line(shares: Mapping[str, float], measure: str) -> str:
 
 def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
     """One sentence where an interval rests on few clusters; empty where none does."""
-    small = sum(1 < segment.n_clusters < FEW for segment in found)
+    small = [segment for segment in found if 1 < segment.n_clusters < FEW]
     if not small:
         return ""
-    rest = count(small, "interval rests", "intervals rest")
-    return f"mind: {rest} on fewer than {FEW} clusters: too short to be trusted"
+    rest = count(len(small), "interval rests", "intervals rest")
+    return f"mind: {rest} on fewer than {FEW} clusters ({_listed(small)}): too short to be trusted"
+
+
+def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:
+    """The first eight by fact and name."""
+    return ", ".join(f"{segment.by} = {segment.name}" for segment in found[:8]) + (", …" if len(found) > 8 else "")
+
+
+def clusters_heading(clustered_by: str) -> str:
+    """What is resampled, in the plural; `clusters` where each query stands for itself."""
+    return "clusters" if clustered_by == "query" else f"{clustered_by}s"
 
 
 def _table(title: str, clusters: str) -> Table:
     table = new_table(title)
     table.add_column("by", no_wrap=True)
     table.add_column("segment", overflow="fold", max_width=48)
-    for name in ("queries", clusters if clusters.endswith("s") else f"{clusters}s"):
+    for name in ("queries", clusters_heading(clusters)):
         table.add_column(name, justify="right", no_wrap=True)
     return table
 

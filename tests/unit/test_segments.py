@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.facts import FACTS, task_facts
-from repoeval_bench.report.segments import simpson_note
+from repoeval_bench.report.segments import few_note, means_table, simpson_note
 from repoeval_bench.scored import ScoredQueries
 from repoeval_bench.segments import (
     UNKNOWN,
+    SegmentDifference,
+    SegmentMean,
     distribution,
     find,
     knee,
@@ -87,8 +89,36 @@ def test_the_overall_winner_that_loses_a_segment_is_named():
     assert (easy.loses, hard.loses, hard.shown) == (False, True, True)
     assert hard.difference == pytest.approx(-0.2)
     note = simpson_note([easy, hard], 0.13, ["A", "B"])
-    assert note.startswith("mind: B has the higher mean overall but loses 1 segment (hard = yes)")
+    assert note.startswith("mind: B has the higher mean overall but loses 1 segment (hard = yes); its interval")
+    assert note.endswith("its interval leaves out 0")
     assert simpson_note([easy], 0.3, ["A", "B"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [([False], "its interval does not leave out 0"), ([False, False], "in none of them the interval leaves out 0"),
+     ([True, False], "in 1 of them the interval leaves out 0")],
+)  # fmt: skip
+def test_lost_segments_are_said_with_their_intervals(shown, says):
+    """However many are lost, and also where no interval is clear of 0."""
+    lost = [
+        SegmentDifference("by", f"s{at}", 5, 5, baseline=0.5, difference=-0.1, ci=None, loses=True, shown=each)
+        for at, each in enumerate(shown)
+    ]
+    assert simpson_note(lost, 0.1, ["A", "B"]).endswith(says)
+
+
+def test_intervals_over_few_clusters_are_named():
+    """Which ones, not how many only; one cluster has no interval and is not among them."""
+    found = [SegmentMean("by", name, 30, n, mean=0.5, ci=None) for name, n in (("one", 1), ("few", 9), ("many", 10))]
+    assert "1 interval rests on fewer than 10 clusters (by = few)" in few_note(found)
+    assert few_note(found[::2]) == ""
+
+
+@pytest.mark.parametrize(("clustered_by", "heading"), [("query", "clusters"), ("file", "files")])
+def test_the_column_of_clusters_is_a_word(clustered_by, heading):
+    """An imported run's queries are each for itself."""
+    assert means_table([], [], "mrr", "", clustered_by).columns[3].header == heading
 
 
 def test_distribution_says_what_the_mean_hides():
