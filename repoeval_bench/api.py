@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.config import BASELINE, DEPTH, PACK, Protocol, RunConfig
+from repoeval_bench.config import BASELINE, DEPTH, NO_EMBEDDER, PACK, Protocol, RunConfig
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 EMBEDDER = "minilm"
 RETRIEVER = "dense"
 PROTOCOL = "context"
-NO_EMBEDDER = "none"
-"""What stands in place of an embedder's spec where nothing was embedded."""
 RESULTS = Path("results")
 
 

@@ -28,6 +28,9 @@ CUTOFFS = (5, 10)
 DEPTH = 100
 """How deep a ranking is stored unless asked otherwise."""
 
+NO_EMBEDDER = "none"
+"""What stands in place of an embedder's spec where nothing was embedded."""
+
 OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})
 """The function-level repositories that code-chunk and CodeRAG-Bench leave out."""
 

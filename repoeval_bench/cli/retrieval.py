@@ -11,6 +11,7 @@ import click
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, judged_log, log_rows, title_of
 from repoeval_bench.cli.options import depth_option, runs_folder
+from repoeval_bench.config import NO_EMBEDDER
 from repoeval_bench.page.cost import cost, latency
 from repoeval_bench.page.entities import entity_linking
 from repoeval_bench.page.evidence import false_evidence
@@ -71,7 +72,11 @@ def retrieval_command(
         "freshness": lambda: freshness(log, depth),
         "no-answer": lambda: false_evidence(log, evidence_score),
         "entities": lambda: entity_linking(log, depth),
-        "latency": lambda: latency(stored.latency_by_query(), dict(zip(log.query_ids, log.clusters, strict=True))),
+        "latency": lambda: latency(
+            stored.latency_by_query(),
+            dict(zip(log.query_ids, log.clusters, strict=True)),
+            search_only=not stored.metrics.get("imported") and stored.metrics["embedder"] != NO_EMBEDDER,
+        ),
         "cost": lambda: _cost(stored, log),
     }
     sections = [makers[name]() for name in dict.fromkeys(chosen or SECTIONS)]

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from repoeval_bench.runlog import IndexCost
 
 
-def latency(times: Mapping[str, Mapping[str, float]], clusters: Mapping[str, Hashable]) -> Section:
+def latency(
+    times: Mapping[str, Mapping[str, float]], clusters: Mapping[str, Hashable], *, search_only: bool = False
+) -> Section:
     """Median and p90 of each step, and of all steps together, with 95 % intervals.
 
-    `times` is query_id -> step -> milliseconds; `clusters` query_id -> what it is resampled with, itself if not there.
+    `times` is query_id -> step -> milliseconds; `clusters` query_id -> what it is resampled with, itself if not there;
+    `search_only` says that `retrieve` leaves out what embedding the query took.
     """
     title = "latency, milliseconds"
     steps = list(dict.fromkeys(step for of_query in times.values() for step in of_query))
@@ -36,8 +39,10 @@ def latency(times: Mapping[str, Mapping[str, float]], clusters: Mapping[str, Has
         for name, q in (("median", 0.5), ("p90", 0.9)):
             figures.append(quantile_of(f"{step}, {name}", list(column.values()), of, q))
     unset = any(figure.ci is not None and None in figure.ci for figure in figures)
-    notes = ("where an end is open, so few queries set none",) if unset else ()
-    return Section("latency", title, tuple(figures), notes=notes)
+    notes = ["where an end is open, so few queries set none"] if unset else []
+    if search_only and "retrieve" in steps:
+        notes.append("retrieve is the search alone: what embedding the query takes is not in it")
+    return Section("latency", title, tuple(figures), notes=tuple(notes))
 
 
 def cost(

@@ -15,7 +15,7 @@ from repoeval_bench.report.frame import count, probability
 from repoeval_bench.report.html_artefacts import artefacts
 from repoeval_bench.report.html_frame import environment, script, style
 from repoeval_bench.report.html_payload import pack, payload
-from repoeval_bench.report.html_run import PageRun, bm25_beside, page_runs
+from repoeval_bench.report.html_run import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html_scores import BAR, headline_columns, title
 from repoeval_bench.report.html_segments import segments
 from repoeval_bench.report.html_verdict import verdict
@@ -51,11 +51,14 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
     code, digest = script(SCRIPTS)
     columns = headline_columns(runs)
     clustered = runs[0].scored.clustered_by
+    kind = kind_of(runs)
     return (
         environment()
         .get_template("report.html")
         .render(
-            title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} chunkers",
+            title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
+            kind=kind,
+            shared_chunker=_shared_chunker(runs),
             dataset=metrics["dataset"]["label"],
             protocol=metrics["protocol"],
             over=f"{metrics['headline']} mean over {_over(runs[0])}",
@@ -92,6 +95,12 @@ def _run_colours(stored: Sequence[StoredRun]) -> str:
     """`.run0`, `.run1`, …: every run in the colour that it has in the figures."""
     variables = {light: name for name, (light, _) in VARIABLES.items()}
     return "".join(f".run{at} {{ --run: var({variables[look.colour]}); }}\n" for at, look in enumerate(looks(stored)))
+
+
+def _shared_chunker(runs: Sequence[PageRun]) -> str:
+    """The one chunker of several runs, which their names leave out; empty where there is none."""
+    chunkers = {run.stored.metrics["chunker"] for run in runs}
+    return chunkers.pop() if len(runs) > 1 and len(chunkers) == 1 else ""
 
 
 def _over(run: PageRun) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.config import DEPTH
+from repoeval_bench.config import DEPTH, NO_EMBEDDER
 from repoeval_bench.metrics import EVAL_MEASURES
 
 if TYPE_CHECKING:
@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 COUNTS = {
     "queries": "queries",
     "queries_truncated": "queries cut by the model",
+    "queries_tokens": "tokens of the queries",
+    "queries_tokens_lost": "tokens of the queries that the model does not read",
     "queries_without_relevant": "queries with no relevant chunk",
     "queries_not_in_log": "queries the log lacks",
     "queries_without_gold": "logged queries without gold",
+    "queries_no_answer": "queries that no chunk answers, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks cut by the model",
+    "chunks_tokens": "tokens of the chunks",
+    "chunks_tokens_lost": "tokens of the chunks that the model does not read",
     "chunks_duplicate": "chunks whose text stands elsewhere too",
     "chunks_merged": "documents merged into an identical one",
+    "pairs": "pairs of query and chunk that the reranker read",
+    "pairs_truncated": "pairs of query and chunk cut by the reranker",
     "files": "files",
     "files_skipped": "files the chunker failed on, left out",
     "files_undecodable": "files that are no UTF-8, left out",
@@ -127,7 +134,7 @@ def _command(run: StoredRun) -> str:
     if (config.get("protocol") or {}).get("documents") != "windows":
         words += ["--chunker", metrics["chunker"]]
     words += ["--protocol", metrics["protocol"], "--retriever", metrics["retriever"]]
-    if metrics["embedder"] != "none":
+    if metrics["embedder"] != NO_EMBEDDER:
         words += ["--embedder", metrics["embedder"]]
     if metrics["k"] != DEPTH:
         words += ["--k", str(metrics["k"])]

@@ -7,7 +7,8 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import check_comparable, run_names
+from repoeval_bench.comparison import PARTS, check_comparable, run_names
+from repoeval_bench.config import NO_EMBEDDER
 from repoeval_bench.errors import ResultError
 from repoeval_bench.metrics import Context, Measure, Place, score_run
 from repoeval_bench.report.names import short_names
@@ -131,6 +132,17 @@ def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
         PageRun(run, name, short, _in_order(run.scored, ids))
         for run, name, short in zip(stored, names, short_names(names), strict=True)
     ]
+
+
+def kind_of(runs: Sequence[PageRun]) -> str:
+    """What the runs differ in, in one word: `chunker`, `embedder`, `retriever`, or `run` for anything else.
+
+    A retriever that asks no embedder is no other embedder.
+    """
+    if len(runs) == 1:
+        return PARTS[0]
+    differing = [part for part in PARTS if len({str(run.stored.metrics[part]) for run in runs} - {NO_EMBEDDER}) > 1]
+    return differing[0] if len(differing) == 1 else "run"
 
 
 def bm25_beside(run: StoredRun) -> StoredRun | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.config import NO_EMBEDDER
 from repoeval_bench.errors import SpecError
 from repoeval_bench.spec import Spec
 
@@ -20,17 +21,26 @@ LONGEST = 40
 def short_names(names: Sequence[str]) -> list[str]:
     """Each name without the options that all of its kind share; as it was where that would make two alike.
 
+    An embedder that some of them ask and the others ask none is left out too: the retriever tells them apart.
+
     >>> short_names(["ast:max_nws=1500,overlap=0", "fixed:max_nws=1500,offset=0", "fixed:max_nws=800,offset=0"])
     ['ast', 'fixed:max_nws=1500', 'fixed:max_nws=800']
+    >>> short_names(["minilm · dense", "none · bm25:k1=1.2"])
+    ['dense', 'bm25']
     """
     parts = [name.split(BETWEEN) for name in names]
     if len(set(map(len, parts))) > 1:
         return list(names)
     try:
-        short = [BETWEEN.join(row) for row in zip(*map(_shorten, zip(*parts, strict=True)), strict=True)]
+        columns = list(map(_shorten, zip(*parts, strict=True)))
     except SpecError:  # a run's id or folder is no spec
         return list(names)
-    return short if len(set(short)) == len(short) else list(names)
+    telling = [column for column in columns if NO_EMBEDDER not in column or len(set(column)) > 2]
+    for kept in (telling, columns):
+        short = [BETWEEN.join(row) for row in zip(*kept, strict=True)]
+        if len(set(short)) == len(names):
+            return short
+    return list(names)
 
 
 def _shorten(column: Sequence[str]) -> list[str]:

@@ -47,6 +47,7 @@ def test_runs_made_here_tell_reranker_latency_and_cost(evaluate, tmp_path):
     figures = {name: {f["name"]: f for f in section["figures"]} for name, section in sections.items()}
     assert figures["reranker"]["recall@50 raw"]["value"] > 0.5
     assert {"ndcg@10", "precision@10", "mrr@10"} <= set(figures["reranker"])
+    assert any("embedding" in note for note in sections["latency"]["notes"])
     assert {"retrieve, median", "rerank, p90", "together, median"} <= set(figures["latency"])
     cost = figures["cost"]
     assert cost["bytes per vector"]["value"] == 4 * 384

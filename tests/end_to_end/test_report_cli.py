@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from repoeval_bench import api
+from repoeval_bench.report.html_artefacts import COUNTS
 from support.command import bench, one_sentence
 from support.minirepo import build_mirror
 from support.runs import write_run
@@ -51,6 +52,11 @@ def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
     first = page.read_bytes()
     assert bench("report", *(run.folder for run in stored), "-o", page).code == 0
     assert page.read_bytes() == first
+
+
+def test_every_count_stands_in_words(stored):
+    """No key of metrics.json is shown as it is."""
+    assert stored[0].metrics["counts"].keys() <= COUNTS.keys()
 
 
 def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp_path):

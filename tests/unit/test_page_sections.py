@@ -178,6 +178,13 @@ def test_latency_per_step_and_together():
     assert low < figures["retrieve, p90"].value < high
 
 
+def test_a_retriever_that_is_handed_vectors_is_said_to_leave_them_out():
+    """The step retrieve of a run made here holds no embedding; where the log says nothing, nothing is said."""
+    times = {"a": {"retrieve": 1.0}, "b": {"retrieve": 2.0}}
+    assert any("what embedding the query takes" in note for note in latency(times, {}, search_only=True).notes)
+    assert not any("embedding" in note for note in latency(times, {}).notes)
+
+
 def test_cost_of_what_is_known():
     """Rates are of the vectors that were made; none is made up."""
     index = IndexCost(vectors=100, tokens=5000, bytes=153_600)

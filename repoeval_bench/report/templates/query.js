@@ -120,7 +120,7 @@ function inside(data, query) {
 
 // What each run scored here, where its first relevant chunk stands, and how many are relevant.
 function summary(data, query) {
-  const head = ["chunker", ...data.measures, "first relevant", "relevant"].map((text, i) => make("th", { scope: "col", class: i ? null : "text" }, text));
+  const head = ["run", ...data.measures, "first relevant", "relevant"].map((text, i) => make("th", { scope: "col", class: i ? null : "text" }, text));
   const rows = data.runs.map((run, at) => make("tr", {}, make("th", { scope: "row" }, runKey(data, at)),
     ...query.scores[at].map((value) => make("td", {}, value === null ? "–" : value.toFixed(3))),
     make("td", {}, query.first[at] ? `rank ${query.first[at]}` : "not found"), make("td", {}, `${query.relevant[at]}`)));

@@ -1,0 +1,59 @@
+"""The report's headline table: what its columns are, which of them are judged, and what the runs are called."""
+
+import pytest
+
+from repoeval_bench.report.html import report_page
+from repoeval_bench.report.html_run import kind_of, page_runs
+from repoeval_bench.report.html_scores import headline_columns
+from support.runs import write_run
+
+DENSE = {"chunker": "fixed:max_nws=9", "retriever": "dense", "embedder": "minilm"}
+BM25 = {"chunker": "fixed:max_nws=9", "retriever": "bm25:k1=1.2", "embedder": "none"}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Runs by what they differ in, with latencies."""
+
+    def make(*changes):
+        return [
+            write_run(tmp_path / f"run{at}", {"ndcg@10": [0.2, 0.4 + at / 10]}, latency=[1.0 + at] * 2,
+                      imported=True, **changed)
+            for at, changed in enumerate(changes)
+        ]  # fmt: skip
+
+    return make
+
+
+def test_no_best_is_marked_in_the_time_of_a_search(made):
+    """Dense leaves out embedding the query and BM25 does not leave out its terms, so neither is quicker."""
+    columns = {column.key: column for column in headline_columns(page_runs(made(DENSE, BM25)))}
+    assert [cell.value for cell in columns["search"].cells] == [1.0, 2.0]
+    assert columns["search"].best is None
+    assert columns["ndcg@10"].best == pytest.approx(0.35)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "short"),
+    [
+        ((DENSE, BM25), "retriever", ["dense", "bm25"]),
+        ((DENSE, BM25 | {"chunker": "ast"}), "run", ["fixed · dense", "ast · bm25"]),
+        ((DENSE, DENSE | {"chunker": "ast"}), "chunker", ["fixed", "ast"]),
+        ((DENSE, DENSE | {"embedder": "hash"}), "embedder", ["minilm", "hash"]),
+        ((DENSE,), "chunker", ["fixed"]),
+    ],
+)
+def test_runs_are_called_by_what_they_differ_in(made, changes, kind, short):
+    """An embedder that one of two retrievers does not ask is no difference of its own."""
+    runs = page_runs(made(*changes))
+    assert kind_of(runs) == kind
+    assert [run.short for run in runs] == short
+
+
+def test_a_page_over_two_retrievers_names_their_chunker(made):
+    """The heading says what differs, the line under it the chunker that both share, the column what the names are."""
+    page = report_page(made(DENSE, BM25), "report.html")
+    assert "<h1>dense vs bm25</h1>" in page
+    assert "chunker fixed:max_nws=9</p>" in page
+    assert '<button type="button">retriever</button>' in page
+    assert '<button type="button">chunker</button>' not in page
