@@ -133,7 +133,7 @@ def test_a_read_only_cache(home, refused, mounted):
 def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home):
     """The disk fills up in the middle of embedding: one line; with room again, the run goes on from what was kept."""
     shutil.rmtree(home / "vectors")
-    vectors = mounted(home / "vectors", "-o", "size=2m")
+    vectors = mounted(home / "vectors", "-o", "size=1760k")
     run = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results")
     sentence = one_sentence(bench(*run, home=home), 1)
     assert "free some space there" in sentence

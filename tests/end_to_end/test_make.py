@@ -1,5 +1,6 @@
 """The Makefile: what each variable becomes, and that finished work is not redone. Nothing is run."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -13,7 +14,9 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 
 
 def make(*arguments, cwd=CHECKOUT):
-    done = subprocess.run(["make", *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+    # These tests are themselves started by make, which would speak of folders and pass its options on.
+    own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    done = subprocess.run(["make", *arguments], cwd=cwd, env=own, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
