@@ -70,8 +70,8 @@ IDENTITY = (
 )
 """What every metrics.json holds; a file without one of them is not ours, or broken."""
 
-MADE_HERE = (*IDENTITY, "chunk_nws", "ceilings")
-"""What that of a run made here holds; an imported run's chunk sizes and ceilings are not known."""
+MADE_HERE = (*IDENTITY, "chunk_nws")
+"""What that of a run made here holds; an imported run's chunk sizes are not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,6 @@ def _pair(run: StoredRun, label: str, measure: str) -> tuple[float, float]:
     """Score and ceiling of a mean or a repository."""
     score, ceiling = (
         content[label] if label in content else content["per_repo"][label]
-        for content in (run.metrics, run.metrics["ceilings"])
+        for content in (run.metrics, run.metrics.get("ceilings", {}))
     )
     return float(score[measure]), float(ceiling[measure])

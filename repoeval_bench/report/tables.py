@@ -77,7 +77,7 @@ def _score_table(title: str, measures: Sequence[str], runs: Sequence[StoredRun],
 
 
 def _ceilings(run: StoredRun) -> dict[str, float]:
-    ceilings: dict[str, float] = run.metrics["ceilings"][run.metrics["headline"]]
+    ceilings: dict[str, float] = run.metrics.get("ceilings", {}).get(run.metrics["headline"], {})
     return ceilings
 
 

@@ -43,7 +43,6 @@ def write_run(
         "k": 100,
         "counts": {"queries": n},
         "chunk_nws": {"mean": 1.0, "median": 1, "p95": 1},
-        "ceilings": {"micro": {}, "macro": {}},
         **means({name: list(column) for name, column in values.items()}, places),
         **changed,
     }
