@@ -387,11 +387,15 @@ def sensitivity(
             notify(f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip())
     matched = {spec: size.spec for spec, size in sizes.items() if size.matched}
     cutters = arms | {spec: make_chunker(spec) for spec in (*shifted, *matched.values())}
-    cells.embed(list(cutters.values()))
+    ready = {spec for spec, cutter in cutters.items() if cells.kept(cutter)}
+    if ready:
+        notify(f"{len(ready)} of {len(cutters)} arms are kept from before and read, not scored again")
+    cells.embed([cutter for spec, cutter in cutters.items() if spec not in ready])
 
     @cache
     def score(spec: str) -> dict[Cell, Scores]:
-        notify(f"scoring {spec}")
+        if spec not in ready:
+            notify(f"scoring {spec}")
         return cells.score(cutters[spec])
 
     bands = placebo_bands([score(spec) for spec in shifted])

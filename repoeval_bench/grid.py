@@ -101,6 +101,14 @@ class Grid:
                     found[cell] = Scores(values, repos, files, setting.protocol.headline)
         return found
 
+    def kept(self, chunker: Chunker) -> bool:
+        """Whether every cell of this chunker stands on disk, so that `score` computes none."""
+        return not any(
+            self._missing(self._kept(chunker, retriever), retriever, policy)
+            for retriever in self._retrievers
+            for policy in self._policies()
+        )
+
     def embed(self, chunkers: Sequence[Chunker]) -> None:
         """Embed every distinct text that cells of these chunkers lack, in one pass."""
         texts: dict[Role, list[str]] = {"query": [], "document": []}

@@ -115,8 +115,9 @@ LISTS: dict[str, Callable[[], Table]] = {
 }
 
 
-@click.command("list", short_help="List chunkers, protocols, retrievers, metrics, …")
-@click.argument("what", metavar="|".join(LISTS))
+@click.command("list", short_help="List chunkers, protocols, retrievers, metrics, …",
+               help=f"List what there is to choose from; WHAT is one of {', '.join(LISTS)}.")  # fmt: skip
+@click.argument("what")
 def list_command(*, what: str) -> None:
     """List what there is to choose from."""
     if what not in LISTS:

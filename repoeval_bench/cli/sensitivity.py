@@ -151,15 +151,18 @@ def _check(chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping
 
 
 def _summary(found: Sequence[Contest]) -> Table:
-    table = _table("chunker", "against", "sizes", "measure", "cells", "wins", "loses", "undecided", "noise")
-    table.title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
+    verdicts, title = ["wins", "loses", "undecided"], "settings in which the chunker wins, loses, or is undecided"
+    if any(contest.band is not None for contest in found):
+        verdicts.append("noise")
+        title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
+    table = _table("chunker", "against", "sizes", "measure", "cells", *verdicts)
+    table.title = title
     tallies: dict[tuple[str, str, str, str], Counter[str]] = {}
     for contest in found:
         key = (contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.measure)
         tallies.setdefault(key, Counter())[contest.verdict] += 1
     for key, tally in tallies.items():
-        verdicts = (str(tally[verdict]) for verdict in ("wins", "loses", "undecided", "noise"))
-        table.add_row(*key, str(tally.total()), *verdicts)
+        table.add_row(*key, str(tally.total()), *(str(tally[verdict]) for verdict in verdicts))
     return table
 
 

@@ -16,7 +16,7 @@ def test_each_cell_is_computed_once_and_a_stopped_grid_goes_on(mirror, warm_home
     """What was ranked before the stop is not ranked again; the grid's answer is the same as without a stop."""
     monkeypatch.setattr("repoeval_bench.cells.code_state", lambda: {"commit": "c" * 40, "dirty": False})
     benchmark = api.load_benchmark(str(mirror), home=warm_home)
-    ranked = []
+    ranked, said = [], []
     rank = grid._Arm.rank
 
     def ask(out, stop_after=None):
@@ -28,9 +28,15 @@ def test_each_cell_is_computed_once_and_a_stopped_grid_goes_on(mirror, warm_home
 
         monkeypatch.setattr(grid._Arm, "rank", counted)
         chunkers = ["ast:max_nws=400", "fixed:max_nws=500"]
-        return [each.as_dict() for each in api.sensitivity(benchmark, chunkers, **SETTINGS, out=out)]
+        return [
+            each.as_dict() for each in api.sensitivity(benchmark, chunkers, **SETTINGS, out=out, notify=said.append)
+        ]
+
+    def scored():
+        return [line for line in said if line.startswith("scoring ")]
 
     whole = ask(tmp_path / "whole")
+    assert len(scored()) == ARMS
     assert len(ranked) == ARMS * 2 * 2
     ranked.clear()
     with pytest.raises(KeyboardInterrupt):
@@ -38,5 +44,7 @@ def test_each_cell_is_computed_once_and_a_stopped_grid_goes_on(mirror, warm_home
     assert ask(tmp_path / "stopped") == whole
     assert len(ranked) == ARMS * 2 * 2
     ranked.clear()
+    said.clear()
     assert ask(tmp_path / "stopped") == whole
-    assert ranked == []
+    assert ranked == scored() == []
+    assert f"{ARMS} of {ARMS} arms are kept from before and read, not scored again" in said

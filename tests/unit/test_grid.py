@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.cells import CellFile
-from repoeval_bench.cli.sensitivity import _check
+from repoeval_bench.cli.sensitivity import _check, _summary
 from repoeval_bench.contests import Cell, Contest, Scores, contests, flips, placebo_bands
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.grid import make_protocols
@@ -45,6 +45,14 @@ def test_the_band_is_the_spread_of_the_means():
     """Largest minus smallest mean over arms that should not differ; none for no arms."""
     assert placebo_bands([{CELL: scores([0, 1])}, {CELL: scores([1, 1])}, {CELL: scores([0, 0])}]) == {CELL: 1.0}
     assert placebo_bands([]) == {}
+
+
+@pytest.mark.parametrize("band", [None, 0.1])
+def test_noise_is_spoken_of_where_it_was_measured(band):
+    """Without a placebo band there is no column of noise, and the title names no band."""
+    table = _summary([Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
+    assert ("noise" in [column.header for column in table.columns]) == (band is not None)
+    assert ("placebo" in table.title) == (band is not None)
 
 
 def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
