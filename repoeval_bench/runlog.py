@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from repoeval_bench.errors import ResultError
 from repoeval_bench.types import LineSpan
+from repoeval_bench.wording import expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -231,7 +232,7 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
 
 def _problems(error: ValidationError) -> str:
     return "; ".join(
-        (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + each["msg"].removeprefix("Value error, ")
+        (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + expectation(dict(each))
         for each in error.errors()
     )
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import nearest
+from repoeval_bench.wording import expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,7 +74,7 @@ def read_yaml(path: Path, way_out: str) -> Document:
         mark = getattr(error, "problem_mark", None)
         at = f":{mark.line + 1}" if mark else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
-        raise UsageError(f"{path}{at}: no YAML ({reason})") from error
+        raise UsageError(f"{path}{at}: not valid YAML ({reason})") from error
     found = list(_places(root, (), set())) if root is not None else []
     seen: dict[Place, int] = {}
     repeated = []
@@ -109,7 +110,7 @@ def _sentence(error: dict[str, Any], model: type[BaseModel], parts: Mapping[str,
         known = parts[location[0]] if len(location) > 1 else model
         within = place.rpartition(".")[0]
         return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields)
-    message = error["msg"].removeprefix("Value error, ")
+    message = expectation(error)
     given = error["input"]
     shown = f" (it is {given!r})" if isinstance(given, str | int | float) and kind != "value_error" else ""
     return f"{place}: {message}{shown}" if place else message + shown

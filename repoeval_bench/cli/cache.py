@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from repoeval_bench.api import vectors_folder
 from repoeval_bench.cli.console import print_table
@@ -55,7 +57,15 @@ def cache_group() -> None:
 
 
 def _command(function: Callable[..., None]) -> click.Command:
-    return cache_group.command()(home_option(_json_option(function)))
+    @wraps(function)
+    def checked(*, home: Path | None, **options: Any) -> None:
+        # The environment may name a home that the first run will make; who types one means a folder that is there.
+        typed = click.get_current_context().get_parameter_source("home") is ParameterSource.COMMANDLINE
+        if typed and home is not None and not home.is_dir():
+            raise UsageError(f"--home {home} is no folder; name one that runs have used, or leave --home out")
+        function(home=home, **options)
+
+    return cache_group.command()(home_option(_json_option(checked)))
 
 
 @_command

@@ -30,7 +30,12 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
 
 @click.command("export", short_help="Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="What to write; not needed with --plots.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="What to write: markdown if not given, nothing with --plots alone.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Where to write; standard output if not given.")  # fmt: skip
 @click.option("--plots", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -57,8 +62,8 @@ def export_command(
 
     Example: repoeval-bench export RUN RUN --format latex -o table.tex --plots plots
     """
-    if form is None and plots is None:
-        raise UsageError("nothing to export; give --format, --plots DIR, or both")
+    if form is None and (plots is None or output is not None):
+        form = "markdown"
     if sensitivity is not None and plots is None:
         raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")
     stored = [find_run(name, out) for name in dict.fromkeys(runs)]

@@ -16,6 +16,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.types import LineSpan, Task
+from repoeval_bench.wording import expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -144,12 +145,8 @@ def _positions(repos: Iterable[str]) -> Iterator[int]:
 def _explain(detail: ErrorDetails) -> str:
     """One problem of one row: the field, what was expected, and what stands there instead."""
     field = ".".join(map(str, detail["loc"])) or "row"
-    if detail["type"] == "missing":
-        return f"{field}: the field is missing"
-    if detail["type"] == "json_invalid":
-        return f"{field}: JSON was expected: {detail['ctx']['error']}"
-    message = detail["msg"].removeprefix("Value error, ")
-    if isinstance(detail["input"], dict):
+    message = expectation(dict(detail))
+    if isinstance(detail["input"], dict) or detail["type"] == "json_invalid":
         return f"{field}: {message}"
     given = json.dumps(detail["input"], default=str, ensure_ascii=False)
     return f"{field}: {message}, got {given if len(given) <= 60 else given[:57] + '...'}"

@@ -22,6 +22,7 @@ from repoeval_bench.dataset.trees import decode, is_source_path
 from repoeval_bench.errors import DatasetError
 from repoeval_bench.files import git_blob_id, sha256_file
 from repoeval_bench.spec import short_hash, slug
+from repoeval_bench.wording import expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,8 @@ class CustomManifest(BaseModel):
             return cls.model_validate_json(raw)
         except ValidationError as error:
             problems = "; ".join(
-                f"{'.'.join(map(str, detail['loc'])) or 'file'}: {detail['msg']}" for detail in error.errors()
+                f"{'.'.join(map(str, detail['loc'])) or 'file'}: {expectation(dict(detail))}"
+                for detail in error.errors()
             )
             raise DatasetError(f"{where} is no manifest of a data set: {problems}") from error
 

@@ -206,10 +206,12 @@ _MODEL = {
 
 RETRIEVERS: Mapping[str, Entry] = {
     "dense": Entry(
-        "exact cosine similarity (faiss) between query and chunk vectors, per repository", _dense, vectors=True
+        "exact cosine similarity between query and chunk vectors (numpy; above 4,096 vectors in an index, faiss)",
+        _dense,
+        vectors=True,
     ),
     "bm25": Entry(
-        "BM25 as Lucene has it (bm25s), one index per repository; reads texts whole and needs no model", _bm25, _BM25
+        "BM25 as Lucene has it (bm25s); reads texts whole and needs no model", _bm25, _BM25
     ),
     "hybrid": Entry(
         "dense and bm25 fused: by reciprocal ranks (rrf), or as the weighted sum of min-max scaled scores (sum)",

@@ -74,6 +74,12 @@ def test_a_home_without_a_cache(tmp_path):
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.parametrize("command", [["info"], ["verify"], ["prune", "--max-size", "1GB"]])
+def test_a_home_that_is_typed_must_be_there(tmp_path, command):
+    """A slip in --home does not look like an empty cache."""
+    assert "is no folder" in one_sentence(bench("cache", *command, "--home", tmp_path / "hmoe"), 2)
+
+
 def test_a_cache_that_is_no_database(home):
     """A file of another kind in its place is one sentence."""
     shutil.rmtree(home / "vectors")

@@ -73,7 +73,7 @@ def test_a_row_that_lost_a_field_is_always_named(found, data):
     field = data.draw(st.sampled_from(["task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"]))
     del rows[number]["metadata"][field]
     raw = "\n".join(map(json.dumps, rows)).encode()
-    with pytest.raises(DatasetError, match=rf"t:{number + 1}: metadata\.{field}: the field is missing"):
+    with pytest.raises(DatasetError, match=rf"t:{number + 1}: metadata\.{field}: it is missing"):
         parse_tasks(raw, name="t", level="function")
 
 

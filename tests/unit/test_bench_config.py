@@ -53,10 +53,10 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     """Unknown keys, wrong shapes, wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     told = mistakes(tmp_path, BROKEN)
     for line, piece in (
-        (1, "pack: String should match"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
+        (1, "pack: a text of the form"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
         (5, "unknown option 'max_nsw'"), (7, "did you mean 'context'"), (8, "iou:2"), (9, "did you mean 'bm25'"),
         (10, "did you mean 'minilm'"), (11, "unknown policy for long texts 'middle'"), (13, "did you mean 'ndcg'"),
-        (14, "raise K to 500"), (16, "header: Input should be"), (17, "limit: Input should be greater"),
+        (14, "raise K to 500"), (16, "header: 'none', 'path' or 'scope' was"), (17, "limit: a number of 1 or more"),
     ):  # fmt: skip
         assert [each for each in told if each.startswith(f":{line}: ") and piece in each], (line, piece, told)
     assert len(told) == 13
@@ -64,12 +64,12 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("", "Input should be a valid dictionary"),
-    ("- ast", "Input should be a valid dictionary"),
-    ("chunkers: [", ":1: no YAML"),
-    ("chunkers: !!python/object/apply:os.getcwd []", "no YAML"),
+    ("", "keys with values were expected"),
+    ("- ast", "keys with values were expected"),
+    ("chunkers: [", ":1: not valid YAML"),
+    ("chunkers: !!python/object/apply:os.getcwd []", "not valid YAML"),
     ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
-    ("chunkers: [ast, 3]", ":1: chunkers[1]: Input should be a valid string (it is 3)"),
+    ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
     ("chunkers: [ast, ast]", ":1: ast:max_nws=1500"),
     ("protocol: context", "no chunker was named"),
     ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
@@ -80,8 +80,8 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
     ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
     ("chunkers: [ast]\nk: 5", "raise K to 10"),
-    ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: Input should be greater than 0"),
-    ("chunkers: &a [*a]", "Input should be a valid string"),
+    ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
+    ("chunkers: &a [*a]", "a text was expected"),
 ])  # fmt: skip
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
     """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""

@@ -126,8 +126,8 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         read_gates(path)
     for piece in (
         "gates.yaml:4: gates[0]", "gates.yaml:2: unknown key", "did you mean 'baseline'", "gates[0].metric: unknown measure 'ndgc'; did you mean 'ndcg'",
-        "gates[1]: unknown key 'metrc'", "gates[1].metric: Field required", "gates[1].max_drop: Input should be greater",
-        "gates[2].at_least: Input should be a valid number (it is '0.5')", "gates[2].mean: Input should be 'micro' or 'macro'",
+        "gates[1]: unknown key 'metrc'", "gates[1].metric: it is missing", "gates[1].max_drop: a number",
+        "gates[2].at_least: a number was expected (it is '0.5')", "gates[2].mean: 'micro' or 'macro' was expected",
         "gates[3]: give either at_least or max_drop", "gates[4].at_least", "latency[0]: unknown key 'p90'", "latency[1]: give median_ms",
     ):  # fmt: skip
         assert piece in str(error.value), piece
@@ -136,13 +136,13 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gates: [", "gates.yaml:1: no YAML"),
-        ("", "Input should be"),
+        ("gates: [", "gates.yaml:1: not valid YAML"),
+        ("", "keys with values"),
         ("gates: []", "a file without a limit would always pass"),
-        ("- a", "Input should be"),
-        ("gates: 3", "gates: Input should be a valid list"),
+        ("- a", "keys with values"),
+        ("gates: 3", "gates: a list was"),
         ("gates: [{metric: mrr, at_least: 1, segment: {a: 1, b: 2}}]", "gates[0].segment"),
-        ("gates: !!python/object/apply:os.getcwd []", "no YAML"),
+        ("gates: !!python/object/apply:os.getcwd []", "not valid YAML"),
     ],
 )
 def test_files_that_are_no_gate_file(tmp_path, text, message):

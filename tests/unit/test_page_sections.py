@@ -216,7 +216,7 @@ def test_the_loss_to_negatives_by_hand():
         ('{"query_id": "a", "chunk_id": "x"}\n', "n.jsonl:1: 'x' is relevant to 'a'"),
         ('{"query_id": "a", "chunk_id": "y"}\n' * 2, "n.jsonl:2: 'y' stands twice"),
         ('{"query_id": "zz", "chunk_id": "y"}\n', "names no negative of the run's queries"),
-        ('\n{"query_id": "a"}\n', "n.jsonl:2: chunk_id: Field required"),
+        ('\n{"query_id": "a"}\n', "n.jsonl:2: chunk_id: it is missing"),
     ],
 )
 def test_broken_negatives_name_file_and_line(tmp_path, content, message):
@@ -242,7 +242,7 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     ("content", "message"),
     [
         ('{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "j.jsonl:1: grade"),
-        ('{"query_id": "a", "chunk_id": "x"}\n', "j.jsonl:1: grade: Field required"),
+        ('{"query_id": "a", "chunk_id": "x"}\n', "j.jsonl:1: grade: it is missing"),
         ('{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2, "j.jsonl:2: 'x' is judged twice for 'a'"),
         ('{"query_id": "a", "chunk_id": "x", "grade": null}\n', "holds no grade; write 2, 1 or 0"),
         ("", "holds no grade"),

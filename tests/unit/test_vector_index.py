@@ -6,7 +6,8 @@ import pytest
 from repoeval_bench.retrieval import vector_index
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.vector_index import VectorIndex, stack
+from repoeval_bench.retrieval.registry import RETRIEVERS
+from repoeval_bench.retrieval.vector_index import SMALL, VectorIndex, stack
 from repoeval_bench.types import CharSpan, Chunk, Query, SourceFile
 
 DIM = 48
@@ -136,3 +137,8 @@ def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
     backwards = retriever.search(queries[::-1], 7).rankings
     alone = {query.query_id: retriever.search([query], 7).rankings[query.query_id] for query in queries}
     assert together == backwards == alone
+
+
+def test_the_table_of_retrievers_says_from_where_on_faiss_searches():
+    """What `list retrievers` says of dense is what the index does."""
+    assert f"above {SMALL:,} vectors in an index, faiss" in RETRIEVERS["dense"].meaning
