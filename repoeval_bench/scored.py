@@ -85,6 +85,27 @@ class ScoredQueries:
         """query_id -> value of one measure."""
         return dict(zip(self.query_ids, self.values[measure].tolist(), strict=True))
 
+    def other_means(
+        self, micro: Mapping[str, float], macro: Mapping[str, float], per_repo: Mapping[str, Mapping[str, float]]
+    ) -> list[str]:
+        """The measures for which these are not the means of the columns: over queries, repositories, within each."""
+        repos, at = np.unique(np.array(self.repos, dtype=object), return_inverse=True)
+        sizes = np.bincount(at, minlength=len(repos))
+        wrong = []
+        for name in dict.fromkeys((*micro, *macro, *self.values)):
+            column = self.values.get(name)
+            if column is None or not len(self):
+                # Of no query every mean is written as 0.
+                if column is None or micro.get(name) or macro.get(name):
+                    wrong.append(name)
+                continue
+            within = np.bincount(at, weights=column) / sizes
+            found = [column.mean(), within.mean(), *within]
+            told = [micro.get(name), macro.get(name), *(per_repo.get(repo, {}).get(name) for repo in repos.tolist())]
+            if None in told or not np.allclose(np.array(told, dtype=np.float64), found, rtol=1e-9, atol=1e-9):
+                wrong.append(name)
+        return wrong
+
     def take(self, positions: Sequence[int] | NDArray[np.int64]) -> Self:
         """The queries at these positions, in this order."""
         index = np.asarray(positions, dtype=np.int64)

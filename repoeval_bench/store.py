@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import readable, write_atomic
@@ -112,6 +112,13 @@ class StoredRun:
 
     folder: Path
 
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The run in a folder; a ResultError where its manifest is broken, or is another version's."""
+        run = cls(folder)
+        _ = run.manifest
+        return run
+
     @property
     def run_id(self) -> str:
         """The folder's name."""
@@ -119,15 +126,13 @@ class StoredRun:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Content of manifest.json."""
-        return self._json(MANIFEST)
-
-    def check_schema(self) -> None:
-        """A ResultError where another version wrote the folder."""
-        if (schema := self.manifest.get("schema")) != SCHEMA:
+        """Content of manifest.json; a ResultError where another version wrote the folder."""
+        content = self._json(MANIFEST)
+        if (schema := content.get("schema")) != SCHEMA:
             raise ResultError(
                 f"{self.folder} is of schema {schema}, and this version reads {SCHEMA}; run the evaluation again"
             )
+        return content
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
@@ -141,11 +146,20 @@ class StoredRun:
 
     @cached_property
     def scored(self) -> ScoredQueries:
-        """per_query.jsonl as columns: query_id, repo, path, n_relevant, facts, metrics of each row."""
+        """per_query.jsonl as columns: query_id, repo, path, n_relevant, facts, metrics of each row.
+
+        A ResultError where metrics.json holds other means than theirs: nobody could say which of the two is true.
+        """
         try:
-            return ScoredQueries.from_rows(self.rows(PER_QUERY))
+            scored = ScoredQueries.from_rows(self.rows(PER_QUERY))
         except (KeyError, TypeError, AttributeError) as error:
             raise ResultError(f"{self.folder / PER_QUERY} lacks {error}; run the evaluation again") from error
+        if wrong := scored.other_means(*(self.metrics[key] for key in ("micro", "macro", "per_repo"))):
+            raise ResultError(
+                f"{self.folder}: {METRICS} and {PER_QUERY} say different things of {', '.join(wrong)}; "
+                "run the evaluation again"
+            )
+        return scored
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of one of the folder's JSONL files, read as they are asked for."""
@@ -215,14 +229,14 @@ _SHOWN = 3
 
 
 def find_run(name: str, results: Path) -> StoredRun:
-    """A run by folder, by id, or by the unambiguous beginning or end of its id."""
+    """A run by folder, by id, or by the unambiguous beginning or end of its id; another version's is a ResultError."""
     for folder in (Path(name), results / name):
         if (folder / MANIFEST).is_file():
-            return StoredRun(folder)
+            return StoredRun.open(folder)
     known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
     matches = [run_id for run_id in known if name and (run_id.startswith(name) or run_id.endswith(name))]
     if len(matches) == 1:
-        return StoredRun(results / matches[0])
+        return StoredRun.open(results / matches[0])
     if matches:
         raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {_few(matches)}; give more of the id")
     if not known:
@@ -297,8 +311,11 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes], manifest: Mappi
 
 def current(folder: Path) -> StoredRun | None:
     """The run in a folder if it is there and this very code, with these very packages, made it; else None."""
-    run = StoredRun(folder)
     if not (folder / MANIFEST).is_file():
+        return None
+    try:
+        run = StoredRun.open(folder)
+    except ResultError:  # another version's, or broken: it is made again
         return None
     state = code_state()
     made_by_this_code = run.manifest.get("code") == state and not state["dirty"]

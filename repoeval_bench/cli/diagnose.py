@@ -15,7 +15,7 @@ from repoeval_bench.cli.facts import facts_option, with_facts
 from repoeval_bench.comparison import shared_measures
 from repoeval_bench.diagnosis import LIMITS, Diagnosis, Evidence, Thresholds, diagnose, worst_ids, worst_queries
 from repoeval_bench.diagnosis.lexical import BM25, Beside, rank_by_words
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.report.diagnosis import (
     checks_table,
     diagnosis_markdown,
@@ -126,8 +126,12 @@ def _bm25(
     if _is_bm25(run):
         return None, "The run is BM25's own."
     for folder in sorted(path.parent for path in run.folder.parent.glob(f"*/{MANIFEST}")):
-        other = StoredRun(folder)
-        if _is_bm25(other) and _answers_the_same(run, other):
+        try:
+            other = StoredRun.open(folder)
+            fits = _is_bm25(other) and _answers_the_same(run, other)
+        except ResultError:  # a broken neighbour, or another version's, is not asked
+            continue
+        if fits:
             return _stored(other), f"BM25 is {other.run_id}."
     try:
         found = rank_by_words(evidence, run.inside, run.manifest.get("config", {}), ids)

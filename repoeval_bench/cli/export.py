@@ -67,6 +67,8 @@ def export_command(
     if sensitivity is not None and plots is None:
         raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")
     stored = [find_run(name, out) for name in dict.fromkeys(runs)]
+    for run in stored:
+        _ = run.scored  # reading a run's queries checks its means against them
     base = baseline_of(stored, baseline, out)
     if plots is not None:
         _draw(stored, base, plots, sensitivity)

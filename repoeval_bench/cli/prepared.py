@@ -93,6 +93,17 @@ class Choices:
     embedder: str
     options: dict[str, Any]
 
+    @property
+    def vectors(self) -> bool:
+        """Whether the embedder takes part: a retriever or a measure asks for vectors."""
+        return api.needs_vectors(self.options["retriever"], self.options["metrics"])
+
+    def named(self, names: Sequence[str]) -> dict[str, str]:
+        """These options as they were asked for; the embedder is `none` where it takes no part."""
+        return {name: self.options[name] for name in names} | (
+            {} if self.vectors or "embedder" not in names else {"embedder": api.NO_EMBEDDER}
+        )
+
 
 def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered) -> Choices | None:
     """Parse everything that can be parsed without data or model; every mistake is kept in `found`.
@@ -198,8 +209,7 @@ class Prepared:
 
         options = asked[0].options
         check_writable(options["out"])
-        wanted = [api.needs_vectors(each.options["retriever"], each.options["metrics"]) for each in asked]
-        specs = dict.fromkeys(each.embedder for each, needed in zip(asked, wanted, strict=True) if needed)
+        specs = dict.fromkeys(each.embedder for each in asked if each.vectors)
         # What can fail before the data is fetched is made before; what is fitted on the data, after.
         early = [spec for spec in specs if not api.needs_files(spec)]
         embedders = {spec: api.make_embedder(spec, home=options["home"]) for spec in early}
@@ -218,7 +228,7 @@ class Prepared:
                 embedders[spec] = api.make_embedder(spec, home=options["home"], benchmark=benchmark)
         matched: dict[str, list[SizeMatch]] = {}
         made = []
-        for each, needed in zip(asked, wanted, strict=True):
+        for each in asked:
             chunkers = each.chunkers
             if options["match_size"]:
                 name = each.protocol.name
@@ -230,7 +240,7 @@ class Prepared:
                 chunkers = [api.make_parts(each.protocol, match.spec)[0] for match in matched[name]]
             if options["header"] != "none":
                 chunkers = [HeadedChunker(chunker, options["header"]) for chunker in chunkers]
-            embedder = embedders[each.embedder] if needed else None
+            embedder = embedders[each.embedder] if each.vectors else None
             made.append(cls(benchmark, chunkers, each.protocol, embedder, each.options))
         return made
 

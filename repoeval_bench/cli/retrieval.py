@@ -101,7 +101,7 @@ def _first_stage(run: StoredRun) -> StoredRun | None:
     """The run of the raw retriever that a reranked one names in its manifest, if it stands beside it."""
     named = (run.manifest.get("first_stage") or {}).get("run_id")
     folder = run.folder.parent / str(named)
-    return StoredRun(folder) if named and (folder / MANIFEST).is_file() else None
+    return StoredRun.open(folder) if named and (folder / MANIFEST).is_file() else None
 
 
 def _with_raw(rows: Mapping[str, LogRow], raw: Mapping[str, LogRow]) -> dict[str, LogRow]:

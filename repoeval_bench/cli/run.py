@@ -14,6 +14,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.bench_config import BenchConfig, shipped
 from repoeval_bench.cli.compare import print_comparison
+from repoeval_bench.cli.compared import remember
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Choices, Prepared, check_choices, default_options, print_scores
 from repoeval_bench.errors import SpecError, UsageError, all_mistakes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.cli.gathered import Mistake
+    from repoeval_bench.store import StoredRun
     from repoeval_bench.strict_yaml import Place
     from repoeval_bench.types import Comparison
 
@@ -69,8 +71,13 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
         _list(bench, as_json=as_json)
         return
     results = []
-    for prepared in Prepared.make_all(bench.choices):
+    first: list[StoredRun] = []
+    for choices, prepared in zip(bench.choices, Prepared.make_all(bench.choices), strict=True):
         runs = prepared.evaluate(reuse=True)
+        if not first:
+            # What the file names first is what it is about: that is what `report` shows.
+            first = runs
+            remember(first, out)
         comparisons: list[Comparison] = []
         if len(runs) > 1:
             comparisons = api.compare(
@@ -79,7 +86,7 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
                 metrics=prepared.options["metrics"],
                 equivalence=bench.equivalence,
             )
-        setting = {option: prepared.options[option] for option in _COMBINED} | {"protocol": prepared.protocol.name}
+        setting = choices.named(_COMBINED) | {"protocol": prepared.protocol.name}
         if as_json:
             results.append({
                 "pack": bench.pack, **setting, "runs": [run.metrics for run in runs],
@@ -191,8 +198,7 @@ def _place(mistake: Mistake, document: Document) -> Place:
 
 def _list(bench: Bench, *, as_json: bool) -> None:
     rows = [
-        {"protocol": each.protocol.name, "chunker": chunker.spec}
-        | {option: each.options[option] for option in ("retriever", "embedder")}
+        {"protocol": each.protocol.name, "chunker": chunker.spec} | each.named(("retriever", "embedder"))
         for each in bench.choices
         for chunker in each.chunkers
     ]

@@ -119,11 +119,8 @@ class PageRun:
 def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
     """The runs with their names.
 
-    A ResultError where one was written by another version, a UsageError with every difference where two do not answer
-    one question: protocol, data, queries, depth.
+    A UsageError with every difference where two do not answer one question: protocol, data, queries, depth.
     """
-    for run in stored:
-        run.check_schema()
     for run in stored[1:]:
         check_comparable(stored[0], run)
     names = run_names(stored)
@@ -149,8 +146,8 @@ def bm25_beside(run: StoredRun) -> StoredRun | None:
     """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
     ours = run.metrics
     for folder in [run.folder, *(path.parent for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")))]:
-        other = StoredRun(folder)
         try:
+            other = StoredRun.open(folder)
             theirs = other.metrics
         except ResultError:  # a broken neighbour is no part of this report
             continue

@@ -36,6 +36,44 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path,
             assert piece in sentence, (command, sentence)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("compare",), ("diff", "-m", "mrr"), ("segments", "-m", "mrr"), ("diagnose",), ("gate",), ("export", "--format", "csv"),
+     ("bounds",), ("retrieval",), ("hard-negatives",), ("report",)],
+)  # fmt: skip
+def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
+    """Its numbers may mean something else: one sentence names the schema, and nothing is printed."""
+    name, *options = command
+    folders = [write_run(tmp_path / each, {"mrr": [0.5, 1.0]}).folder for each in "ab"]
+    manifest = folders[0] / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"schema": 2}))
+    given = folders if name in {"compare", "diff"} else folders[:1]
+    if name == "gate":
+        options = ["--config", gates]
+    if name == "bounds":
+        judged = tmp_path / "judged.jsonl"
+        judged.write_text("")
+        options = ["--judgements", judged]
+    done = bench(name, *given, *options)
+    assert "is of schema 2, and this version reads 1; run the evaluation again" in one_sentence(done, 1)
+    assert not done.out
+
+
+@pytest.mark.parametrize("command", ["export", "gate", "report"])
+@pytest.mark.parametrize("mean", ["micro", "macro", "per_repo"])
+def test_means_that_its_queries_do_not_have_are_not_printed(tmp_path, gates, command, mean):
+    """A metrics.json that says other than per_query.jsonl does is refused: nobody knows which of them is true."""
+    run = write_run(tmp_path / "a", {"mrr": [0.5, 1.0], "ndcg@10": [0.25, 0.5]})
+    told = {"mrr": 0.75, "ndcg@10": 0.99}
+    edited = run.metrics | {mean: {"repo": told} if mean == "per_repo" else told}
+    (run.folder / "metrics.json").write_text(json.dumps(edited))
+    options = {"export": ["--format", "csv"], "gate": ["--config", gates], "report": ["-o", tmp_path / "r.html"]}
+    done = bench(command, run.folder, *options[command])
+    sentence = one_sentence(done, 1)
+    assert "metrics.json and per_query.jsonl say different things of ndcg@10; run the evaluation again" in sentence
+    assert not done.out
+
+
 def test_one_query_only(tmp_path, gates):
     """One query shows nothing: no interval, no verdict, a gate that fails for want of data; nothing crashes."""
     a, b = (

@@ -41,6 +41,13 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
     compared = bench("compare", *arguments, "--source", mirror, "--out", tmp_path / "results", home=warm_home)
     assert json.loads(compared.out) == found[2]["comparisons"]
     assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
+    assert {each["embedder"] for each in found} == {"none"}
+    # What the file names first is what `report` shows when it is not told runs.
+    page = tmp_path / "r.html"
+    done = bench("report", "--out", tmp_path / "results", "-o", page)
+    assert done.code == 0, done.err
+    remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
+    assert remembered == [run["run_id"] for run in found[0]["runs"]]
 
 
 def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
@@ -48,10 +55,10 @@ def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
     text = "chunkers: ast:max_nws=400\nretrievers: bm25\n"
     done = run(text)
     assert done.code == 0, done.err
-    assert done.out.startswith(f"{PACK} · protocol context · retriever bm25 · embedder minilm")
+    assert done.out.startswith(f"{PACK} · protocol context · retriever bm25 · embedder none")
     assert "macro, 2 repositories" in done.out
     assert run(text + "pack: mine@2\n").code == 0
-    folders = sorted((tmp_path / "results").iterdir())
+    folders = sorted(path.parent for path in (tmp_path / "results").glob("*/manifest.json"))
     stated = {json.loads((folder / "manifest.json").read_text())["config"]["pack"]: folder for folder in folders}
     assert set(stated) == {PACK, "mine@2"}
     for command in ("compare", "diff"):
@@ -62,7 +69,7 @@ def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
 def test_another_query_is_seen_in_stored_runs(run, tmp_path):
     """Every query's hash is in per_query.jsonl: where one changed, the runs are refused."""
     assert run(FILE.replace("[context, body]", "body").replace(", random", "")).code == 0
-    first, second = sorted((tmp_path / "results").iterdir())
+    first, second = sorted(path.parent for path in (tmp_path / "results").glob("*/manifest.json"))
     path = second / "per_query.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(len(row["query_sha256"]) == 64 for row in rows)

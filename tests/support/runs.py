@@ -44,6 +44,7 @@ def write_run(
         "counts": {"queries": n},
         "chunk_nws": {"mean": 1.0, "median": 1, "p95": 1},
         **means({name: list(column) for name, column in values.items()}, places),
+        "ceilings": means({}, places),
         **changed,
     }
     rows = []
