@@ -45,6 +45,10 @@ RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER))
         --precision $(call q,$(PRECISION)) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 
+# A grid has protocols and retrievers of its own: only those that were asked for take their place.
+CELLS = $(if $(filter-out file,$(origin PROTOCOL)),$(foreach p,$(PROTOCOL),--protocol $(call q,$(p)))) \
+        $(if $(filter-out file,$(origin RETRIEVER)),$(foreach r,$(RETRIEVER),--retriever $(call q,$(r))))
+
 .PHONY: help download eval compare report leaderboard run sensitivity reproduce test lint check bench clean
 
 help: ## list the targets and variables
@@ -65,7 +69,7 @@ help: ## list the targets and variables
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'
 	@echo '  K=100                        depth that is ranked and stored'
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01             compare: against which, and when means count as equal'
-	@echo '  GRID=grid.json               report: the settings that sensitivity --output wrote'
+	@echo '  GRID=grid.json               sensitivity: where its settings go; report: where they are read'
 	@echo '  BENCH=repoeval               run: a YAML file, or the name of the one that is shipped'
 	@echo '  OUT=results                  where run folders go'
 
@@ -104,10 +108,11 @@ leaderboard: .venv/run.stamp ## rank all runs of OUT, protocol by protocol, on o
 	@$(TOOL) leaderboard $(call q,$(or $(OUT),results)) -o $(call q,$(or $(OUT),results)/leaderboard.html)
 
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
-	@$(TOOL) sensitivity $(CUT) --embedder $(call q,$(EMBEDDER)) --precision $(call q,$(PRECISION)) $(DATA) $(PICK)
+	@$(TOOL) sensitivity $(CUT) $(CELLS) --embedder $(call q,$(EMBEDDER)) --precision $(call q,$(PRECISION)) \
+	  --out $(call q,$(or $(OUT),results)) $(DATA) $(PICK) $(if $(GRID),--output $(call q,$(GRID)))
 
 reproduce: .venv/run.stamp ## measure published numbers again, with causes
-	@$(BIN)/python scripts/reproduce.py --source $(call q,$(SOURCE)) --out $(call q,$(OUT)/reproduce) \
+	@$(BIN)/python scripts/reproduce.py --source $(call q,$(SOURCE)) --out $(call q,$(or $(OUT),results)/reproduce) \
 	  $(if $(filter-out minilm,$(EMBEDDER)),--embedder $(call q,$(EMBEDDER)))
 
 test: .venv/dev.stamp ## the whole test suite
@@ -128,4 +133,4 @@ bench: .venv/dev.stamp ## speed and memory as ratios, side by side in one run
 clean: ## remove the environment and tool caches; data, vectors and results stay
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -not -path './data/cache/*' -prune -exec rm -rf {} +
-	@echo "kept: data/cache/ (data and vectors), $(OUT)/ (runs)"
+	@echo "kept: data/cache/ (data and vectors), $(or $(OUT),results)/ (runs)"

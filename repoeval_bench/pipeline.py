@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.config import OUTSIDE_THE_SIX
 from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.dataset.loader import fingerprint
-from repoeval_bench.errors import DatasetError
+from repoeval_bench.errors import DatasetError, ResultError
 from repoeval_bench.facts import task_facts
 from repoeval_bench.inside import files_of
 from repoeval_bench.judging import judge_corpus
@@ -126,6 +126,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     benchmark, corpus, documents = planned.benchmark, planned.corpus, planned.documents
     judged = judge_corpus(benchmark, documents, config.protocol, config.measures, embedder=embedder)
     scored = judged if corpus is documents else judge_corpus(benchmark, corpus, config.protocol, ("line_rprec",))
+    check_gold(judged, config.protocol)
     lap("judge")
     chunks, queries = corpus.chunks, planned.queries
     if config.protocol.scope == "pooled":
@@ -186,6 +187,21 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
         chunk_tokens, seconds, inside, index_cost, planned.encoded, _first_stage(config, retriever),
     )  # fmt: skip
+
+
+def check_gold(judged: JudgedCorpus, protocol: Protocol) -> None:
+    """A ResultError where no query has a relevant chunk: every mean would be 0 and say nothing."""
+    if any(judged.qrels.values()):
+        return
+    way_out = "choose another chunker, gold or relevance"
+    if protocol.exclude != "none":
+        way_out = (
+            f"exclude={protocol.exclude} may hide them; choose another --exclude, or a chunker with smaller chunks"
+        )
+    raise ResultError(
+        f"none of the {len(judged.qrels)} queries has a relevant chunk under protocol {protocol.name}, so there is "
+        f"nothing to score; {way_out}"
+    )
 
 
 def _read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:

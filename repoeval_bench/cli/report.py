@@ -54,7 +54,7 @@ def report_command(
     contests = read_cells(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)
-    page = report_page(stored, str(output), contests)
+    page = report_page(stored, str(output), contests, str(sensitivity) if sensitivity else None)
     try:
         write_atomic(output, page)
     except OSError as error:

@@ -7,6 +7,7 @@ data is one base64 word, and the page's policy runs no script but this one.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.comparison import headline_measure
@@ -33,10 +34,13 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
 
 
-def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Mapping[str, Any]] = ()) -> str:
+def report_page(
+    stored: Sequence[StoredRun], output: str, contests: Sequence[Mapping[str, Any]] = (), grid: str | None = None
+) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
-    `contests` are the cells of a sensitivity grid, as `sensitivity --json` prints them; none draws no heat map.
+    `contests` are the cells of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were
+    read from; none draws no heat map.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
@@ -77,7 +81,7 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
             segments=segments(runs, measure, found.best),
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
-            artefacts=artefacts(runs, output),
+            artefacts=artefacts(runs, _report_command(stored, bm25, output, grid)),
             version=_version(),
             style=style(_run_colours(stored)),
             script=code,
@@ -85,6 +89,19 @@ def report_page(stored: Sequence[StoredRun], output: str, contests: Sequence[Map
             data=pack(payload(runs, bm25, shown)),
         )
     )
+
+
+def _report_command(
+    stored: Sequence[StoredRun], bm25: Sequence[PageRun | None], output: str, grid: str | None
+) -> list[str]:
+    """The words that make this page again: with what stands beside its runs, and the settings that it draws."""
+    named = [run.run_id for run in stored]
+    words = ["repoeval-bench", "report", *named]
+    if any(peer is not None and peer.stored.run_id not in named for peer in bm25):
+        words.append("--bm25")
+    # A file's folder is nobody else's.
+    words += ["--sensitivity", Path(grid).name] if grid else []
+    return [*words, "-o", Path(output).name]
 
 
 def _page_run(peer: StoredRun | None) -> PageRun | None:

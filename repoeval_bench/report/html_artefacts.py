@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.config import DEPTH, NO_EMBEDDER
@@ -65,8 +64,8 @@ class Artefacts:
     commands: tuple[str, ...]
 
 
-def artefacts(runs: Sequence[PageRun], output: str) -> Artefacts:
-    """Everything about the runs that is no score; `output` is the file the page is written to."""
+def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
+    """Everything about the runs that is no score; `command` are the words that make the page from them."""
     stored = [run.stored for run in runs]
     names: list[str] = list(dict.fromkeys(name for run in stored for name in run.metrics["counts"]))
     counts = [name for name in COUNTS if name in names] + [name for name in names if name not in COUNTS]
@@ -85,7 +84,7 @@ def artefacts(runs: Sequence[PageRun], output: str) -> Artefacts:
             for name in packages
         ),
         tuple(left_out),
-        (*dict.fromkeys(map(_command, stored)), _report_command(stored, output)),
+        (*dict.fromkeys(map(_command, stored)), shlex.join(command)),
     )
 
 
@@ -158,8 +157,3 @@ def _dataset(dataset: dict[str, Any]) -> list[str]:
     if dataset.get("tasks") != dataset.get("whole_tasks"):
         options += ["--repos", " ".join(dataset.get("repositories", ())), "--limit", str(dataset["tasks"])]
     return options
-
-
-def _report_command(stored: Sequence[StoredRun], output: str) -> str:
-    # The file's folder is nobody else's.
-    return shlex.join(["repoeval-bench", "report", *(run.run_id for run in stored), "-o", Path(output).name])

@@ -134,6 +134,11 @@ def footnotes(run: StoredRun) -> list[str]:
         "files that are no UTF-8, left out": counts["files_undecodable"],
         "non-blank lines in no chunk": counts["lines_uncovered"],
     }
+    if 2 * (without := counts["queries_without_relevant"]) > counts["queries"]:
+        lines.append(
+            f"  mind: {without} of {counts['queries']} queries have no relevant chunk and score 0 whatever is ranked, "
+            "so these means say more of the chunks than of the ranking"
+        )
     lines.extend(f"  {what}: {number}" for what, number in lost.items() if number)
     return lines
 

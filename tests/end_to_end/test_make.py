@@ -82,6 +82,31 @@ def test_the_report_is_of_the_results_folder(checkout):
     ]  # fmt: skip
 
 
+def test_the_grid_is_of_what_was_asked_for(checkout):
+    """Protocols and retrievers replace the grid's own only where they are given; OUT and GRID say where it goes."""
+    code, out = make(
+        "-n", "sensitivity", "OUT=my runs", "RETRIEVER=bm25 dense", "PROTOCOL=body", "GRID=g.json", "CHUNKER=ast fixed",
+        cwd=checkout,
+    )  # fmt: skip
+    assert code == 0, out
+    words = shlex.split(out.replace("\\\n", " "))
+    given = list(zip(words[2::2], words[3::2], strict=True))
+    assert [value for option, value in given if option == "--retriever"] == ["bm25", "dense"]
+    assert [value for option, value in given if option == "--protocol"] == ["body"]
+    assert {("--out", "my runs"), ("--output", "g.json"), ("--chunker", "ast"), ("--chunker", "fixed")} <= set(given)
+    usual = make("-n", "sensitivity", cwd=checkout)[1]
+    assert "--out 'results'" in usual
+    assert not any(option in usual for option in ("--retriever", "--protocol", "--output"))
+
+
+@pytest.mark.parametrize("arguments", [[], ["OUT="]])
+def test_an_empty_folder_is_the_usual_one(checkout, arguments):
+    """OUT= is no wish for the root of the file system."""
+    code, out = make("-n", "reproduce", *arguments, cwd=checkout)
+    assert code == 0, out
+    assert "--out 'results/reproduce'" in out
+
+
 @pytest.mark.parametrize("target", ["eval", "compare", "report", "leaderboard", "download", "test", "bench"])
 def test_a_finished_environment_is_not_made_again(checkout, target):
     """With the stamps there, no target installs anything."""

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import html
 import json
 import re
 import shutil
@@ -74,6 +75,8 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
     assert [run["name"] for run in data["runs"]] == [f"{run.metrics['chunker']}" for run in stored]
     assert all(beside is not None for beside in data["bm25"])
     assert len(list(out.glob("*/manifest.json"))) == 2
+    again = f"repoeval-bench report {' '.join(run.run_id for run in stored)} --bm25 -o report.html"
+    assert again in html.unescape(page.read_text(encoding="utf-8"))
     elsewhere = bench("compare", *(run.folder for run in stored), "-m", "ndcg@10", cwd=page.parent / "home")
     assert elsewhere.code == 0
     assert not (page.parent / "home" / "results").exists()
@@ -150,6 +153,7 @@ def test_a_grid_is_drawn_or_refused(stored, tmp_path):
     figures = page.read_text(encoding="utf-8").count("<figure")
     assert bench(*command).code == 0
     assert page.read_text(encoding="utf-8").count("<figure") > figures
+    assert "--sensitivity grid.json -o r.html" in page.read_text(encoding="utf-8")
     grid.write_text('[{"a": 1}]')
     assert "holds no grid of cells" in one_sentence(bench(*command), 2)
     assert "cannot be written" in one_sentence(bench(*command[:3], "-o", grid / "r.html"), 1)
