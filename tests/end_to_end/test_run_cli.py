@@ -35,6 +35,12 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
     assert [(each["protocol"], each["retriever"]) for each in found] == [
         ("context", "bm25"), ("context", "random"), ("body", "bm25"), ("body", "random"),
     ]  # fmt: skip
+    # What the file names first is what `report` shows when it is not told runs.
+    page = tmp_path / "r.html"
+    done = bench("report", "--out", tmp_path / "results", "-o", page)
+    assert done.code == 0, done.err
+    remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
+    assert remembered == [run["run_id"] for run in found[0]["runs"]]
     arguments = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "--protocol", "body", "--retriever", "bm25",
                  "-m", "ndcg@10", "-m", "line_rprec", "--json")  # fmt: skip
     assert json.loads(evaluate(*arguments, "--out", tmp_path / "again").out) == found[2]["runs"]
@@ -42,12 +48,6 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
     assert json.loads(compared.out) == found[2]["comparisons"]
     assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
     assert {each["embedder"] for each in found} == {"none"}
-    # What the file names first is what `report` shows when it is not told runs.
-    page = tmp_path / "r.html"
-    done = bench("report", "--out", tmp_path / "results", "-o", page)
-    assert done.code == 0, done.err
-    remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
-    assert remembered == [run["run_id"] for run in found[0]["runs"]]
 
 
 def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
