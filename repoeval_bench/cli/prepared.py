@@ -13,7 +13,7 @@ from repoeval_bench import api
 from repoeval_bench.cli.console import at_terminal, print_part, print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
-from repoeval_bench.config import CHOICES, DEPTH, PACK, Protocol, RunConfig, check_choice
+from repoeval_bench.config import CHOICES, DEPTH, NO_EMBEDDER, PACK, Protocol, RunConfig, check_choice
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
 
@@ -101,7 +101,7 @@ class Choices:
     def named(self, names: Sequence[str]) -> dict[str, str]:
         """These options as they were asked for; the embedder is `none` where it takes no part."""
         return {name: self.options[name] for name in names} | (
-            {} if self.vectors or "embedder" not in names else {"embedder": api.NO_EMBEDDER}
+            {} if self.vectors or "embedder" not in names else {"embedder": NO_EMBEDDER}
         )
 
 
