@@ -47,6 +47,11 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def sha256_text(text: str) -> str:
+    """Hexadecimal SHA-256 of a text as UTF-8; a lone surrogate (JSON may hold one) counts as it stands."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def git_blob_id(stream: BinaryIO, size: int) -> str:
     """Git's id of a blob: SHA-1 over `blob <size>`, a zero byte, the content. Verifies without git."""
     digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)

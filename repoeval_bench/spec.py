@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Self
 
 _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
@@ -92,6 +92,17 @@ def nearest(kind: str, given: str, known: Iterable[str]) -> str:
         f"did you mean {' or '.join(repr(name) for name in close)}?" if close else f"choose from {', '.join(names)}"
     )
     return f"unknown {kind} {given!r}; {way_out}"
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """A reader of one of these words, for a parameter; a ValueError for any other."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(text)
+        return text
+
+    return read
 
 
 def slug(text: str, length: int = 48) -> str:

@@ -14,7 +14,6 @@ A second identical run writes the same bytes but for timings.jsonl and the manif
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import readable, write_atomic
+from repoeval_bench.files import readable, sha256_text, write_atomic
 from repoeval_bench.inside import read_inside
 from repoeval_bench.provenance import code_state, versions
 from repoeval_bench.scored import ScoredQueries
@@ -405,7 +404,7 @@ def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
     columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
     ceilings = {name: values.tolist() for name, values in outcome.ceilings.values.items()}
     position = {query_id: i for i, query_id in enumerate(outcome.scores.query_ids)}
-    hashes = {query.query_id: _sha256(query.text) for query in outcome.queries}
+    hashes = {query.query_id: sha256_text(query.text) for query in outcome.queries}
     for task in outcome.benchmark.tasks:
         row = position[task.task_id]
         yield {
@@ -444,7 +443,7 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
             "query_id": query.query_id,
             "query": readable(query.text),
             **({} if tokens is None else {"query_tokens": tokens}),
-            "query_sha256": _sha256(query.text),
+            "query_sha256": sha256_text(query.text),
             "system": run_id,
             "k_raw": k_raw,
             "topk": [
@@ -454,10 +453,6 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
             "index_version": version,
             "chunker": chunker,
         }
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:

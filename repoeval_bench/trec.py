@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.errors import MetricError
-from repoeval_bench.files import write_atomic
 from repoeval_bench.types import Run, encode_id
 
 if TYPE_CHECKING:
@@ -71,18 +70,6 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
             written = max(1, round(gain * factor)) if gain > 0 else 0
             lines.append(f"{query} 0 {as_field(chunk_id, 'chunk id')} {written}\n")
     return "".join(lines), factor
-
-
-def write_run(path: Path, rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> None:
-    """Write a run file, whole or not at all; see `format_run`."""
-    write_atomic(path, format_run(rankings, tag))
-
-
-def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, float]]) -> int:
-    """Write a qrels file, whole or not at all, and return the factor for the manifest; see `format_qrels`."""
-    text, factor = format_qrels(qrels)
-    write_atomic(path, text)
-    return factor
 
 
 def read_run(path: Path) -> Run:

@@ -17,7 +17,7 @@ from repoeval_bench.dataset.licences import identify
 from repoeval_bench.dataset.sources import is_wanted, task_files, text_hash
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.errors import DatasetError
-from repoeval_bench.files import write_atomic
+from repoeval_bench.files import sha256_text, write_atomic
 from repoeval_bench.types import LineSpan, SourceFile
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def _coordinates(task: Task, files: Mapping[str, SourceFile]) -> str:
                 task.body.start,
                 task.body.end,
                 task.function_name,
-                index.sha256(task.prompt),
-                index.sha256(task.ground_truth),
+                sha256_text(task.prompt),
+                sha256_text(task.ground_truth),
             ),
         )
     )

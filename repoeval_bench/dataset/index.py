@@ -6,7 +6,6 @@ written by `scripts/build_index.py` from the full data.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -246,8 +245,3 @@ def coordinates(combination: Combination) -> list[Coordinates]:
 def repositories() -> dict[str, Repository]:
     """The repositories of the function level by name."""
     return {name: Repository(**fact) for name, fact in json.loads(read_text("repositories.json")).items()}
-
-
-def sha256(text: str) -> str:
-    """Hexadecimal SHA-256 of a text as UTF-8; a lone surrogate (JSON may hold one) counts as it stands."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

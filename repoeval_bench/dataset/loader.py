@@ -12,6 +12,7 @@ from repoeval_bench.dataset.jsonl import read_tasks
 from repoeval_bench.dataset.obtain import obtain
 from repoeval_bench.dataset.trees import Tree, read_tree
 from repoeval_bench.errors import DatasetError, UsageError
+from repoeval_bench.files import sha256_text
 from repoeval_bench.spec import nearest
 from repoeval_bench.types import Benchmark, SourceFile, Task
 
@@ -161,10 +162,10 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
     digest = hashlib.sha256()
     for task in tasks:
         place = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
-        digest.update(_line(*place, index.sha256(task.prompt), index.sha256(task.ground_truth)))
+        digest.update(_line(*place, sha256_text(task.prompt), sha256_text(task.ground_truth)))
     for repo in sorted(files):
         for file in files[repo]:
-            digest.update(_line(repo, file.path, index.sha256(file.text)))
+            digest.update(_line(repo, file.path, sha256_text(file.text)))
     return digest.hexdigest()[:12]
 
 

@@ -21,6 +21,7 @@ from repoeval_bench.dataset.jsonl import dump_tasks
 from repoeval_bench.dataset.sources import is_wanted, text_hash
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.errors import DatasetError
+from repoeval_bench.files import sha256_text
 from repoeval_bench.types import SourceFile, Task
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def rebuild_tasks(combination: index.Combination, files: Mapping[str, bytes]) ->
             sources[name] = SourceFile(place.repo, place.path, decode(files[name]))
         prompt = sources[name].slice(place.prompt)
         ground_truth = sources[name].line_text(place.body)
-        if (index.sha256(prompt), index.sha256(ground_truth)) != (
+        if (sha256_text(prompt), sha256_text(ground_truth)) != (
             place.prompt_sha256,
             place.ground_truth_sha256,
         ):

@@ -11,7 +11,7 @@ from repoeval_bench.dataset.install import read_hashes
 from repoeval_bench.dataset.jsonl import read_tasks
 from repoeval_bench.dataset.loader import read_trees, stands
 from repoeval_bench.dataset.sources import text_hash
-from repoeval_bench.files import git_blob_id, sha256_file
+from repoeval_bench.files import git_blob_id, sha256_file, sha256_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -84,8 +84,8 @@ def _task_file_problems(installed: InstalledSet, combination: Combination, tasks
     for task in tasks:
         place = known.get(task.task_id)
         if place is None or (place.prompt_sha256, place.ground_truth_sha256) != (
-            index.sha256(task.prompt),
-            index.sha256(task.ground_truth),
+            sha256_text(task.prompt),
+            sha256_text(task.ground_truth),
         ):
             yield f"{path.name}: the texts of {task.task_id} have a wrong hash"
 

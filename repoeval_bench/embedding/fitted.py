@@ -7,16 +7,25 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.embedding.text_encoder import WholeTextEncoder
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import sha256_file, write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 SEAL = "sha256.json"
 """The file with the hashes of all others; written last."""
+
+
+class FittedEncoder(WholeTextEncoder):
+    """A whole-text encoder whose model stands in `folder`, where `keep` put it."""
+
+    def __init__(self, spec: str, identity: Mapping[str, Any], folder: Path) -> None:
+        super().__init__(spec, identity)
+        self._folder = folder
 
 
 def keep(folder: Path, make: Callable[[Path], None]) -> str:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.types import Role
-
 
 class HashEncoder(WholeTextEncoder):
     """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009)."""
@@ -27,10 +25,6 @@ class HashEncoder(WholeTextEncoder):
     def __init__(self, spec: str, *, dim: int, seed: int) -> None:
         super().__init__(spec, {"model": "hash", "terms": "code", "dim": dim, "seed": seed, "precision": "fp32"})
         self._dim, self._seed = dim, seed
-
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
-        """Code terms of each text, repeats counted."""
-        return [len(identifiers(text)) for text in texts]
 
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """float64 (n, dim)."""

@@ -10,12 +10,11 @@ import hashlib
 import json
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.embedding.fitted import keep
-from repoeval_bench.embedding.text_encoder import WholeTextEncoder
+from repoeval_bench.embedding.fitted import FittedEncoder, keep
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.tokens import identifiers
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.types import Role, SourceFile
+    from repoeval_bench.types import SourceFile
 
 LEAST_FILES = 2
 """A term stands in so many files or is left out."""
@@ -46,12 +45,8 @@ def fit_lsa(spec: str, folder: Path, files: Sequence[SourceFile], *, dim: int, s
     return LsaEncoder(spec, identity, place)
 
 
-class LsaEncoder(WholeTextEncoder):
+class LsaEncoder(FittedEncoder):
     """(1 + ln tf) idf of each term, of unit length, projected on the singular vectors of the fit."""
-
-    def __init__(self, spec: str, identity: dict[str, Any], folder: Path) -> None:
-        super().__init__(spec, identity)
-        self._folder = folder
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
@@ -66,10 +61,6 @@ class LsaEncoder(WholeTextEncoder):
     def _terms(self) -> NDArray[np.float64]:
         """float64 (n_terms, dim): each term's place."""
         return np.asarray(np.load(self._folder / "terms.npy", allow_pickle=False))
-
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
-        """Code terms of each text, unknown ones and repeats counted."""
-        return [len(identifiers(text)) for text in texts]
 
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """float64 (n, dim)."""

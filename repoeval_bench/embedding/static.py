@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repoeval_bench.embedding.fitted import keep
-from repoeval_bench.embedding.text_encoder import WholeTextEncoder
+from repoeval_bench.embedding.fitted import FittedEncoder, keep
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 
@@ -47,12 +46,8 @@ def distill_static(spec: str, folder: Path, files: ModelFiles, *, dim: int) -> S
     return StaticEncoder(spec, identity, place)
 
 
-class StaticEncoder(WholeTextEncoder):
+class StaticEncoder(FittedEncoder):
     """The mean of a text's token vectors; the model in `folder` is loaded on the first text."""
-
-    def __init__(self, spec: str, identity: dict[str, Any], folder: Path) -> None:
-        super().__init__(spec, identity)
-        self._folder = folder
 
     @cached_property
     def _model(self) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.tokens import identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +55,7 @@ class TextEncoder(Protocol):
 
 
 class WholeTextEncoder:
-    """An encoder without a limit and without prompts, in which a text is a sum over its terms.
+    """An encoder without a limit and without prompts, in which a text is a sum over its terms (code terms, mostly).
 
     A text without a known term has a direction of its own, the last dimension: orthogonal to every other text, for
     a vector of length 0 has no direction to compare.
@@ -74,9 +75,9 @@ class WholeTextEncoder:
         """Nothing is cut, so nobody asks."""
         raise NotImplementedError(f"{self.spec} reads {len(text)} characters whole")
 
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """Terms of each text."""
-        raise NotImplementedError
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
+        """Code terms of each text, unknown ones and repeats counted."""
+        return [len(identifiers(text)) for text in texts]
 
     def encode_batches(
         self,

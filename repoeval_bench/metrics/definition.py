@@ -82,14 +82,3 @@ def between(low: float, high: float, *, open_ends: bool) -> Callable[[str], floa
         return value
 
     return read
-
-
-def one_of(*words: str) -> Callable[[str], str]:
-    """A reader of a word out of a few, for an `Option`."""
-
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(text)
-        return text
-
-    return read

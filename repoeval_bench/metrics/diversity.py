@@ -10,7 +10,8 @@ from repoeval_bench.errors import MetricError
 from repoeval_bench.metrics.definition import Definition, Option, between
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.lookup import look_up, places_of
-from repoeval_bench.metrics.words import jaccard, tokens
+from repoeval_bench.metrics.words import jaccard
+from repoeval_bench.tokens import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +68,7 @@ def novelty(judged: Judged, k: int) -> FloatArray:
 
     def value(query_id: str) -> float:
         ids = judged.ranking(query_id)[:k]
-        bags = [frozenset(tokens(look_up("texts", texts, chunk_id, "chunk"))) for chunk_id in ids]
+        bags = [frozenset(words(look_up("texts", texts, chunk_id, "chunk"))) for chunk_id in ids]
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
-_WORD = re.compile(r"\w+")
-
-
-def tokens(text: str) -> list[str]:
-    r"""Lower-cased `\w+` tokens, in order."""
-    return _WORD.findall(text.lower())
+from repoeval_bench.tokens import words
 
 
 def token_f1(text: str, expected: str) -> float:
     """Harmonic mean of precision and recall over the two multisets of tokens; 0 where they share none."""
-    left, right = Counter(tokens(text)), Counter(tokens(expected))
+    left, right = Counter(words(text)), Counter(words(expected))
     shared = (left & right).total()
     return 2 * shared / (left.total() + right.total()) if shared else 0.0
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.spec import one_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,17 +45,6 @@ def whole(low: int) -> Callable[[str], int]:
         if value < low:
             raise ValueError(text)
         return value
-
-    return read
-
-
-def one_of(*words: str) -> Callable[[str], str]:
-    """Reads one of these words."""
-
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(text)
-        return text
 
     return read
 

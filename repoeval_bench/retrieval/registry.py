@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import SpecError
-from repoeval_bench.retrieval.options import Option, number, one_of, tokenizer, whole
-from repoeval_bench.spec import Spec, format_spec, nearest
+from repoeval_bench.retrieval.options import Option, number, tokenizer, whole
+from repoeval_bench.spec import Spec, format_spec, nearest, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

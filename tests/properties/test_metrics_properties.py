@@ -20,7 +20,7 @@ from repoeval_bench.metrics import (
     walk_lines,
 )
 from repoeval_bench.metrics.registry import REGISTRY
-from repoeval_bench.trec import format_run, read_qrels, read_run, write_qrels, write_run
+from repoeval_bench.trec import format_qrels, format_run, read_qrels, read_run
 from repoeval_bench.types import LineSpan
 from support import brute_metrics as brute
 
@@ -178,7 +178,7 @@ def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_lis
     """Ties, scores that float32 cannot tell apart and ids with blanks keep their order through a file."""
     ranking = sorted(((d, s + shift) for d, s in pair_list), key=lambda pair: (pair[1], pair[0]), reverse=True)
     path = tmp_path_factory.mktemp("trec") / "run.trec"
-    write_run(path, {"q": ranking}, "tag")
+    path.write_text(format_run({"q": ranking}, "tag"), encoding="utf-8")
     back = read_run(path).rankings
     assert format_run(back, "tag") == path.read_text(encoding="utf-8")
     written = {"a b": "a%20b", "ä\u2028c": "ä%E2%80%A8c"}
@@ -190,7 +190,8 @@ def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_lis
 def test_written_qrels_read_back_to_a_thousandth(tmp_path_factory, relevant):
     """Gains survive a file to within half a thousandth; a relevant chunk stays one, a query without any stays too."""
     path = tmp_path_factory.mktemp("trec") / "qrels.trec"
-    factor = write_qrels(path, {"q": relevant})
+    text, factor = format_qrels({"q": relevant})
+    path.write_text(text, encoding="utf-8")
     back = read_qrels(path, factor)
     kept = {d: g for d, g in relevant.items() if g}
     assert back["q"] == pytest.approx(kept, abs=0.0005)

@@ -10,6 +10,7 @@ from repoeval_bench.dataset.jsonl import parse_tasks
 from repoeval_bench.dataset.loader import describe_set, load
 from repoeval_bench.dataset.sources import text_hash
 from repoeval_bench.errors import DatasetError, UsageError
+from repoeval_bench.files import sha256_text
 from repoeval_bench.types import CharSpan
 from support import minirepo
 
@@ -36,8 +37,8 @@ def places():
                 context_start=task.context_start,
                 body=task.body,
                 function_name=task.function_name or "",
-                prompt_sha256=index.sha256(task.prompt),
-                ground_truth_sha256=index.sha256(task.ground_truth),
+                prompt_sha256=sha256_text(task.prompt),
+                ground_truth_sha256=sha256_text(task.ground_truth),
             )
         )
     return found
@@ -194,11 +195,11 @@ def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path)
         "maxhumber_redframes": 48,
     }
     for task in benchmark.tasks:
-        assert index.sha256(task.prompt) == known[task.task_id].prompt_sha256
-        assert index.sha256(task.ground_truth) == known[task.task_id].ground_truth_sha256
+        assert sha256_text(task.prompt) == known[task.task_id].prompt_sha256
+        assert sha256_text(task.ground_truth) == known[task.task_id].ground_truth_sha256
     for files in benchmark.files.values():
         for file in files:
-            assert index.sha256(file.text) == index.file_hashes("function_level")[f"{file.repo}/{file.path}"]
+            assert sha256_text(file.text) == index.file_hashes("function_level")[f"{file.repo}/{file.path}"]
     assert len(load("pypi", context="4k", home=tmp_path).tasks) == 169
 
 
