@@ -309,15 +309,15 @@ def compare(
     metrics: Sequence[str] = (),
     equivalence: float | None = None,
 ) -> list[Comparison]:
-    """Paired differences of every run against `baseline` (the first run unless given), measure by measure.
+    """Paired differences of every pair of runs (later minus earlier), or of every run to `baseline`, by measure.
 
-    `metrics` selects measures (all that the runs share unless given). `equivalence` is the margin within which
-    means count as equal; without one, equality is never said. Only runs over the same queries under one protocol
+    `metrics` selects measures (all that the runs share unless given). `equivalence` is the margin (below 1) within
+    which means count as equal; without one, equality is never said. Only runs over the same queries under one protocol
     are compared; anything else is a UsageError.
     """
     from repoeval_bench.comparison import compare_runs
 
-    return compare_runs(runs, baseline or runs[0], measures=metrics, equivalence=equivalence)
+    return compare_runs(runs, baseline, measures=metrics, equivalence=equivalence)
 
 
 def sensitivity(

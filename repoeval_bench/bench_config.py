@@ -55,7 +55,7 @@ class BenchConfig(Strict):
     measures: _Some | None = None
     skip_errors: bool | None = None
     baseline: str | None = None
-    equivalence: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    equivalence: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
 
     @field_validator("repositories")
     @classmethod

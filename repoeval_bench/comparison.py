@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -136,52 +137,69 @@ def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
         )
 
 
+def check_margin(equivalence: float | None) -> None:
+    """A UsageError unless it is a margin within which two means could be equal; None asks for no such test."""
+    if equivalence is not None and not 0 < equivalence < 1:
+        raise UsageError(
+            f"an equivalence margin of {equivalence:g} is none, for scores lie between 0 and 1; "
+            "give a difference above 0 and below 1, such as 0.01"
+        )
+
+
 def compare_runs(
     runs: Sequence[ComparableRun],
-    baseline: ComparableRun,
+    baseline: ComparableRun | None = None,
     *,
     measures: Sequence[str] = (),
     equivalence: float | None = None,
     draws: int = DRAWS,
 ) -> list[Comparison]:
-    """Every other run against `baseline`, for each measure that all have (or for `measures`).
+    """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
 
-    Differences are treatment - baseline over the same queries; intervals and tests resample files. p is adjusted by
-    Holm over all comparisons returned, and the verdict follows from it alone. `equivalence` is the margin within
-    which two means count as equal. Runs of different protocols, data or queries are a UsageError.
+    Differences are treatment - baseline over the same queries, of a pair the later run minus the earlier; pairs come
+    in the order of the runs, (1, 2), (1, 3), …, (2, 3), … Intervals and tests resample files. p is adjusted by Holm
+    over all comparisons returned, and the verdict follows from it alone: over all pairs it holds for a run that was
+    picked by its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1.
+    Runs of different protocols, data or queries are a UsageError.
     """
-    others = [run for run in runs if run.folder != baseline.folder]
-    if not others:
+    check_margin(equivalence)
+    given = runs if baseline is None else [baseline, *runs]
+    distinct = list({run.folder: run for run in given}.values())
+    if len(distinct) < 2:
         raise UsageError("nothing to compare: give at least two different runs")
-    if equivalence is not None and not 0 < equivalence < np.inf:
-        raise UsageError(f"an equivalence margin of {equivalence} is none; give a difference above 0, such as 0.01")
-    for run in others:
-        check_comparable(baseline, run)
-    chosen = shared_measures([baseline, *others], measures)
+    pairs = [
+        (earlier, later) for earlier, later in combinations(range(len(distinct)), 2) if baseline is None or earlier == 0
+    ]
+    for earlier, later in pairs:
+        check_comparable(distinct[earlier], distinct[later])
+    chosen = shared_measures(distinct, measures)
     if not chosen:
         raise UsageError("nothing to compare: the runs share no measure")
-    names = run_names([baseline, *others])
-    differences = paired_differences(baseline, others, chosen)
-    means = _resample_means(baseline.scored, differences, equivalence, draws)
-    headline: Literal["micro", "macro"] = baseline.metrics["headline"]
+    names = run_names(distinct)
+    scored = distinct[0].scored
+    tables = [_table(run, scored.query_ids, chosen) for run in distinct]
+    differences = np.column_stack([tables[later] - tables[earlier] for earlier, later in pairs])
+    means = _resample_means(scored, differences, equivalence, draws)
+    headline: Literal["micro", "macro"] = distinct[0].metrics["headline"]
     adjusted = holm(means[headline].p)
     equal = holm(means[headline].equal) if equivalence is not None else [None] * len(adjusted)
-    by_cluster = Sample.micro(differences, baseline.scored.clusters)
+    by_cluster = Sample.micro(differences, scored.clusters)
     tests, effects = beside(by_cluster), effect_sizes(differences)
     found = []
     for column in range(differences.shape[1]):
         which, measure = divmod(column, len(chosen))
+        earlier, later = pairs[which]
         name = chosen[measure]
         pair = {
-            over: each.of(column, baseline.metrics[over][name], others[which].metrics[over][name])
+            over: each.of(column, distinct[earlier].metrics[over][name], distinct[later].metrics[over][name])
             for over, each in means.items()
         }
         moved = np.round(differences[:, column], 12)
         found.append(
             Comparison(
                 metric=name,
-                baseline=names[0],
-                treatment=names[which + 1],
+                baseline=names[earlier],
+                treatment=names[later],
                 headline=headline,
                 micro=pair["micro"],
                 macro=pair["macro"],
@@ -194,7 +212,7 @@ def compare_runs(
                 losses=int((moved < 0).sum()),
                 n_queries=len(moved),
                 n_clusters=by_cluster.n_clusters,
-                clustered_by=baseline.scored.clustered_by,
+                clustered_by=scored.clustered_by,
                 family=len(adjusted),
                 verdict=_verdict(pair[headline].difference, adjusted[column], equal[column], equivalence),
                 margin=equivalence,
@@ -264,15 +282,18 @@ def paired_differences(
     baseline: ComparableRun, others: Sequence[ComparableRun], measures: Sequence[str]
 ) -> NDArray[np.float64]:
     """Other - baseline, float64 (n_queries, n_others x n_measures), the baseline's queries in its order."""
+    ids = baseline.scored.query_ids
     base = baseline.scored.table(measures)
-    columns = []
-    for run in others:
-        scored = run.scored
-        if scored.query_ids != baseline.scored.query_ids:
-            place = {query_id: i for i, query_id in enumerate(scored.query_ids)}
-            scored = scored.take([place[query_id] for query_id in baseline.scored.query_ids])
-        columns.append(scored.table(measures) - base)
-    return np.column_stack(columns)
+    return np.column_stack([_table(run, ids, measures) - base for run in others])
+
+
+def _table(run: ComparableRun, query_ids: tuple[str, ...], measures: Sequence[str]) -> NDArray[np.float64]:
+    """The run's scores, float64 (n_queries, n_measures), its queries in the order given."""
+    scored = run.scored
+    if scored.query_ids != query_ids:
+        place = {query_id: i for i, query_id in enumerate(scored.query_ids)}
+        scored = scored.take([place[query_id] for query_id in query_ids])
+    return scored.table(measures)
 
 
 def _definition(run: ComparableRun) -> dict[str, Any]:

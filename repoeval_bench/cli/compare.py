@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command("compare", short_help="Say which differences between runs are real.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
-@click.option("--baseline", metavar="RUN|SPEC", help="What the others are compared with; the first one if not given.")
+@click.option("--baseline", metavar="RUN|SPEC", help="What the others are compared with; without it every pair is.")
 @click.option("--equivalence", type=float, metavar="MARGIN",
               help="Say `equal within MARGIN` where two one-sided tests show it.")  # fmt: skip
 def compare_command(
@@ -41,8 +41,13 @@ def compare_command(
 ) -> None:
     """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
 
+    Without --baseline every pair is compared, the later minus the earlier.
+
     Example: repoeval-bench compare --chunker fixed --chunker ast
     """
+    from repoeval_bench.comparison import check_margin
+
+    check_margin(equivalence)
     stored = [find_run(name, options["out"]) for name in runs]
     if chunkers:
         prepared = Prepared.make(chunkers, options)
@@ -66,10 +71,13 @@ def print_comparison(runs: Sequence[StoredRun], comparisons: Sequence[Comparison
     print_part(comparison_part(comparisons))
 
 
-def baseline_of(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun:
-    """The run that a name, a folder or a spec as it was typed stands for; a spec that fits two is a UsageError."""
+def baseline_of(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun | None:
+    """The run that a name, a folder or a spec as it was typed stands for; None where none is given.
+
+    A spec that fits two is a UsageError.
+    """
     if name is None:
-        return stored[0]
+        return None
     fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or _fits(name, run.metrics["chunker"])]
     if len(fitting) > 1:
         raise UsageError(f"--baseline {name} fits {', '.join(run.metrics['chunker'] for run in fitting)}; name one")

@@ -42,7 +42,7 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
               help="Write every figure there as SVG and PNG.")  # fmt: skip
 @click.option("--sensitivity", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Cells that `sensitivity --output` wrote, drawn as heat maps among the plots.")  # fmt: skip
-@click.option("--baseline", metavar="RUN|SPEC", help="What several runs are compared with; the first if not given.")
+@click.option("--baseline", metavar="RUN|SPEC", help="What several runs are compared with; without it every pair is.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
               help="Where run folders are.")  # fmt: skip
 def export_command(
@@ -88,7 +88,7 @@ def export_command(
         say(f"wrote {path}")
 
 
-def _files(stored: Sequence[StoredRun], base: StoredRun, form: str, output: Path) -> dict[Path, str]:
+def _files(stored: Sequence[StoredRun], base: StoredRun | None, form: str, output: Path) -> dict[Path, str]:
     """Path -> content; the first is what is asked for, others go with it."""
     if form == "trec":
         if len(stored) > 1:
@@ -121,7 +121,7 @@ def _parts(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> li
     return [*scores, *([comparison_part(comparisons)] if comparisons else [])]
 
 
-def _draw(stored: Sequence[StoredRun], base: StoredRun, folder: Path, sensitivity: Path | None) -> None:
+def _draw(stored: Sequence[StoredRun], base: StoredRun | None, folder: Path, sensitivity: Path | None) -> None:
     from repoeval_bench.report.plots import figures, write
 
     contests = read_cells(sensitivity) if sensitivity else []

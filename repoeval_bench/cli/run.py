@@ -40,11 +40,11 @@ _COMBINED = ("protocol", "retriever", "embedder")
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A checked file: what each combination asks for, and the place of the baseline among the chunkers."""
+    """A checked file: what each combination asks for, and the place of the baseline among the chunkers, if any."""
 
     pack: str
     choices: list[Choices]
-    baseline: int
+    baseline: int | None
     equivalence: float | None
 
 
@@ -82,7 +82,7 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
         if len(runs) > 1:
             comparisons = api.compare(
                 runs,
-                baseline=runs[bench.baseline],
+                baseline=None if bench.baseline is None else runs[bench.baseline],
                 metrics=prepared.options["metrics"],
                 equivalence=bench.equivalence,
             )
@@ -113,7 +113,7 @@ def read_bench(path: Path, given: dict[str, Any]) -> Bench:
     base = default_options() | _options(config) | given
     found = Gathered()
     choices = []
-    baseline = 0
+    baseline: int | None = None
     with found.about("baseline"):
         baseline = _position(config.baseline, config.chunkers)
     several = (config.protocol, config.retrievers, config.embedder)
@@ -168,12 +168,12 @@ def _options(config: BenchConfig) -> dict[str, Any]:
     return options
 
 
-def _position(baseline: str | None, chunkers: Sequence[str]) -> int:
-    """Which of the chunkers the baseline is; the first where the file names none, or may mean one it misspells."""
+def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
+    """Which of the chunkers the baseline is; None where the file names none, or may mean one it misspells."""
     from chunkers.registry import make_chunker
 
     if baseline is None or baseline in chunkers:
-        return 0 if baseline is None else chunkers.index(baseline)
+        return None if baseline is None else chunkers.index(baseline)
     spec = make_chunker(baseline).spec
     specs: list[str] = []
     misspelt: list[str] = []
@@ -184,7 +184,7 @@ def _position(baseline: str | None, chunkers: Sequence[str]) -> int:
             misspelt.append(chunker)
             specs.append(chunker)
     if spec in specs or get_close_matches(baseline, misspelt):
-        return specs.index(spec) if spec in specs else 0
+        return specs.index(spec) if spec in specs else None
     raise UsageError(f"baseline {baseline!r} is none of the chunkers; choose from {', '.join(specs) or 'none'}")
 
 

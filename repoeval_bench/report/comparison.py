@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
-    """One table per run: its differences to the baseline, the tests, and the verdict in words."""
-    tables: dict[str, Table] = {}
+    """One table per pair: its differences, the tests, and the verdict in words."""
+    tables: dict[tuple[str, str], Table] = {}
     for c in comparisons:
-        if c.treatment not in tables:
-            tables[c.treatment] = _empty(c)
+        pair = c.baseline, c.treatment
+        if pair not in tables:
+            tables[pair] = _empty(c)
         cells = [
             heading(c.metric),
             signed(c.micro.difference, c.micro.ci),
@@ -34,7 +35,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
         ]
         if c.equivalence_p_adjusted is not None:
             cells.append(probability(c.equivalence_p_adjusted))
-        tables[c.treatment].add_row(*cells, c.verdict)
+        tables[pair].add_row(*cells, c.verdict)
     return list(tables.values())
 
 
@@ -69,16 +70,17 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     if any(c.verdict == "no difference shown" for c in comparisons):
         asked = "" if first.margin is not None else "; --equivalence MARGIN tests that"
         lines.append(f'"no difference shown" does not mean equal{asked}.')
-    shaky = [
-        f"{heading(c.metric)} of {c.treatment}"
-        for c in comparisons
-        if c.verdict.startswith(("better", "worse"))
-        and (ci := c.mean.ci_repositories) is not None
-        and ci[0] <= 0 <= ci[1]
-    ]
+    several = len({c.baseline for c in comparisons}) > 1
+    shaky: dict[str, list[str]] = {}
+    for c in comparisons:
+        ci = c.mean.ci_repositories
+        if c.verdict.startswith(("better", "worse")) and ci is not None and ci[0] <= 0 <= ci[1]:
+            whose = f"{c.treatment} minus {c.baseline}" if several else c.treatment
+            shaky.setdefault(whose, []).append(heading(c.metric))
     if shaky:
+        named = "; ".join(f"{', '.join(measures)} of {whose}" for whose, measures in shaky.items())
         lines.append(
-            f"mind: with whole repositories resampled 0 lies in the interval of {', '.join(shaky)}: "
+            f"mind: with whole repositories resampled 0 lies in the interval of {named}: "
             "other repositories may not show it"
         )
     return lines

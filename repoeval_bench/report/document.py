@@ -36,7 +36,7 @@ def score_part(runs: Sequence[StoredRun]) -> Part:
 
 
 def comparison_part(comparisons: Sequence[Comparison]) -> Part:
-    """The differences, a table for each run, and what they mean."""
+    """The differences, a table for each pair, and what they mean."""
     return Part(comparison_tables(comparisons), comparison_notes(comparisons))
 
 
@@ -46,7 +46,7 @@ def scores_csv(runs: Sequence[StoredRun]) -> str:
 
 
 def comparison_csv(comparisons: Sequence[Comparison]) -> str:
-    """One line per run and measure, every number in full precision; `micro.difference` and so on."""
+    """One line per pair and measure, every number in full precision; `micro.difference` and so on."""
     return records_csv(_flat(record) for record in comparison_records(comparisons))
 
 

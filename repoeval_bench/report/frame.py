@@ -19,9 +19,10 @@ _NAMES = {
 
 def heading(measure: str) -> str:
     """A measure's name as a column heading: `ndcg@10` as `nDCG@10`."""
-    for ending in (CEILING, SHARE):
+    # The mean of the queries' shares is not the share of the means that stands under the score tables.
+    for ending, words in ((CEILING, "ceiling"), (SHARE, "mean share")):
         if measure.endswith(ending):
-            return f"{heading(measure.removesuffix(ending))} {ending.strip('_')}"
+            return f"{heading(measure.removesuffix(ending))} {words}"
     name, at, rest = measure.partition("@")
     return _NAMES.get(name, name) + at + rest
 

@@ -19,7 +19,7 @@ from repoeval_bench.report.html_payload import pack, payload
 from repoeval_bench.report.html_run import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html_scores import BAR, headline_columns, title
 from repoeval_bench.report.html_segments import segments
-from repoeval_bench.report.html_verdict import verdict
+from repoeval_bench.report.html_verdict import family_words, verdict
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 
@@ -72,7 +72,7 @@ def report_page(
             bar_width=int(BAR),
             resampled="files" if clustered == "file" else f"what shares a {clustered}",
             differences=_difference_rows(found, runs, {column.key for column in columns}),
-            differences_note=_differences_note(found),
+            differences_note=_differences_note(found, runs),
             charts=[
                 {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
                 for figure in figures(stored, baseline=stored[found.best], contests=contests)
@@ -149,14 +149,17 @@ def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collecti
     ]
 
 
-def _differences_note(found: Verdict) -> str:
+def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
     if not found.differences:
         return ""
     first = found.differences[0]
+    hidden = sum(each.metric.endswith((CEILING, SHARE)) for each in found.differences)
+    left_out = " The ceiling's own are among the tests and not in these tables." if hidden else ""
+    picked = ", so p holds although the best was picked from these very runs" if len(runs) > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query', 'queries')} of the {first.headline} mean; p by a sign-flip test "
-        f"that resamples what compare resamples, Holm over {count(first.family, 'test')}. "
-        '"No difference shown" does not mean equal.'
+        f"that resamples what compare resamples, Holm over {family_words(runs, first)}{picked}.{left_out} "
+        'Intervals are not adjusted. "No difference shown" does not mean equal.'
     )
 
 

@@ -38,7 +38,11 @@ class Verdict:
 
 
 def verdict(runs: Sequence[PageRun]) -> Verdict:
-    """Compare every run with the one whose headline mean is highest, as `compare --baseline` does."""
+    """Name the run whose headline mean is highest, and compare every other one with it.
+
+    It was picked from the data that test it, so its pairs are taken out of the family of all pairs, as `compare` has
+    it: there p holds for whichever run is picked.
+    """
     metrics = runs[0].stored.metrics
     over, measure = metrics["headline"], headline_measure([run.stored for run in runs])
     means = [run.stored.metrics[over][measure] for run in runs]
@@ -52,13 +56,12 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
             "One run alone says nothing of other chunkers: give a second one to compare it with.",
             _mind(runs), 0, clear=False, differences=(),
         )  # fmt: skip
-    stored = [run.stored for run in runs]
-    differences = compare_runs(stored, stored[best])
-    of_headline = [each for each in differences if each.metric == measure]
     others = [i for i in sorted(range(len(runs)), key=lambda i: -means[i]) if i != best]
-    # compare_runs keeps the order of the others.
-    order = [i for i in range(len(runs)) if i != best]
-    against = {i: of_headline[order.index(i)] for i in others}
+    # The best stands first, so that its pairs are all other runs minus the best.
+    family = compare_runs([runs[i].stored for i in (best, *others)])
+    differences = [each for each in family if each.baseline == runs[best].name]
+    of_headline = {each.treatment: each for each in differences if each.metric == measure}
+    against = {i: of_headline[runs[i].name] for i in others}
     clear = all(each.p_adjusted < 0.05 for each in against.values())
     leads = _listed(
         [f"{_digits(-each.difference)} over {runs[i].short}{_interval(each)}" for i, each in against.items()]
@@ -79,6 +82,13 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     return Verdict(who, _sure(runs, against), _mind(runs), best, clear, tuple(differences))
 
 
+def family_words(runs: Sequence[PageRun], one: Comparison) -> str:
+    """How many tests p is adjusted for, and what they are; `one` is any of them."""
+    pairs = len(runs) * (len(runs) - 1) // 2
+    measures = count(one.family // pairs, "measure")
+    return count(one.family, "test") + (f" ({measures} of each of the {pairs} pairs of runs)" if pairs > 1 else "")
+
+
 def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
     first = next(iter(against.values()))
     shown = [i for i, each in against.items() if each.p_adjusted < 0.05]
@@ -95,7 +105,7 @@ def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
     text = ", ".join(parts)
     test = f"sign-flip test over {count(first.n_clusters, _noun(first.clustered_by))} with {first.n_queries} queries"
     text = text.replace("p = <", "p < ")
-    return f"{text[0].upper()}{text[1:]}: {test}, Holm over {count(first.family, 'test')}."
+    return f"{text[0].upper()}{text[1:]}: {test}, Holm over {family_words(runs, first)}."
 
 
 def _mind(runs: Sequence[PageRun]) -> tuple[str, ...]:

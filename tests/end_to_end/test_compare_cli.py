@@ -56,6 +56,7 @@ def test_equivalence_and_metrics_options(runs, tmp_path):
     assert rows[0]["equivalence_p_adjusted"] < 0.05
     assert "within 0.9" in rows[0]["verdict"]
     assert "give a difference above 0" in one_sentence(compare(tmp_path, *runs, "--equivalence", "-1"), 2)
+    assert "below 1" in one_sentence(compare(tmp_path, *runs, "--equivalence", "5"), 2)
     assert "was not scored" in one_sentence(compare(tmp_path, *runs, "-m", "rbp"), 2)
 
 

@@ -81,6 +81,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
     ("chunkers: [ast]\nk: 5", "raise K to 10"),
     ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
+    ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
     ("chunkers: &a [*a]", "a text was expected"),
 ])  # fmt: skip
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
@@ -106,6 +107,7 @@ def test_every_combination_is_asked_for(tmp_path):
         ("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense"),
     ]  # fmt: skip
     assert bench.baseline == 1
+    assert read(tmp_path, "chunkers: [fixed, ast]").baseline is None
     options = bench.choices[0].options
     assert (options["source"], options["repos"], options["repositories"]) == ("here", ("x", "y"), None)
     assert (options["metrics"], options["k"], options["header"]) == (("mrr",), 7, "path")

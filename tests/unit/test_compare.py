@@ -161,6 +161,7 @@ def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
         ({"measures": ["recall@5"]}, "recall@5 was not scored in all of these runs; they share mrr"),
         ({"equivalence": 0.0}, "give a difference above 0"),
         ({"equivalence": float("nan")}, "give a difference above 0"),
+        ({"equivalence": 1.0}, "margin of 1 is none, for scores lie between 0 and 1"),
     ],
 )
 def test_usage_errors(tmp_path, options, message):
@@ -182,7 +183,7 @@ def test_runs_are_named_by_what_differs(tmp_path):
 
 
 def test_the_family_spans_all_pairs_and_measures(tmp_path):
-    """Holm over runs x measures: two others and two measures make four tests."""
+    """With a baseline Holm runs over the others x measures: two of each make four tests."""
     runs = [
         write_run(
             tmp_path / name, {"mrr": rng(i).uniform(size=40).tolist(), "hit@5": rng(i + 9).uniform(size=40).tolist()}
@@ -193,6 +194,70 @@ def test_the_family_spans_all_pairs_and_measures(tmp_path):
     assert [(c.treatment, c.metric) for c in found] == [("a", "mrr"), ("a", "hit@5"), ("c", "mrr"), ("c", "hit@5")]
     assert {c.family for c in found} == {4}
     assert all(c.p_adjusted >= c.micro.p for c in found)
+
+
+def three(tmp_path, **options):
+    """a, b slightly and c clearly better than a, each with two measures."""
+    base = rng().uniform(0.3, 0.6, 120)
+    moved = {"a": 0.0, "b": 0.02, "c": 0.1}
+    return [
+        write_run(
+            tmp_path / name,
+            {m: (base + by + rng(at + len(m)).normal(0, 0.05, 120)).tolist() for m in ("mrr", "hit@5")},
+            files=FILES, repos=REPOS, **options,
+        )
+        for at, (name, by) in enumerate(moved.items())
+    ]  # fmt: skip
+
+
+def test_without_a_baseline_every_pair_is_compared(tmp_path):
+    """Later minus earlier, Holm over all of them; the numbers of a pair are those it has alone, but for the family."""
+    runs = three(tmp_path)
+    found = compare_runs(runs, draws=500)
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [(c.baseline, c.treatment, c.metric) for c in found] == [
+        (*pair, m) for pair in pairs for m in ("mrr", "hit@5")
+    ]
+    assert {c.family for c in found} == {6}
+    alone = compare_runs(runs[1:], draws=500)
+    assert [(c.difference, c.wins, c.losses, c.micro.p) for c in found[4:]] == [
+        (pytest.approx(c.difference), c.wins, c.losses, c.micro.p) for c in alone
+    ]
+    ordered = sorted(c.micro.p for c in found)
+    stepped = np.minimum(1, np.maximum.accumulate([(6 - i) * p for i, p in enumerate(ordered)]))
+    assert sorted(c.p_adjusted for c in found) == pytest.approx(stepped.tolist())
+    assert found[5].micro.baseline == runs[1].metrics["micro"]["hit@5"]
+    assert found[5].micro.treatment == runs[2].metrics["micro"]["hit@5"]
+
+
+def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
+    """Two pairs with one treatment are two tables; what hangs on a few repositories is told of a pair."""
+    base = rng().uniform(0.3, 0.4, 120)
+    moved = np.where(np.array(REPOS) == "r0", 0.5, -0.02) + rng(5).normal(0, 0.01, 120)
+    values = {"a": base, "b": base + rng(6).normal(0, 0.001, 120), "c": base + moved}
+    runs = [
+        write_run(tmp_path / name, {"mrr": each.tolist()}, files=FILES, repos=REPOS) for name, each in values.items()
+    ]
+    found = compare_runs(runs, draws=500)
+    titles = [str(table.title).replace("\n", " ").partition(":")[0] for table in comparison_tables(found)]
+    assert titles == ["b minus a", "c minus a", "c minus b"]
+    assert "MRR of c minus a; MRR of c minus b:".lower() in comparison_notes(found)[-1].lower()
+    assert "MRR of c: other".lower() in comparison_notes(compare_runs(runs, runs[0], draws=500))[-1].lower()
+
+
+def test_each_pair_has_to_be_comparable(tmp_path):
+    """Two runs of two precisions are refused although a first one without vectors goes with both."""
+    runs = three(tmp_path)
+    for run, precision in zip(runs, (None, "bf16", "fp32"), strict=True):
+        manifest = json.loads((run.folder / "manifest.json").read_text())
+        manifest["config"]["embedder_identity"] = {"precision": precision} if precision else {}
+        (run.folder / "manifest.json").write_text(json.dumps(manifest))
+        metrics = json.loads((run.folder / "metrics.json").read_text()) | {"embedder": str(precision)}
+        (run.folder / "metrics.json").write_text(json.dumps(metrics))
+    runs = [type(run)(run.folder) for run in runs]
+    compare_runs(runs, runs[0], draws=200)
+    with pytest.raises(UsageError, match="b and c cannot be compared: precision bf16 against fp32"):
+        compare_runs(runs, draws=200)
 
 
 @pytest.mark.slow

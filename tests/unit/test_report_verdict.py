@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from repoeval_bench.comparison import compare_runs
 from repoeval_bench.report.html_run import page_runs
 from repoeval_bench.report.html_verdict import verdict
 from support.runs import write_run
@@ -35,9 +36,28 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     )
     assert "0.303 over d" in found.who
     assert found.sure.startswith(
-        "The lead over b (p = 0.0002) and d (p = 0.0002) is beyond chance: sign-flip test over 40 files"
+        "The lead over b (p = 0.0003) and d (p = 0.0003) is beyond chance: sign-flip test over 40 files"
     )
     assert all(each.difference < 0 for each in found.differences)
+
+
+def test_the_winners_pairs_are_tested_among_all_pairs(tmp_path, plain):
+    """The winner was picked from the data: its p are those of the family of all pairs, wherever it stands."""
+    values = {
+        "b": plain,
+        "c": [v + 0.02 * (i % 7 > 1) for i, v in enumerate(plain)],
+        "d": [v - 0.01 * (i % 3) for i, v in enumerate(plain)],
+    }
+    runs = [made(tmp_path / name, each) for name, each in values.items()]
+    found = verdict(page_runs(runs))
+    pairs = {frozenset((c.baseline, c.treatment)): c for c in compare_runs(runs)}
+    assert len(pairs) == 3
+    assert [(c.baseline, c.treatment) for c in found.differences] == [("c", "b"), ("c", "d")]
+    for each in found.differences:
+        same = pairs[frozenset((each.baseline, each.treatment))]
+        assert (each.family, each.p_adjusted) == (3, same.p_adjusted)
+        assert abs(each.difference) == pytest.approx(abs(same.difference))
+    assert "Holm over 3 tests (1 measure of each of the 3 pairs of runs)." in found.sure
 
 
 def test_a_lead_that_may_be_chance_is_no_win(tmp_path, plain):
