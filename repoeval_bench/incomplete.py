@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-UNREGISTERED = ("judged@5", "judged@10", "bpref")
-"""Scored for imported runs alone: they need judgements of chunks that are not relevant."""
+UNREGISTERED = {
+    "judged@5": "Share of the first 5 that was judged, relevant or not.",
+    "judged@10": "Share of the first 10 that was judged, relevant or not.",
+    "bpref": "Binary preference: how seldom a judged non-relevant chunk stands above a relevant one (trec_eval's).",
+}
+"""name -> meaning; scored for imported runs alone: they need judgements of chunks that are not relevant."""
 
 
 def judged_at(ranking: Sequence[str], judged: Mapping[str, float], k: int) -> float:

@@ -84,14 +84,16 @@ def format_spec(name: str, params: Mapping[str, object], target: str = "") -> st
     return str(Spec(name, target, {key: str(value) for key, value in params.items()}))
 
 
-def nearest(kind: str, given: str, known: Iterable[str]) -> str:
-    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`, or all names if none is near."""
+def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "") -> str:
+    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
+
+    Where no name is near it says `otherwise`, or lists all names.
+    """
     names = sorted(set(known))
     close = difflib.get_close_matches(given, names, n=3)
-    way_out = (
-        f"did you mean {' or '.join(repr(name) for name in close)}?" if close else f"choose from {', '.join(names)}"
-    )
-    return f"unknown {kind} {given!r}; {way_out}"
+    if close:
+        otherwise = f"did you mean {' or '.join(repr(name) for name in close)}?"
+    return f"unknown {kind} {given!r}; {otherwise or 'choose from ' + ', '.join(names)}"
 
 
 def one_of(*words: str) -> Callable[[str], str]:

@@ -47,7 +47,7 @@ COMMANDS = {
     "data": "repoeval_bench.cli.data:data_group",
     "cache": "repoeval_bench.cli.cache:cache_group",
     "list": "repoeval_bench.cli.listing:list_command",
-    "explain": "repoeval_bench.cli.listing:explain_command",
+    "explain": "repoeval_bench.cli.explain:explain_command",
     "score": "repoeval_bench.cli.score:score_command",
     "chunk": "repoeval_bench.cli.chunk:chunk_command",
     "chunk-stats": "repoeval_bench.cli.chunk:chunk_stats_command",

@@ -29,6 +29,7 @@ from repoeval_bench.metrics.registry import (
     Measure,
     catalogue,
     inputs_of,
+    is_measure,
 )
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
@@ -68,6 +69,7 @@ __all__ = [
     "ideal_rankings",
     "inputs_of",
     "intra_list_diversity",
+    "is_measure",
     "mean_average_precision",
     "mean_reciprocal_rank",
     "ndcg_at_k",

@@ -116,6 +116,12 @@ class Measure:
         return self.name + (f"({options})" if options else "") + ("" if self.k is None else f"@{self.k}")
 
 
+def is_measure(text: str) -> bool:
+    """Whether a text starts with the name or an alias of a measure, whatever its cutoff and options are."""
+    match = _WORDS.match(_split(text.strip())[0])
+    return match is not None and match["name"].lower().replace("-", "_") in _BY_NAME
+
+
 def parse_measures(measures: Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Measures in the order given, each once."""
     return tuple(dict.fromkeys(m if isinstance(m, Measure) else Measure.parse(m) for m in measures))
