@@ -18,7 +18,7 @@ from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from chunkers.sizes import SizeMatch
     from repoeval_bench.store import StoredRun
@@ -209,6 +209,7 @@ class Prepared:
 
         options = asked[0].options
         check_writable(options["out"])
+        say_unread([each.options for each in asked], vectors=any(each.vectors for each in asked))
         specs = dict.fromkeys(each.embedder for each in asked if each.vectors)
         # What can fail before the data is fetched is made before; what is fitted on the data, after.
         early = [spec for spec in specs if not api.needs_files(spec)]
@@ -264,6 +265,21 @@ class Prepared:
             say(f"{run.metrics['chunker']} -> {run.folder}")
             runs.append(run)
         return runs
+
+
+def say_unread(asked: Sequence[Mapping[str, Any]], *, vectors: bool) -> None:
+    """Say which options about an embedder, in any of these sets, change nothing as no run needs vectors."""
+    if vectors:
+        return
+    usual = default_options()
+    given = [
+        f"--{name.replace('_', '-')} {options[name]}"
+        for name in ("embedder", "precision", "long_text")
+        for options in asked
+        if options.get(name, usual[name]) != usual[name]
+    ]
+    if given:
+        say(f"mind: {', '.join(dict.fromkeys(given))}: not read, for no retriever or measure here needs an embedder")
 
 
 def with_long_text(embedder: str, policy: str | None) -> str:

@@ -13,6 +13,7 @@ from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
+from repoeval_bench.cli.prepared import say_unread
 from repoeval_bench.config import DEPTH, Protocol
 from repoeval_bench.errors import ResultError
 from repoeval_bench.files import write_atomic
@@ -86,7 +87,10 @@ def sensitivity_command(
     the difference is no larger than the spread of one and the same chunker started at other lines. Every cell is
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
+    given = {"embedder": embedder, "precision": precision}
     embedder = _check(chunkers, embedder, precision, grid)
+    vectors = any(api.needs_vectors(retriever, grid["measures"]) for retriever in grid["retrievers"])
+    say_unread([given], vectors=vectors)
     benchmark = api.load_benchmark(
         source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit, home=home, notify=say
     )
