@@ -13,7 +13,7 @@ from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from chunkers.sizes import SizeMatch
     from repoeval_bench.contests import Cell, Contest, Scores
@@ -36,12 +36,14 @@ def load_benchmark(
     tokenizer: str = "codex",
     repos: str | Sequence[str] | None = None,
     limit: int | None = None,
+    without: Collection[str] = (),
     home: Path | None = None,
     notify: Callable[[str], None] = lambda _: None,
 ) -> Benchmark:
     """Load RepoEval, fetching it first where it is not at hand.
 
-    `source` is `auto`, `github`, `pypi`, a folder or a URL; `repos` and `limit` select. `notify` receives one
+    `source` is `auto`, `github`, `pypi`, a folder or a URL; `repos` and `limit` select; `without` names
+    repositories that a limit passes over. `notify` receives one
     line about what was taken and what is missing. Raises UsageError or DatasetError.
     """
     from repoeval_bench.dataset.loader import load
@@ -55,6 +57,7 @@ def load_benchmark(
         tokenizer=tokenizer,
         repos=repos,
         limit=limit,
+        without=without,
         home=home,
         notify=notify,
     )

@@ -17,7 +17,7 @@ from repoeval_bench.spec import nearest
 from repoeval_bench.types import Benchmark, SourceFile, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from repoeval_bench.dataset.index import Combination
@@ -33,12 +33,14 @@ def load(
     tokenizer: str = "codex",
     repos: Sequence[str] | None = None,
     limit: int | None = None,
+    without: Collection[str] = (),
     home: Path | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> Benchmark:
     """The benchmark from a source, fetched first where it is not installed under `home`.
 
-    `repos` keeps the tasks of these repositories, then `limit` the first N of them; only the repositories of
+    `repos` keeps the tasks of these repositories, then `limit` the first N of them that are in none of the
+    repositories `without` (of all where no other is left; without a limit they stay); only the repositories of
     the tasks that remain keep their files, and the fingerprint is over what remains. `notify` receives one
     line where data was fetched just now or the set is a part of the whole. UsageError: an unknown
     combination, repository or limit; DatasetError: data that is missing, broken or does not fit together.
@@ -51,7 +53,7 @@ def load(
     tasks = read_tasks(installed.task_file(combination), level=level)
     if notify is not None and (obtained.fetched or len(tasks) < whole_size(installed, combination, tasks)[0]):
         notify(_describe(obtained, combination, tasks))
-    benchmark = _assemble(installed, combination, tasks, repos, limit)
+    benchmark = _assemble(installed, combination, tasks, _select(tasks, repos, limit, without))
     if notify is not None and (astray := misplaced(benchmark)):
         notify(
             f"{len(astray)} of {len(benchmark.tasks)} ground truths do not stand at their lines; "
@@ -75,18 +77,13 @@ def stands(task: Task, file: SourceFile) -> bool:
 def load_set(installed: InstalledSet, combination: Combination) -> Benchmark:
     """The whole of an installed set, as `load` gives it."""
     tasks = read_tasks(installed.task_file(combination), level=combination.level)
-    return _assemble(installed, combination, tasks, None, None)
+    return _assemble(installed, combination, tasks, tuple(tasks))
 
 
 def _assemble(
-    installed: InstalledSet,
-    combination: Combination,
-    tasks: Sequence[Task],
-    repos: Sequence[str] | None,
-    limit: int | None,
+    installed: InstalledSet, combination: Combination, tasks: Sequence[Task], chosen: tuple[Task, ...]
 ) -> Benchmark:
     whole_tasks, whole_repos = whole_size(installed, combination, tasks)
-    chosen = _select(tasks, repos, limit)
     trees = read_trees(installed.tree(combination), (task.repo for task in chosen))
     check_places(chosen, trees)
     files = {repo: tree.files for repo, tree in trees.items()}
@@ -180,7 +177,9 @@ def whole_size(installed: InstalledSet, combination: Combination, tasks: Sequenc
     return len(tasks), len({task.repo for task in tasks})
 
 
-def _select(tasks: Sequence[Task], repos: Sequence[str] | None, limit: int | None) -> tuple[Task, ...]:
+def _select(
+    tasks: Sequence[Task], repos: Sequence[str] | None, limit: int | None, without: Collection[str]
+) -> tuple[Task, ...]:
     if repos is not None:
         present = {task.repo for task in tasks}
         chosen = {repo.replace("--", "_").replace("/", "_") for repo in repos}
@@ -189,4 +188,6 @@ def _select(tasks: Sequence[Task], repos: Sequence[str] | None, limit: int | Non
         tasks = [task for task in tasks if task.repo in chosen]
         if not tasks:
             raise UsageError("an empty list of repositories leaves no task; leave it out to take all")
+    if limit is not None:
+        tasks = [task for task in tasks if task.repo not in without] or tasks
     return tuple(tasks[:limit])

@@ -37,6 +37,16 @@ def test_the_small_set_loads_whole(mini):
     assert len(lines) == 1, "a whole set that is there needs no notice"
 
 
+def test_a_limit_is_of_the_repositories_that_are_scored(mini):
+    """What a limit passes over is as if it had not been named: same tasks, same fingerprint; without one it stays."""
+    passed = mini(limit=2, without=["acme_inventory"])
+    named = mini(limit=2, repos=["northwind_textkit"])
+    assert passed == named
+    assert {task.repo for task in passed.tasks} == {"northwind_textkit"}
+    assert mini(without=["acme_inventory"]) == mini()
+    assert mini(limit=1, repos=["acme_inventory"], without=["acme_inventory"]).tasks == mini(limit=1).tasks
+
+
 def test_every_ground_truth_stands_at_its_lines(mini):
     benchmark = mini()
     files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
