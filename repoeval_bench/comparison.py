@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 PARTS = ("chunker", "embedder", "retriever")
 """What two compared runs may differ in."""
 
+FLIPS_PER_TEST = 100
+"""Sign flips drawn at least for each test of the family, so that the smallest p (Holm) is 0.01."""
+
 
 def run_names(runs: Sequence[ComparableRun]) -> list[str]:
     """What to call each run: whatever differs between them (chunker, embedder, retriever), else id or folder."""
@@ -258,9 +261,11 @@ def _resample_means(
         return np.random.default_rng(SEED)
 
     fine = [sample for sample, _ in samples.values()]
+    # A drawn p is at least 1 / flips; adjusted for many tests it must still be able to pass.
+    n_flips = max(draws, FLIPS_PER_TEST * differences.shape[1])
     # A file that reaches over two repositories is two clusters of the macro mean: then signs cannot be shared.
     together = len({sample.n_clusters for sample in fine}) == 1
-    flips = sign_flip_ps(fine, rng(), draws) if together else [sign_flip_p(sample, rng(), draws) for sample in fine]
+    flips = sign_flip_ps(fine, rng(), n_flips) if together else [sign_flip_p(each, rng(), n_flips) for each in fine]
     found = {
         over: _Resampled(
             difference=sample.mean().tolist(),
@@ -269,7 +274,7 @@ def _resample_means(
             p=p.tolist(),
             mde=minimum_detectable(sample),
             mde_family=minimum_detectable(sample, tests=differences.shape[1]),
-            equal=[] if margin is None else equivalence_p(sample, margin, rng(), draws).tolist(),
+            equal=[] if margin is None else equivalence_p(sample, margin, rng(), n_flips).tolist(),
         )
         for (over, (sample, coarse)), p in progress(
             list(zip(samples.items(), flips, strict=True)), desc="resample files", unit="means"

@@ -213,13 +213,13 @@ def three(tmp_path, **options):
 def test_without_a_baseline_every_pair_is_compared(tmp_path):
     """Later minus earlier, Holm over all of them; the numbers of a pair are those it has alone, but for the family."""
     runs = three(tmp_path)
-    found = compare_runs(runs, draws=500)
+    found = compare_runs(runs, draws=2000)
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     assert [(c.baseline, c.treatment, c.metric) for c in found] == [
         (*pair, m) for pair in pairs for m in ("mrr", "hit@5")
     ]
     assert {c.family for c in found} == {6}
-    alone = compare_runs(runs[1:], draws=500)
+    alone = compare_runs(runs[1:], draws=2000)
     assert [(c.difference, c.wins, c.losses, c.micro.p) for c in found[4:]] == [
         (pytest.approx(c.difference), c.wins, c.losses, c.micro.p) for c in alone
     ]
@@ -228,6 +228,18 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
     assert sorted(c.p_adjusted for c in found) == pytest.approx(stepped.tolist())
     assert found[5].micro.baseline == runs[1].metrics["micro"]["hit@5"]
     assert found[5].micro.treatment == runs[2].metrics["micro"]["hit@5"]
+
+
+def test_many_runs_leave_room_for_a_verdict(tmp_path):
+    """Holm over many pairs multiplies the smallest p that draws can give; more are drawn, so that it still passes."""
+    runs = [
+        write_run(tmp_path / f"r{n}", {"mrr": (rng(n).uniform(0.3, 0.4, 120) + 0.05 * n).tolist()}, files=FILES)
+        for n in range(5)
+    ]
+    found = compare_runs(runs, draws=100)
+    assert found[0].family == 10
+    assert {c.verdict for c in found} == {"better"}
+    assert max(c.p_adjusted for c in found) == pytest.approx(0.01)
 
 
 def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
