@@ -112,7 +112,7 @@ def read_bench(path: Path, given: dict[str, Any]) -> Bench:
     config = BenchConfig.model_validate(_without(document.content, [place for place, _ in problems]))
     base = default_options() | _options(config) | given
     found = Gathered()
-    choices = []
+    choices: list[Choices] = []
     baseline: int | None = None
     with found.about("baseline"):
         baseline = _position(config.baseline, config.chunkers)
@@ -120,7 +120,8 @@ def read_bench(path: Path, given: dict[str, Any]) -> Bench:
     for combination in product(*(values or [""] for values in several)):
         chosen = {key: value for key, value in zip(_COMBINED, combination, strict=True) if value}
         checked = check_choices(config.chunkers, base | chosen, found)
-        if checked:
+        # Where no embedder takes part, another one makes the same run.
+        if checked and all(checked.named(_COMBINED) != other.named(_COMBINED) for other in choices):
             choices.append(checked)
     mistakes = [each for each in found.mistakes if _KEYS.get(each.option, each.option) not in broken]
     problems += [(_place(each, document), each.sentence) for each in mistakes]

@@ -144,3 +144,10 @@ def test_every_key_is_documented():
     """The page lists every key of the file."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text()
     assert [key for key in BenchConfig.model_fields if f"`{key}`" not in page] == []
+
+
+def test_a_run_that_no_embedder_takes_part_in_is_made_once(tmp_path):
+    """Two embedders under dense and bm25: three combinations, bm25's without an embedder."""
+    bench = read(tmp_path, "chunkers: fixed\nretrievers: [dense, bm25]\nembedder: [minilm, hash]\n")
+    names = [tuple(each.named(("retriever", "embedder")).values()) for each in bench.choices]
+    assert names == [("dense", "minilm"), ("dense", "hash"), ("bm25", "none")]
