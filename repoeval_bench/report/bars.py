@@ -57,9 +57,9 @@ def bar(score: float, ceiling: float) -> Text:
 
 
 def _pair(run: StoredRun, label: str, measure: str) -> tuple[float, float]:
-    """Score and ceiling of a mean or a repository."""
+    """Score and ceiling of a mean or a repository; where no ceiling is stored the score stands for it."""
     score, ceiling = (
-        content[label] if label in content else content["per_repo"][label]
+        content.get(label, content.get("per_repo", {}).get(label, {}))
         for content in (run.metrics, run.metrics.get("ceilings", {}))
     )
-    return float(score[measure]), float(ceiling[measure])
+    return float(score[measure]), float(ceiling.get(measure, score[measure]))
