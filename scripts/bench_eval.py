@@ -67,11 +67,13 @@ def compare_rows(source: str, folder: Path) -> list[Row]:
         alone = (before + pool.submit(embed_alone, source).result()[0]) / 2
     walls = [run(home, folder / f"compare{i}", source, "compare", *chunkers)[0] for i in range(5)]
     warm = sorted(walls)[2]
+    again = sorted(run(home, folder / "compare0", source, "compare", *chunkers)[0] for _ in range(5))[2]
     return [
         Row(f"embedding of {n_texts:,} distinct texts alone, model loaded", f"{alone:.1f} s"),
         Row("cold compare of three chunkers / embedding their texts alone", f"{cold / alone:.2f} ({cold:.1f} s)",
             "<= 1.2", cold / alone <= 1.2),
-        Row("warm compare of three chunkers, wall time, median of 5", f"{warm:.2f} s", "< 3 s", warm < 3),
+        Row("compare of three chunkers, vectors at hand, median of 5", f"{warm:.2f} s", "< 3 s", warm < 3),
+        Row("compare of three chunkers, runs at hand, median of 5", f"{again:.2f} s", "< 3 s", again < 3),
     ]  # fmt: skip
 
 
