@@ -99,7 +99,7 @@ def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path
     tasks = {task.task_id: task for task in benchmark.tasks}
     for policy in ("prompt", "repocoder", "body"):
         out = ("--out", tmp_path / policy)
-        metrics = metrics_of(evaluate("-c", AST, *BM25, "--exclude", policy, "--json", *out))
+        metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, "--exclude", policy, "--json", *out))
         assert metrics["protocol"] == f"context+exclude={policy}"
         (folder,) = (tmp_path / policy).iterdir()
         for entry in map(json.loads, (folder / "retrieved.jsonl").read_text().splitlines()):

@@ -1,9 +1,11 @@
 """Runs by id or a piece of it; what is said of a name that fits none, or many, of a folder's runs."""
 
+import json
+
 import pytest
 
 from repoeval_bench.errors import UsageError
-from repoeval_bench.store import MANIFEST, find_run
+from repoeval_bench.store import MANIFEST, SCHEMA, find_run
 
 RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") for i in range(20)]
 
@@ -12,7 +14,7 @@ RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") fo
 def results(tmp_path):
     for run_id in RUNS:
         (tmp_path / run_id).mkdir()
-        (tmp_path / run_id / MANIFEST).write_text("{}")
+        (tmp_path / run_id / MANIFEST).write_text(json.dumps({"schema": SCHEMA, "run_id": run_id}))
     return tmp_path
 
 
