@@ -17,7 +17,7 @@ import numpy as np
 from _bench import Row, print_rows
 
 from repoeval_bench.metrics import EVAL_MEASURES
-from repoeval_bench.store import METRICS, PER_QUERY, jsonl, means, pretty, write_folder
+from repoeval_bench.store import METRICS, PER_QUERY, SCHEMA, jsonl, means, pretty, write_folder
 
 RUNS = 5
 SMALL, LARGE = 455, 100_000
@@ -51,7 +51,8 @@ def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[s
             }
             for i in range(n_queries)
         )  # fmt: skip
-        write_folder(results / name, {METRICS: pretty(metrics), PER_QUERY: jsonl(rows)}, {"run_id": name})
+        manifest = {"run_id": name, "schema": SCHEMA}
+        write_folder(results / name, {METRICS: pretty(metrics), PER_QUERY: jsonl(rows)}, manifest)
         folders.append(str(results / name))
     return folders
 
