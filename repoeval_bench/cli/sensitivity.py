@@ -128,24 +128,18 @@ def _check(chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping
     from repoeval_bench.embedding.precision import with_precision
 
     found = Gathered()
-    for spec in chunkers:
-        with found.about("chunkers", spec):
-            make_chunker(spec)
-    for protocol in grid["protocols"]:
-        with found.about("protocols", protocol):
-            Protocol.parse(protocol)
-    for policy in grid["queries"]:
-        with found.about("queries", policy):
-            query_policy(policy)
-    for rule in grid["relevances"]:
-        with found.about("relevances", rule):
-            relevance_rule(rule)
-    for spec in grid["retrievers"]:
-        with found.about("retrievers", spec):
-            api.choose_retriever(spec)
-    for name in grid["measures"]:
-        with found.about("measures", name):
-            api.choose_measures([name], DEPTH)
+    checks: tuple[tuple[str, Sequence[str], Callable[[str], object]], ...] = (
+        ("chunkers", chunkers, make_chunker),
+        ("protocols", grid["protocols"], Protocol.parse),
+        ("queries", grid["queries"], query_policy),
+        ("relevances", grid["relevances"], relevance_rule),
+        ("retrievers", grid["retrievers"], api.choose_retriever),
+        ("measures", grid["measures"], lambda name: api.choose_measures([name], DEPTH)),
+    )
+    for what, names, check in checks:
+        for name in names:
+            with found.about(what, name):
+                check(name)
     with found.about("embedder"):
         parse_embedder(split_spec(embedder)[0])
     with found.about("precision"):
