@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,6 +12,15 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 # An acronym before a capitalised word (HTTPServer), a word, a run of capitals, a number, anything else (CJK, say).
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_A-Za-z\d]+")
+# Unicode's words (UAX #29, as Lucene's StandardTokenizer has them, scripts without blanks aside): a dot, colon or
+# apostrophe joins letters, a dot, comma, semicolon or apostrophe joins digits; underscores alone are none.
+_UNICODE_WORD = re.compile(r"(?=_*[^\W_])\w+(?:(?:(?<=[^\W\d_])[.:'\u2019](?=[^\W\d_])|(?<=\d)[.,;'\u2019](?=\d))\w+)*")
+_POSSESSIVE = re.compile(r"['\u2019][sS]$")
+_STOP_WORDS = frozenset((
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+))  # fmt: skip
+"""Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET."""
 
 
 def words(text: str) -> list[str]:
@@ -33,4 +43,31 @@ def identifiers(text: str) -> list[str]:
     return found
 
 
-TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"code": identifiers, "words": words}
+def english(text: str) -> list[str]:
+    """What Lucene's EnglishAnalyzer makes of a text, which is also pyserini's default for indexes and queries.
+
+    Unicode's words, a possessive 's removed, lower case, without English stop words, stemmed as by Porter (1980).
+
+    >>> english("the parser's self.lines[0] are_there")
+    ['parser', 'self.lin', '0', 'are_ther']
+    """
+    terms = (_POSSESSIVE.sub("", word).lower() for word in _UNICODE_WORD.findall(text))
+    stemmed: list[str] = _stemmer().stemWords([term for term in terms if term not in _STOP_WORDS])
+    return stemmed
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("porter")
+
+
+def blanks(text: str) -> list[str]:
+    """What stands between blanks, as written: Lucene's WhitespaceAnalyzer."""
+    return text.split()
+
+
+TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
+    "code": identifiers, "words": words, "english": english, "whitespace": blanks,
+}  # fmt: skip

@@ -29,7 +29,8 @@ class Bm25Retriever:
 
     score = sum over the query's terms, repeats counted, of idf tf / (tf + k1 (1 - b + b length / mean length)), with
     idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Lucene's; Kamphuis et al. 2020). A query with chunks of its own is
-    answered from an index of what it sees, so that no other task's chunks move its weights.
+    answered from an index of what it sees, so that no other task's chunks move its weights. `headers` says whether a
+    chunk's header counts among its terms.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class Bm25Retriever:
         k1: float,
         b: float,
         tokenizer: str,
+        headers: bool = True,
     ) -> None:
+        self._headers = headers
         self._chunks, self._own = chunks, own
         self._k1, self._b = k1, b
         self._tokenize = TOKENIZERS[tokenizer]
@@ -70,7 +73,7 @@ class Bm25Retriever:
     def _index(self, chunks: Sequence[Chunk]) -> _Index:
         for chunk in chunks:
             if chunk.chunk_id not in self._terms:
-                self._terms[chunk.chunk_id] = self._tokenize(chunk.embed_text)
+                self._terms[chunk.chunk_id] = self._tokenize(chunk.embed_text if self._headers else chunk.text)
         ids = [chunk.chunk_id for chunk in chunks]
         return _Index(ids, [self._terms[chunk_id] for chunk_id in ids], self._k1, self._b)
 

@@ -57,4 +57,8 @@ def tokenizer(default: str = "code") -> Option:
 
         return one_of(*TOKENIZERS)(text)
 
-    return Option(default, "code: identifiers whole and in parts; words: lower-cased \\w+", "code or words", read)
+    meaning = (
+        "code: identifiers whole and in parts; words: lower-cased \\w+; english: Lucene's English analyser; "
+        "whitespace: cut at blanks, as written"
+    )
+    return Option(default, meaning, "code, words, english or whitespace", read)

@@ -143,10 +143,10 @@ def _dense(material: Material) -> Retriever:
     return DenseRetriever(material.chunks, material.embedder, material.own)
 
 
-def _bm25(material: Material, k1: float, b: float, tokenizer: str) -> Retriever:
+def _bm25(material: Material, k1: float, b: float, tokenizer: str, header: str = "read") -> Retriever:
     from repoeval_bench.retrieval.bm25 import Bm25Retriever
 
-    return Bm25Retriever(material.chunks, material.own, k1=k1, b=b, tokenizer=tokenizer)
+    return Bm25Retriever(material.chunks, material.own, k1=k1, b=b, tokenizer=tokenizer, headers=header == "read")
 
 
 def _jaccard(material: Material, tokenizer: str) -> Retriever:
@@ -190,7 +190,9 @@ _BM25 = {
     "k1": Option("1.2", "how soon repeats of a term stop counting", "a number from 0 to 100", number(0, 100)),
     "b": Option("0.75", "how much long chunks are discounted", "a number from 0 to 1", number(0, 1)),
     "tokenizer": tokenizer(),
-}
+    "header": Option("", "skip: what stands before a chunk (a context header, coderag's title) is no part of its "
+                     "terms; read unless given", "skip", one_of("skip")),
+}  # fmt: skip
 _RERANK = {
     "k_raw": Option("100", "how many of the first stage's best are ranked again", "a whole number from 1", whole(1)),
     "first": Option(

@@ -13,8 +13,8 @@ from repoeval_bench.errors import SpecError
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.bounds import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.linemap import LineMap
-from repoeval_bench.retrieval.registry import RETRIEVERS, choose_retriever
-from repoeval_bench.tokens import identifiers, words
+from repoeval_bench.retrieval.registry import RETRIEVERS, Material, choose_retriever
+from repoeval_bench.tokens import TOKENIZERS, english, identifiers, words
 from repoeval_bench.types import CharSpan, Chunk, LineSpan, Query, Run, SourceFile
 
 TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")
@@ -42,6 +42,34 @@ def test_identifiers_are_kept_whole_and_in_parts():
     ]
     assert identifiers("__init__") == ["__init__"]
     assert words("parseHTTP max_len") == ["parsehttp", "max_len"]
+
+
+@pytest.mark.parametrize(("text", "terms"), [
+    ("The parser's headers are NOT parsed", ["parser", "header", "pars"]),  # possessive, stop words, case, stems
+    ("self.running(x)", ["self.run", "x"]), ("O'Neil’s", ["o'neil"]), ("a1.b2", ["a1", "b2"]), ("f_.x", ["f_", "x"]),
+    ("3.14 1,000 x=1", ["3.14", "1,000", "x", "1"]), ("std::vector a:b", ["std", "vector", "a:b"]),
+    ("_ __ __init__ x.", ["__init__", "x"]), ("caresses ponies relational sky", ["caress", "poni", "relat", "sky"]),
+])  # fmt: skip
+def test_english_terms_are_those_of_lucenes_analyser(text, terms):
+    """By hand, from UAX #29 (what joins letters, what digits), Lucene's stop words and Porter's rules."""
+    assert english(text) == terms
+
+
+def test_terms_cut_at_blanks_are_as_written():
+    """Neither case nor punctuation is touched."""
+    assert TOKENIZERS["whitespace"]("def F(x):\n\treturn 'X'") == ["def", "F(x):", "return", "'X'"]
+
+
+def test_bm25_can_leave_headers_out():
+    """A term of the header alone is found, or with header=skip is not."""
+    file = SourceFile("r", "f.py", "x = 1")
+    chunks = {"r": (Chunk.cut(file, CharSpan(0, 5), "title\n"),)}
+    found = {}
+    for spec in ("bm25", "bm25:header=skip"):
+        retriever = choose_retriever(spec).build(Material(chunks, {}, None, dict))
+        ((_, found[spec]),) = retriever.search([query("title")], 1).rankings["q"]
+    assert found["bm25"] > 0 == found["bm25:header=skip"]
+    assert choose_retriever("bm25:header=skip").spec == "bm25:k1=1.2,b=0.75,tokenizer=code,header=skip"
 
 
 def test_bm25_is_lucenes_formula():
@@ -135,8 +163,8 @@ def test_the_oracle_puts_the_ideal_first():
 
 @pytest.mark.parametrize(("spec", "message"), [
     ("bm26", "did you mean 'bm25'"), ("bm25:k=1", "unknown option 'k'"), ("bm25:b=2", "b is a number from 0 to 1"),
-    ("bm25:k1=x", "k1 is a number"), ("bm25:tokenizer=char", "code or words"), ("random:seed=-1", "whole number"),
-    ("dense:k=1", "takes no options"), ("bm25:plain", "is not key=value"), ("bm25:b=nan", "b is a number"),
+    ("bm25:k1=x", "k1 is a number"), ("bm25:tokenizer=char", "code, words, english or whitespace"),
+    ("bm25:header=none", "header is skip"), ("random:seed=-1", "whole number"), ("dense:k=1", "takes no options"), ("bm25:plain", "is not key=value"), ("bm25:b=nan", "b is a number"),
     ("hybrid:fusion=max", "rrf or sum"), ("hybrid:fusion=sum,k0=3", "belongs to fusion=rrf"), ("rerank", "rerank:overlap"),
     ("rerank:overlap,first=rerank", "first is dense, bm25"), ("rerank:overlap,first=oracle", "first is dense, bm25"),
     ("rerank:overlap,first=bm52", "did you mean 'bm25'"), ("rerank:overlap,first=bm25+k1=x", "k1 is a number"),
