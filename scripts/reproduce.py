@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from repoeval_bench import load_benchmark
+from repoeval_bench.cli import INTERRUPTED, fail
 from repoeval_bench.errors import BenchError
 from repoeval_bench.reproduce import reproduce
 
@@ -31,4 +32,6 @@ if __name__ == "__main__":
         benchmark = load_benchmark(arguments.source, notify=say)
         print(reproduce(benchmark, arguments.out, embedders=arguments.embedder, notify=say), end="")
     except BenchError as error:
-        sys.exit(f"error: {error}")
+        fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        fail(INTERRUPTED, 130)

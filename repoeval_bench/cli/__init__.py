@@ -54,6 +54,8 @@ COMMANDS = {
     "check-chunker": "repoeval_bench.cli.chunk:check_chunker_command",
 }
 
+INTERRUPTED = "interrupted; what was computed so far is kept, run the same command again to go on"
+
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
     """Whoever read standard output (head, less) has closed it."""
@@ -125,7 +127,7 @@ def main() -> NoReturn:
         way_out = f" (see {context.command_path} --help)" if context else ""
         fail(error.format_message().rstrip(".") + way_out, error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        fail("interrupted; what was computed so far is kept, run the same command again to go on", 130)
+        fail(INTERRUPTED, 130)
     except ReaderGone:
         # Python would write what is left once more at exit, and complain. 141 is what a shell gives for SIGPIPE: a
         # gate that was not read to its end must not look passed.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,15 +10,32 @@ from pathlib import Path
 
 import pytest
 
+from repoeval_bench.cli import INTERRUPTED
 from repoeval_bench.provenance import code_state
-from repoeval_bench.reproduce import UNPUBLISHED
+from repoeval_bench.reproduce import BM25_SETTINGS, UNPUBLISHED
+from support.command import heed_interrupts
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "reproduce.py"
 
 
+def broken_off(arguments, environment, out, by):
+    """(exit code, standard error) of the script, ended by a signal as soon as it has stored a run."""
+    before = len(list(out.glob("*/manifest.json")))
+    process = subprocess.Popen(
+        arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        preexec_fn=heed_interrupts,
+    )  # fmt: skip
+    deadline = time.monotonic() + 100
+    while len(list(out.glob("*/manifest.json"))) == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(by)
+    err = process.communicate()[1]
+    return process.returncode, err
+
+
 @pytest.mark.slow
 def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped(mirror, warm_home, tmp_path):
-    """Every table is there; a model that cannot be had is a row with the reason; a killed reproduction goes on."""
+    """Every table is there; a model that cannot be had is a row with the reason; one that was interrupted or killed goes on."""
     arguments = [
         sys.executable,
         str(SCRIPT),
@@ -29,13 +47,10 @@ def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped
         "st:no/such-model",
     ]
     environment = dict(os.environ, REPOEVAL_HOME=str(warm_home), HF_HUB_OFFLINE="1")
-    killed = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 100
-    while not list(tmp_path.glob("*/manifest.json")) and killed.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    killed.kill()
-    killed.wait()
+    code, err = broken_off(arguments, environment, tmp_path, signal.SIGINT)
+    assert (code, err.splitlines()[-1]) == (130, f"error: {INTERRUPTED}")
     (first, *_) = tmp_path.glob("*/manifest.json")
+    broken_off(arguments, environment, tmp_path, signal.SIGKILL)
     assert not (tmp_path / "reproduction.md").exists()
     written = first.stat().st_mtime_ns
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
@@ -44,8 +59,10 @@ def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped
         assert first.stat().st_mtime_ns == written
     assert done.stdout == (tmp_path / "reproduction.md").read_text()
     rows = json.loads((tmp_path / "reproduction.json").read_text())
-    assert {row["table"] for row in rows} == {"expected", "causes", "sizes", "coderag"}
-    assert sum(row["verdict"].startswith(("reproduced", "not reproduced")) for row in rows) == 2 * 2 * 4 + 1
+    assert {row["table"] for row in rows} == {"expected", "causes", "sizes", "coderag", "bm25"}
+    assert sum(row["verdict"].startswith(("reproduced", "not reproduced")) for row in rows) == 2 * 2 * 4 + 1 + len(
+        BM25_SETTINGS
+    )
     (skipped,) = [row for row in rows if row["measured"] is None]
     assert skipped["verdict"].startswith("skipped: model 'no/such-model'")
     (unpublished,) = [row for row in rows if row["system"] == UNPUBLISHED]
