@@ -71,10 +71,16 @@ def needs_files(embedder: str) -> bool:
     return needs_files(split_spec(embedder)[0])
 
 
-def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None, benchmark: Benchmark | None = None) -> Embedder:
+def make_embedder(
+    spec: str = EMBEDDER,
+    *,
+    home: Path | None = None,
+    benchmark: Benchmark | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`.
 
-    `benchmark` is what `lsa` is fitted on.
+    `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything.
     """
     from repoeval_bench.dataset.install import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
@@ -85,7 +91,7 @@ def make_embedder(spec: str = EMBEDDER, *, home: Path | None = None, benchmark: 
     model, policies = split_spec(spec)
     files = [file for held in benchmark.files.values() for file in held] if benchmark else None
     encoder = find_encoder(model, Material(data_home(home) / "models", files))
-    embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home)))
+    embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify))
     if set(policies.values()) == {"head"}:
         return embedder
     if encoder.max_tokens is None:
@@ -369,7 +375,7 @@ def sensitivity(
     arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
     model = None
     if any(needs_vectors(spec, measures) for spec in retrievers):
-        model = make_embedder(embedder, home=home, benchmark=benchmark)
+        model = make_embedder(embedder, home=home, benchmark=benchmark, notify=notify)
     cells = Grid(
         benchmark,
         grid,

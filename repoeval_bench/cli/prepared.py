@@ -213,7 +213,7 @@ class Prepared:
         specs = dict.fromkeys(each.embedder for each in asked if each.vectors)
         # What can fail before the data is fetched is made before; what is fitted on the data, after.
         early = [spec for spec in specs if not api.needs_files(spec)]
-        embedders = {spec: api.make_embedder(spec, home=options["home"]) for spec in early}
+        embedders = {spec: api.make_embedder(spec, home=options["home"], notify=say) for spec in early}
         six = all(each.protocol.repositories == "six" for each in asked)
         benchmark = api.load_benchmark(
             options["source"],
@@ -229,7 +229,7 @@ class Prepared:
         )
         for spec in specs:
             if spec not in embedders:
-                embedders[spec] = api.make_embedder(spec, home=options["home"], benchmark=benchmark)
+                embedders[spec] = api.make_embedder(spec, home=options["home"], benchmark=benchmark, notify=say)
         matched: dict[str, list[SizeMatch]] = {}
         made = []
         for each in asked:

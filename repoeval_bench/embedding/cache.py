@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repoeval_bench.embedding.storage import MEND
 from repoeval_bench.errors import CacheError
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
@@ -108,11 +107,12 @@ class CachedEmbedder:
             for role, each in missing.items()
             if each
         }
+        n_texts = sum(map(len, tokens.values()))
+        self._cache.tell(n_texts, f"vectors of {self.spec}")
         if not tokens:
             return
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
         read = {role: [min(n, self.max_tokens or n) for n in counts] for role, counts in tokens.items()}
-        n_texts = sum(map(len, tokens.values()))
         with progress(
             desc=f"embed {n_texts} texts", unit="tokens" if self.counts_tokens else "texts",
             total=sum(map(sum, read.values())), unit_scale=True,
@@ -141,12 +141,15 @@ class CachedEmbedder:
         dims = {len(value) for value in values}
         if len(dims) != 1 or (size := dims.pop()) == 0 or size % 4:
             raise CacheError(
-                f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; {MEND}"
+                f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; "
+                f"{self._cache.mend}"
             )
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         norms = np.einsum("ij,ij->i", vectors, vectors)
         if not np.all(np.abs(norms - 1) < 1e-4):
-            raise CacheError(f"the vector cache {self._cache.folder} holds a vector that is not of unit length; {MEND}")
+            raise CacheError(
+                f"the vector cache {self._cache.folder} holds a vector that is not of unit length; {self._cache.mend}"
+            )
         return vectors.astype(np.float32, copy=False)
 
     def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:

@@ -159,7 +159,7 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
             raise sqlite3.DatabaseError(f"database disk image is malformed: {faults[0]}")
     if delete and broken:
         with cache.explained("written"):
-            cache.database.delete_many(list(broken))
+            cache.writer.delete_many(list(broken))
     cache.close()
     return Verified(str(folder), entries, tuple(broken.values()), len(broken) if delete else 0)
 
@@ -210,7 +210,7 @@ def prune(folder: Path, max_bytes: int) -> Pruned:
                     break
                 chosen.append(row)
                 excess -= length * scale
-            database.delete_many(chosen)
+            cache.writer.delete_many(chosen)
             removed += len(chosen)
             if note := _pack(cache):
                 break
@@ -224,7 +224,7 @@ def _pack(cache: VectorCache) -> str:
     """Give the freed room back to the disk; why that failed, where it did: then sqlite fills it with new entries."""
     try:
         with cache.explained("packed"):
-            cache.database.pack()
+            cache.writer.pack()
     except CacheError as error:
         return str(error)
     return ""

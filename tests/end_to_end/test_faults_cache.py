@@ -118,15 +118,79 @@ def mounted(tmp_path):
         subprocess.run(["umount", folder], check=True)
 
 
-def test_a_read_only_cache(home, refused, mounted):
-    """A cache that cannot be written is named, with the way out."""
-    vectors = home / "vectors"
-    content = {path.name: path.read_bytes() for path in vectors.iterdir()}
-    mounted(vectors, "-o", "size=64m")
-    for name, data in content.items():
-        (vectors / name).write_bytes(data)
-    subprocess.run(["mount", "-o", "remount,ro", vectors], check=True)
-    assert "set REPOEVAL_HOME to a folder that can be written" in refused()
+@pytest.fixture
+def read_only(home, mounted):
+    """Makes the home's cache read-only: a file system of its own, mounted anew without the right to write."""
+
+    def call(*, change=lambda folder: None):
+        vectors = home / "vectors"
+        content = {path.name: path.read_bytes() for path in vectors.iterdir()}
+        mounted(vectors, "-o", "size=64m")
+        for name, data in content.items():
+            (vectors / name).write_bytes(data)
+        change(vectors)
+        subprocess.run(["mount", "-o", "remount,ro", vectors], check=True)
+        return f"mind: the vector cache {vectors} is read-only, so nothing new is kept in it; "
+
+    return call
+
+
+def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path):
+    """A cache that holds everything needs no right to write: the same run, and one line that says so."""
+    line = read_only()
+    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
+    assert done.code == 0, done.err
+    (said,) = [each for each in done.err.splitlines() if "read-only" in each]
+    assert said.startswith(f"{line}no vectors of minilm")
+    assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
+    assert "0 broken" in bench("cache", "verify", home=home).out
+    assert "is read-only" in one_sentence(bench("cache", "prune", "--max-size", "0", home=home), 1)
+
+
+def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_path):
+    """Missing vectors are computed for the run, and counted; the cache stays as it is."""
+
+    def take_ten(folder):
+        with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+            rows = database.execute(
+                "SELECT rowid FROM Cache WHERE length(value) = ? LIMIT 10", (4 * 257 + 8,)
+            ).fetchall()
+            database.executemany("DELETE FROM Cache WHERE rowid = ?", rows)
+
+    run = ("eval", "-c", AST, "--source", mirror, "--embedder", "hash", "--out")
+    assert bench(*run, tmp_path / "before", home=home).code == 0
+    line = read_only(change=take_ten)
+    content = (home / "vectors" / "cache.db").read_bytes()
+    done = bench(*run, tmp_path / "after", home=home)
+    assert done.code == 0, done.err
+    assert f"{line}10 vectors of hash" in done.err
+    (before,), (after,) = ((tmp_path / name).glob("*/run.trec") for name in ("before", "after"))
+    assert after.read_bytes() == before.read_bytes()
+    assert (home / "vectors" / "cache.db").read_bytes() == content
+
+
+def test_a_flipped_bit_of_a_read_only_cache(home, refused, read_only):
+    """Checksums are verified there too, and the way out can be gone from there."""
+    read_only(change=lambda folder: change_vectors(home, lambda key, value: bytes([value[0] ^ 1]) + value[1:]))
+    sentence = refused()
+    assert "has changed since it was written" in sentence
+    assert "set REPOEVAL_HOME to another folder" in sentence
+
+
+def test_a_read_only_cache_with_a_log_beside_it(home, refused, read_only):
+    """What a killed process wrote last stands in sqlite's log, which cannot be taken in: refused, not passed over."""
+
+    def leave_a_log(folder):
+        with closing(sqlite3.connect(folder / "cache.db")) as database:
+            database.execute("UPDATE Settings SET value = 1 WHERE key = 'hits'")
+            database.commit()
+            log = (folder / "cache.db-wal").read_bytes()
+        (folder / "cache.db-wal").write_bytes(log)
+
+    read_only(change=leave_a_log)
+    sentence = refused()
+    assert "cache.db-wal" in sentence
+    assert "repoeval-bench cache info where it can be written" in sentence
 
 
 @pytest.mark.slow

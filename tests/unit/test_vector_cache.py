@@ -3,7 +3,10 @@
 import json
 import os
 import pickle
+import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 
@@ -11,7 +14,8 @@ import numpy as np
 import pytest
 
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.storage import SEAL_BYTES, RawDisk, VectorCache, seal, tag
+from repoeval_bench.embedding.database import RawDisk
+from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 from repoeval_bench.errors import CacheError
 from support.encoders import CountingEncoder
 
@@ -198,6 +202,51 @@ def test_a_damaged_vector_is_never_used(cache, damage):
     change(cache, "UPDATE Cache SET value = ? WHERE key = ?", damage + seal(key, damage), key)
     with pytest.raises(CacheError, match="cache verify --delete"):
         embedder.encode(["a"], "document")
+
+
+def read_elsewhere(folder, *keys):
+    """What a process that may not write the folder reads there, and what it says: as root, one without root's powers."""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        pytest.skip("root writes whatever the permissions say")
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    script = (
+        "import sys; from pathlib import Path; from repoeval_bench.embedding.storage import VectorCache\n"
+        "cache = VectorCache(Path(sys.argv[1]), lambda line: print(line, file=sys.stderr))\n"
+        "cache.write({bytes(32): b'new'}, 'tokens', '{}')\n"
+        "cache.tell(1, 'counts')\n"
+        "print(cache.read([bytes(32), *map(bytes.fromhex, sys.argv[2:])]))\n"
+    )
+    modes = {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
+    try:
+        for path, mode in modes.items():
+            path.chmod(mode & ~0o222)
+        done = subprocess.run(
+            [*drop, sys.executable, "-c", script, folder, *(key.hex() for key in keys)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        for path, mode in modes.items():
+            path.chmod(mode)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr.strip()
+
+
+def test_who_may_not_write_reads(cache):
+    """Permissions make it read-only: entries are read, new ones last as long as the process, and a line says so."""
+    cache.write({b"k" * 32: b"value"}, "tokens", "{}")
+    cache.close()
+    values, said = read_elsewhere(cache.folder, b"k" * 32, b"x" * 32)
+    assert values == "[b'new', b'value', None]"
+    assert said.endswith("is read-only, so nothing new is kept in it; 1 counts are computed for this command alone")
+    assert VectorCache(cache.folder).read([bytes(32)]) == [None]
+
+
+def test_who_may_not_write_reads_what_another_writes(cache):
+    """Entries that stand in sqlite's log alone, as another process holds the cache open, are read too."""
+    cache.write({b"k" * 32: b"value"}, "tokens", "{}")
+    assert (cache.folder / "cache.db-wal").stat().st_size > 0
+    values, _ = read_elsewhere(cache.folder, b"k" * 32)
+    assert values == "[b'new', b'value']"
 
 
 def test_a_folder_that_cannot_hold_a_cache_is_one_sentence(tmp_path):
