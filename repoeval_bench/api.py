@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.config import BASELINE, DEPTH, NO_EMBEDDER, PACK, Protocol, RunConfig
-from repoeval_bench.errors import UsageError
+from repoeval_bench.errors import UsageError, all_mistakes
 from repoeval_bench.spec import Spec
 
 if TYPE_CHECKING:
@@ -354,25 +354,16 @@ def sensitivity(
     from chunkers.registry import make_chunker
     from chunkers.sizes import match_size, mean_nws
     from repoeval_bench.contests import contests, placebo_bands
-    from repoeval_bench.grid import Grid, make_protocols
+    from repoeval_bench.grid import Grid, grid_problems, make_protocols
     from repoeval_bench.metrics import Measure
 
-    if len(set(chunkers)) < 2:
-        raise UsageError("give at least two different chunkers to compare")
+    arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
     grid = make_protocols(protocols, queries, relevances)
-    if fixed := [protocol.name for protocol in grid if protocol.documents == "windows"]:
-        raise UsageError(f"protocol {fixed[0]} has no chunker to compare; leave it out")
-    if narrowed := [protocol.name for protocol in grid if (protocol.exclude, protocol.scope) != ("none", "repository")]:
-        raise UsageError(
-            f"protocol {narrowed[0]}: every cell is judged on one ranking of the whole repository; leave out exclude= "
-            "and scope="
-        )
+    if problems := grid_problems(list(arms), grid, [choose_retriever(spec).spec for spec in retrievers]):
+        raise UsageError(all_mistakes(problems))
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures))
     strictest = next((protocol for protocol in grid if protocol.documents == "baseline"), grid[0])
     chosen = [make_retriever(spec, strictest) for spec in retrievers]
-    if cheats := [each.spec for each in chosen if each.spec == "oracle"]:
-        raise UsageError(f"retriever {cheats[0]} knows the answers of one cell only; choose dense, bm25 or random")
-    arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
     model = None
     if any(needs_vectors(spec, measures) for spec in retrievers):
         model = make_embedder(embedder, home=home, benchmark=benchmark, notify=notify)

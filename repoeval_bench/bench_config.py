@@ -31,6 +31,7 @@ class BenchConfig(Strict):
     """
 
     pack: Annotated[str, Field(pattern=r"^[\w.-]+@[\w.-]+$")] = PACK
+    dataset: Literal["repoeval"] = "repoeval"
     source: str | None = None
     level: str | None = None
     context: str | None = None

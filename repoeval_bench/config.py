@@ -13,7 +13,7 @@ from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import nearest, short_hash, slug
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Gold = Literal["prompt", "context", "body"]
 Repositories = Literal["all", "six"]
@@ -184,6 +184,15 @@ PROTOCOLS: Mapping[str, Protocol] = {
         documents="baseline",
     ),
 }  # fmt: skip
+
+
+def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
+    """Repositories whose tasks a limit passes over: those that one of the protocols does not score.
+
+    So each of them scores every task that a limit leaves.
+    """
+    six = level == "function" and any(protocol.repositories == "six" for protocol in protocols)
+    return OUTSIDE_THE_SIX if six else frozenset()
 
 
 @dataclass(frozen=True, slots=True)

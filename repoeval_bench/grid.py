@@ -36,6 +36,30 @@ def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Seq
     return list(found.values())
 
 
+def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrievers: Sequence[str]) -> list[str]:
+    """A sentence for everything in which a grid of these specs asks for what no grid can compare; none for a good one.
+
+    Chunkers and retrievers are specs as they print themselves.
+    """
+    found = []
+    if len(set(chunkers)) < 2:
+        found.append("give at least two different chunkers to compare")
+    found += [
+        f"protocol {protocol.name} has no chunker to compare; leave it out"
+        for protocol in protocols
+        if protocol.documents == "windows"
+    ]
+    found += [
+        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out exclude= "
+        "and scope="
+        for protocol in protocols
+        if (protocol.exclude, protocol.scope) != ("none", "repository")
+    ]
+    if "oracle" in retrievers:
+        found.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Setting:
     """A protocol with the measures that are wanted under it, and the tasks it scores."""

@@ -56,7 +56,8 @@ class Document:
         try:
             model.model_validate(self.content)
         except ValidationError as error:
-            found += [(tuple(each["loc"]), _sentence(dict(each), model, parts)) for each in error.errors()]
+            listed: set[type[BaseModel]] = set()
+            found += [(tuple(each["loc"]), _sentence(dict(each), model, parts, listed)) for each in error.errors()]
         return found
 
 
@@ -103,13 +104,23 @@ def _places(node: yaml.Node, place: Place, walked: set[int]) -> Iterator[tuple[P
             yield from _places(value, (*place, i), walked)
 
 
-def _sentence(error: dict[str, Any], model: type[BaseModel], parts: Mapping[str, type[BaseModel]]) -> str:
+def _sentence(
+    error: dict[str, Any],
+    model: type[BaseModel],
+    parts: Mapping[str, type[BaseModel]],
+    listed: set[type[BaseModel]],
+) -> str:
+    """What is wrong; `listed` are the models whose keys were listed for an error before, which is enough."""
     location, kind = error["loc"], error["type"]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":
         known = parts[location[0]] if len(location) > 1 else model
         within = place.rpartition(".")[0]
-        return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields)
+        otherwise = "choose from the keys named above" if known in listed else ""
+        sentence = nearest("key", str(location[-1]), known.model_fields, otherwise)
+        if "; choose from" in sentence:
+            listed.add(known)
+        return (f"{within}: " if within else "") + sentence
     message = expectation(error)
     given = error["input"]
     shown = f" (it is {given!r})" if isinstance(given, str | int | float) and kind != "value_error" else ""

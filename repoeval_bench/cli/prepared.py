@@ -13,7 +13,7 @@ from repoeval_bench import api
 from repoeval_bench.cli.console import at_terminal, print_part, print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
-from repoeval_bench.config import CHOICES, DEPTH, NO_EMBEDDER, OUTSIDE_THE_SIX, PACK, Protocol, RunConfig, check_choice
+from repoeval_bench.config import CHOICES, DEPTH, NO_EMBEDDER, PACK, Protocol, RunConfig, check_choice, passed_over
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
 
@@ -214,7 +214,6 @@ class Prepared:
         # What can fail before the data is fetched is made before; what is fitted on the data, after.
         early = [spec for spec in specs if not api.needs_files(spec)]
         embedders = {spec: api.make_embedder(spec, home=options["home"], notify=say) for spec in early}
-        six = all(each.protocol.repositories == "six" for each in asked)
         benchmark = api.load_benchmark(
             options["source"],
             level=options["level"],
@@ -223,7 +222,7 @@ class Prepared:
             repos=options["repos"],
             limit=options["limit"],
             # The first N are of what is scored, so that a small limit leaves some of it.
-            without=OUTSIDE_THE_SIX if six and options["level"] == "function" else (),
+            without=passed_over((each.protocol for each in asked), options["level"]),
             home=options["home"],
             notify=say,
         )

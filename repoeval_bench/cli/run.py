@@ -150,6 +150,7 @@ def _options(config: BenchConfig) -> dict[str, Any]:
     options = config.model_dump(
         exclude_none=True,
         exclude={
+            "dataset",
             "chunkers",
             "protocol",
             "retrievers",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
 from repoeval_bench.cli.prepared import say_unread
-from repoeval_bench.config import DEPTH, Protocol
-from repoeval_bench.errors import ResultError
+from repoeval_bench.config import DEPTH, Protocol, passed_over
+from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.qrels import relevance_rule
 from repoeval_bench.queries import query_policy
@@ -88,12 +88,13 @@ def sensitivity_command(
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
     given = {"embedder": embedder, "precision": precision}
-    embedder = _check(chunkers, embedder, precision, grid)
+    embedder, protocols = _check(chunkers, embedder, precision, grid)
     vectors = any(api.needs_vectors(retriever, grid["measures"]) for retriever in grid["retrievers"])
     say_unread([given], vectors=vectors)
     benchmark = api.load_benchmark(
-        source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit, home=home, notify=say
-    )
+        source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit,
+        without=passed_over(protocols, level), home=home, notify=say,
+    )  # fmt: skip
     found = api.sensitivity(benchmark, chunkers, **grid, embedder=embedder, home=home, notify=say)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
@@ -117,17 +118,21 @@ def sensitivity_command(
         click.echo("no decided cell contradicts another of the same pair")
 
 
-def _check(chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping[str, Any]) -> str:
-    """Check every name of the grid before data is looked for; all that is wrong is told in one UsageError.
+def _check(
+    chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping[str, Any]
+) -> tuple[str, list[Protocol]]:
+    """Check all of the grid before data is looked for; all that is wrong is told in one UsageError.
 
-    Gives the embedder's spec with its precision.
+    Gives the embedder's spec with its precision, and the grid's protocols.
     """
     from chunkers.registry import make_chunker
     from repoeval_bench.embedding.long_text import split_spec
-    from repoeval_bench.embedding.models import parse_embedder
     from repoeval_bench.embedding.precision import with_precision
+    from repoeval_bench.embedding.registry import parse_embedder
+    from repoeval_bench.grid import grid_problems, make_protocols
 
     found = Gathered()
+    good: dict[str, list[Any]] = defaultdict(list)
     checks: tuple[tuple[str, Sequence[str], Callable[[str], object]], ...] = (
         ("chunkers", chunkers, make_chunker),
         ("protocols", grid["protocols"], Protocol.parse),
@@ -139,13 +144,23 @@ def _check(chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping
     for what, names, check in checks:
         for name in names:
             with found.about(what, name):
-                check(name)
-    with found.about("embedder"):
-        parse_embedder(split_spec(embedder)[0])
+                good[what].append(check(name))
     with found.about("precision"):
         embedder = with_precision(embedder, precision)
+    with found.about("embedder"):
+        parse_embedder(split_spec(embedder)[0])
+    specs = [chunker.spec for chunker in good["chunkers"]]
+    for retriever in good["retrievers"]:
+        for protocol in good["protocols"]:
+            with found.about("retrievers"):
+                api.choose_retriever(retriever.spec, protocol)
+    # A chunker that is misspelt is told already: it may well be another one.
+    specs += chunkers[len(specs) :]
+    for sentence in grid_problems(specs, good["protocols"], [each.spec for each in good["retrievers"]]):
+        with found.about("grid"):
+            raise UsageError(sentence)
     found.check()
-    return embedder
+    return embedder, make_protocols(grid["protocols"], grid["queries"], grid["relevances"])
 
 
 def _summary(found: Sequence[Contest]) -> Table:

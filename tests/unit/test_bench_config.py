@@ -82,11 +82,22 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: [ast]\nk: 5", "raise K to 10"),
     ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
     ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
+    ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
     ("chunkers: &a [*a]", "a text was expected"),
 ])  # fmt: skip
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
     """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
     assert [each for each in mistakes(tmp_path, text) if message in each]
+
+
+def test_the_list_of_keys_is_told_once(tmp_path):
+    """The first unknown key that no other is near lists them all; the next ones point there."""
+    told = mistakes(tmp_path, "chunkers: ast\nzzzz: 1\nprotocols: body\nqqqq: 2\n")
+    assert told[0].startswith(":2: unknown key 'zzzz'; choose from baseline, chunkers, ")
+    assert told[1:] == [
+        ":3: unknown key 'protocols'; did you mean 'protocol'?",
+        ":4: unknown key 'qqqq'; choose from the keys named above",
+    ]
 
 
 def test_a_file_that_is_not_there_names_the_way_out(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from repoeval_bench.cells import CellFile
 from repoeval_bench.cli.sensitivity import _check, _summary
+from repoeval_bench.config import OUTSIDE_THE_SIX, Protocol, passed_over
 from repoeval_bench.contests import Cell, Contest, Scores, contests, flips, placebo_bands
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.grid import make_protocols
@@ -158,6 +159,31 @@ def test_all_wrong_names_of_a_grid_are_told_at_once():
         _check(("asst", "fixed:max_nsw=1"), "minilmm", "auto", grid)
     for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'"):
         assert piece in str(error.value)
+
+
+def test_everything_that_no_grid_can_compare_is_told_at_once():
+    """One chunker under two names, fixed documents, another scope, a retriever that cheats, one that scores a part."""
+    grid = {"protocols": ("coderag", "code-chunk+scope=pooled", "linemap"), "queries": ("full",), "measures": ("mrr",),
+            "relevances": ("overlap",), "retrievers": ("oracle", "rerank:overlap")}  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "ast:max_nws=1500"), "hash:dim=8", "auto", grid)
+    first, *told = str(error.value).splitlines()
+    assert first == "5 mistakes:"
+    for piece in (
+        "two different chunkers",
+        "no chunker to compare",
+        "one ranking",
+        "knows the answers",
+        "the first 100",
+    ):
+        assert [sentence for sentence in told if piece in sentence], piece
+
+
+def test_a_limit_passes_over_what_one_of_the_protocols_does_not_score():
+    """With a protocol of the six, the first tasks are of the six; at another level there are no six."""
+    every, six = Protocol.parse("context"), Protocol.parse("code-chunk")
+    assert passed_over([every, six], "function") == passed_over([six], "function") == OUTSIDE_THE_SIX
+    assert passed_over([every], "function") == passed_over([six], "line") == frozenset()
 
 
 def test_the_grid_has_each_protocol_once():

@@ -207,9 +207,15 @@ def test_runs_of_different_questions_are_refused(runs, tmp_path):
         figures([runs[0], made(tmp_path / "other", "ast", protocol="body")])
 
 
-def test_the_heat_map_counts_every_cell():
+def test_the_heat_map_counts_every_cell_and_speaks_of_noise_where_a_band_was_measured():
     (figure,) = heat_maps(CELLS)
-    assert "in 3 settings: wins 1, loses 1, noise 0, undecided 1" in figure.description
+    assert "in 3 settings: wins 1, loses 1, undecided 1" in figure.description
+    assert "placebo" not in figure.description
+    (banded,) = heat_maps([cell | {"placebo_band": 0.25} for cell in CELLS])
+    assert "wins 1, loses 1, noise 0, undecided 1. + wins" in banded.description
+    assert "~ within the placebo band" in banded.description
+    legends = [each.drawn.axes[1].get_xlabel() for each in (figure, banded)]
+    assert ["noise" in legend for legend in legends] == [False, True]
     more = [cell | {"retriever": f"hybrid:w={w}", "verdict": "wins"} for cell in CELLS for w in (0.1, 0.9)]
     (figure,) = heat_maps(more)
     texts = [text.get_text() for text in figure.drawn.axes[0].texts]

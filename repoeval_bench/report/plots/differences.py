@@ -103,6 +103,8 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
         place = settings.index(cell["protocol"]), columns.index(column(cell))
         values[place] = cell["difference"]
         signs[place] = SIGNS.get(cell["verdict"], "?")
+    # Noise is spoken of where a placebo band was measured: elsewhere there is none.
+    banded = any(cell.get("placebo_band") is not None for cell in cells)
     limit = float(np.nanmax(np.abs(values))) or 1.0
 
     def fill(axes: Axes) -> None:
@@ -123,14 +125,17 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
         bar = axes.figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.7, aspect=30, pad=0.02)
         bar.outline.set_visible(False)
         bar.ax.tick_params(length=0, labelsize=7.5)
-        bar.set_label("+ wins   \N{MINUS SIGN} loses   ~ noise   empty: undecided", fontsize=7.5)
+        noise = "   ~ noise" if banded else ""
+        bar.set_label(f"+ wins   \N{MINUS SIGN} loses{noise}   empty: undecided", fontsize=7.5)
 
-    tally = {verdict: sum(cell["verdict"] == verdict for cell in cells) for verdict in SIGNS}
+    verdicts = [verdict for verdict in SIGNS if banded or verdict != "noise"]
+    tally = {verdict: sum(cell["verdict"] == verdict for cell in cells) for verdict in verdicts}
     words = ", ".join(f"{verdict} {number}" for verdict, number in tally.items())
     return draw(
         f"sensitivity-{slug(a)}-minus-{slug(b)}", f"{elided(a, 18)} minus {elided(b, 18)}, setting by setting",
-        f"{a} minus {b} in {len(cells)} settings: {words}. + wins, \N{MINUS SIGN} loses, ~ within the placebo band, "
-        "empty: 0 lies in the interval.", fill, height=2.4 + 0.2 * len(settings), legend=False,
+        f"{a} minus {b} in {len(cells)} settings: {words}. + wins, \N{MINUS SIGN} loses, "
+        f"{'~ within the placebo band, ' if banded else ''}empty: 0 lies in the interval.", fill,
+        height=2.4 + 0.2 * len(settings), legend=False,
     )  # fmt: skip
 
 
