@@ -7,12 +7,13 @@ a brute-force product wherever two scores differ by more than 1e-5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,13 +21,13 @@ MARGIN = 2e-5
 """What is that near to the last one wanted is kept too: rounding may make it a tie, and ids decide ties."""
 
 SMALL = 4096
-"""Up to so many rows numpy multiplies them all; faiss takes longer to be imported."""
+"""Up to so many rows a vector alone is searched for as fast as among others."""
 
-SPARE = 64
-"""Rows that are fetched beyond those wanted at first, so that the margin is seldom fetched separately."""
+AT_ONCE = 512
+"""Vectors that are searched for together in a larger index."""
 
-AT_ONCE = 256
-"""Vectors that are searched for together in a large index."""
+PRODUCTS = 1 << 22
+"""Products that are looked at together: 16 MiB, which stay in the processor's cache."""
 
 
 def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -38,6 +39,18 @@ def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
             rows.resize((start + len(batch), batch.shape[1]), refcheck=False)
             rows[start:] = batch
     return rows
+
+
+class _Kept(NamedTuple):
+    """Products worth keeping, one in each place of the three arrays: of which vector and row, and how large."""
+
+    of: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    near: NDArray[np.float32]
+
+    def of_each(self, n: int) -> list[slice]:
+        """Where those of each of `n` vectors stand, once they are sorted by vector."""
+        return [slice(*ends) for ends in pairwise(np.searchsorted(self.of, np.arange(n + 1)).tolist())]
 
 
 class VectorIndex:
@@ -70,56 +83,71 @@ class VectorIndex:
         """
         if not self._n_items:
             yield from ((np.zeros(0, dtype=np.int64), np.zeros(0)) for _ in vectors)
-        elif wanted >= self._n_items:
-            yield from (self._score(np.arange(len(self._rows)), vector) for vector in vectors)
-        elif len(self._rows) <= SMALL:
-            yield from (self._small(vector, wanted) for vector in vectors)
-        else:
-            yield from self._large(vectors, wanted)
+            return
+        at_once = self.at_once
+        for start in range(0, len(vectors), at_once):
+            block = vectors[start : start + at_once]
+            if wanted < self._n_items:
+                candidates = self._candidates(block, wanted)
+            else:
+                candidates = [np.arange(len(self._rows))] * len(block)
+            yield from (self._score(rows, vector) for rows, vector in zip(candidates, block, strict=True))
 
     def _score(
         self, rows: NDArray[np.int64], vector: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """(items of these rows, their best scores), every product summed in one order, in double precision."""
-        scores = np.multiply(self._rows[rows], vector, dtype=np.float64).sum(axis=1)
+        products = self._rows.take(rows, axis=0).astype(np.float64)
+        products *= vector.astype(np.float64)
+        scores = products.sum(axis=1)
         if self._owners is None:
             return rows, scores
-        order = np.argsort(self._owners[rows], kind="stable")
-        items, starts = np.unique(self._owners[rows][order], return_index=True)
-        return items, np.maximum.reduceat(scores[order], starts)
+        starts = self._first_of_each(rows)
+        return self._owners[rows[starts]], np.maximum.reduceat(scores, starts)
 
-    def _small(self, vector: NDArray[np.float32], wanted: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        near = self._rows @ vector
-        if self._owners is None:
-            return self._score(np.flatnonzero(near >= _nth_largest(near, wanted) - MARGIN), vector)
-        starts = np.flatnonzero(np.diff(self._owners, prepend=-1))
-        best = np.maximum.reduceat(near, starts)
-        kept = best >= _nth_largest(best, wanted) - MARGIN
-        return self._score(np.flatnonzero(kept[self._owners]), vector)
+    def _first_of_each(self, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
+        """Where among these rows, which ascend, those of each item begin."""
+        assert self._owners is not None
+        return np.flatnonzero(np.diff(self._owners[rows], prepend=-1))
 
-    def _large(
-        self, vectors: NDArray[np.float32], wanted: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        import faiss
+    def _candidates(self, vectors: NDArray[np.float32], wanted: int) -> list[NDArray[np.int64]]:
+        """For each vector the rows, ascending, whose products are those of the `wanted` best items, or near the last.
 
-        # faiss compares vector by vector up to its own threshold of 128,000 queries; by blocks it is thrice as fast.
-        faiss.cvar.distance_compute_blas_threshold = AT_ONCE // 8
-        for start in range(0, len(vectors), AT_ONCE):
-            block = vectors[start : start + AT_ONCE]
-            done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
-            fetch = wanted + SPARE
-            while len(done) < len(block):
-                left = [i for i in range(len(block)) if i not in done]
-                fetch = min(fetch, len(self._rows))
-                near, rows = faiss.knn(block[left], self._rows, fetch, metric=faiss.METRIC_INNER_PRODUCT)
-                for i, (last, found) in zip(left, zip(near[:, -1], rows, strict=True), strict=True):
-                    items, scores = self._score(found, block[i])
-                    whole = fetch == len(self._rows)
-                    if whole or (len(items) >= wanted and last < _nth_largest(scores, wanted) - MARGIN):
-                        done[i] = items, scores
-                fetch *= 4
-            yield from (done[i] for i in range(len(block)))
+        The rows are read once, in blocks. What was seen says how large a product has to be to be kept, so of a million
+        a few hundred are.
+        """
+        n, size = len(vectors), max(1, PRODUCTS // len(vectors))
+        products = np.empty(n * min(size, len(self._rows)), dtype=np.float32)
+        large = np.empty(len(products), dtype=bool)
+        bars = np.full(n, -np.inf, dtype=np.float32)
+        parts: list[_Kept] = []
+        for start in range(0, len(self._rows), size):
+            block = self._rows[start : start + size]
+            used = n * len(block)
+            near = np.matmul(vectors, block.T, out=products[:used].reshape(n, -1))
+            if not start:
+                bars[:] = [self._bar(slice(0, size), each, wanted) for each in near]
+            np.greater_equal(near, bars[:, np.newaxis], out=large[:used].reshape(n, -1))
+            places = np.flatnonzero(large[:used])
+            parts.append(_Kept(places // len(block), start + places % len(block), products[places]))
+            if sum(len(part.rows) for part in parts[1:]) > n * wanted:
+                parts = [self._sift(parts, bars, wanted)]
+        kept = self._sift(parts, bars, wanted) if len(parts) > 1 else parts[0]
+        return [kept.rows[mine] for mine in kept.of_each(n)]
 
+    def _sift(self, parts: Sequence[_Kept], bars: NDArray[np.float32], wanted: int) -> _Kept:
+        """The parts as one, sorted by vector, without what is too small; `bars` are raised on the way."""
+        of, rows, near = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(of, kind="stable")
+        kept = _Kept(of[order], rows[order], near[order])
+        for i, mine in enumerate(kept.of_each(len(bars))):
+            bars[i] = max(bars[i], self._bar(kept.rows[mine], kept.near[mine], wanted))
+        stay = kept.near >= bars[kept.of]
+        return _Kept(kept.of[stay], kept.rows[stay], kept.near[stay])
 
-def _nth_largest(values: NDArray[np.floating], n: int) -> float:
-    return float(np.partition(values, len(values) - n)[len(values) - n])
+    def _bar(self, rows: NDArray[np.int64] | slice, near: NDArray[np.float32], wanted: int) -> float:
+        """How large a product has to be to be kept, given those of some rows, ascending."""
+        best = near if self._owners is None else np.maximum.reduceat(near, self._first_of_each(rows))
+        if len(best) < wanted:
+            return -np.inf
+        return float(np.partition(best, len(best) - wanted)[len(best) - wanted]) - MARGIN

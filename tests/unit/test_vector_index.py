@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from repoeval_bench.retrieval import vector_index
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.registry import RETRIEVERS
-from repoeval_bench.retrieval.vector_index import SMALL, VectorIndex, stack
+from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 from repoeval_bench.types import CharSpan, Chunk, Query, SourceFile
 
 DIM = 48
@@ -46,31 +46,43 @@ def test_the_best_are_those_of_a_brute_force_product(n, k, tied):
 
 
 def test_many_equal_rows_at_the_cut():
-    """Where hundreds of rows tie for the last place, all are found, so that ids decide and not faiss."""
+    """Where hundreds of rows tie for the last place, all are found, so that ids decide and nothing else."""
     rows = made(vector_index.SMALL + 500)
     rows[100:1500] = rows[100]
     vectors = rows[100:101]
     assert ranked(VectorIndex(rows).search(vectors, 20), 20) == brute(rows, vectors, 20)
 
 
+@pytest.mark.parametrize("products", [1, 700, 40_000])
+@pytest.mark.parametrize("order", [1, -1])
+def test_blocks_of_any_size_find_the_same(monkeypatch, products, order):
+    """In one look or row by row, the best rows first or last, several windows an item: the brute-force result."""
+    monkeypatch.setattr(vector_index, "PRODUCTS", products)
+    monkeypatch.setattr(vector_index, "SMALL", 10)
+    rows, vectors = made(1500, seed=9, tied=True), made(6, seed=10)
+    rows = rows[np.argsort(order * (rows @ vectors[0]))]
+    owners = np.arange(len(rows)) // 2
+    assert ranked(VectorIndex(rows).search(vectors, 40), 40) == brute(rows, vectors, 40)
+    found = ranked(VectorIndex(rows, owners).search(vectors, 40), 40)
+    scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
+    assert found == [
+        rank(((f"{item:07d}", score) for item, score in enumerate(column.reshape(-1, 2).max(axis=1))), 40)
+        for column in scores.T
+    ]
+
+
 @pytest.mark.parametrize("n", [500, vector_index.SMALL + 1000])
 def test_a_score_depends_on_the_pair_alone(n):
     """Alone or among others, with one thread or several: the same items and scores, to the last bit."""
-    import faiss
-
     rows, vectors = made(n, tied=True), made(40, seed=2)
     index = VectorIndex(rows)
     together = [sorted(zip(*map(np.ndarray.tolist, each), strict=True)) for each in index.search(vectors, 15)]
-    threads = faiss.omp_get_max_threads()
-    try:
-        faiss.omp_set_num_threads(1)
+    with threadpool_limits(1):
         for vector, expected in zip(vectors, together, strict=True):
             ((items, scores),) = index.search(vector[np.newaxis], 15)
             found = dict(zip(items.tolist(), scores.tolist(), strict=True))
             best = sorted(expected, key=lambda pair: -pair[1])[:15]
             assert all(found[item] == score for item, score in best)
-    finally:
-        faiss.omp_set_num_threads(threads)
 
 
 @pytest.mark.parametrize("n_items", [40, 3000])
@@ -137,8 +149,3 @@ def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
     backwards = retriever.search(queries[::-1], 7).rankings
     alone = {query.query_id: retriever.search([query], 7).rankings[query.query_id] for query in queries}
     assert together == backwards == alone
-
-
-def test_the_table_of_retrievers_says_from_where_on_faiss_searches():
-    """What `list retrievers` says of dense is what the index does."""
-    assert f"above {SMALL:,} vectors in an index, faiss" in RETRIEVERS["dense"].meaning
