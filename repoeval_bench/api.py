@@ -140,14 +140,26 @@ def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetri
     return chosen
 
 
-def make_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
-    """The chosen retriever, with the model of a reranker found and verified."""
+def make_retriever(
+    spec: str,
+    protocol: Protocol | None = None,
+    *,
+    home: Path | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+) -> ChosenRetriever:
+    """The chosen retriever, with the model of a reranker found and verified.
+
+    The scores of pairs are kept in the vector cache in `home`. `notify` receives a line where it cannot keep anything.
+    """
     chosen = choose_retriever(spec, protocol)
     if not chosen.model:
         return chosen
+    from repoeval_bench.embedding.cached_scorer import CachedScorer
     from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+    from repoeval_bench.embedding.storage import VectorCache
 
-    return replace(chosen, scorer=find_cross_encoder(chosen.model))
+    scorer = find_cross_encoder(chosen.model)
+    return replace(chosen, scorer=CachedScorer(scorer, VectorCache(vectors_folder(home), notify)))
 
 
 def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
@@ -227,6 +239,7 @@ def evaluate(
     reuse: bool = False,
     home: Path | None = None,
     pack: str = PACK,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> StoredRun:
     """Chunk, embed, retrieve, score and store one run; returns what was stored.
 
@@ -234,11 +247,12 @@ def evaluate(
     is the depth that is ranked and stored. `embedder` takes no part where neither the retriever nor a measure asks
     for vectors. Every distinct text is embedded once and kept, so a second call is quick; with `reuse` a run that is
     stored already, made by this very code, is returned as it is. `pack` is what the run's definition of the benchmark
-    is called; runs of two packs are not compared. Raises a BenchError in one sentence.
+    is called; runs of two packs are not compared. `notify` receives a line where the cache cannot keep anything.
+    Raises a BenchError in one sentence.
     """
     (run,) = evaluate_all(
         benchmark, [chunker], protocol=protocol, embedder=embedder, retriever=retriever, k=k, metrics=metrics, out=out,
-        skip_errors=skip_errors, reuse=reuse, home=home, pack=pack,
+        skip_errors=skip_errors, reuse=reuse, home=home, pack=pack, notify=notify,
     )  # fmt: skip
     return run
 
@@ -257,6 +271,7 @@ def evaluate_all(
     reuse: bool = False,
     home: Path | None = None,
     pack: str = PACK,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> Iterator[StoredRun]:
     """The runs of several chunkers, in their order, each stored when it is done; options as `evaluate` has them.
 
@@ -270,10 +285,14 @@ def evaluate_all(
     measures = choose_measures(metrics, k)
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     parts = [make_parts(chosen, chunker) for chunker in chunkers]
-    searcher = make_retriever(retriever, chosen)
+    searcher = make_retriever(retriever, chosen, home=home, notify=notify)
     model = None
     if needs_vectors(retriever, metrics):
-        model = make_embedder(embedder, home=home, benchmark=benchmark) if isinstance(embedder, str) else embedder
+        model = (
+            make_embedder(embedder, home=home, benchmark=benchmark, notify=notify)
+            if isinstance(embedder, str)
+            else embedder
+        )
     benchmark = select(benchmark, chosen)
     configs = [
         RunConfig(
@@ -363,7 +382,7 @@ def sensitivity(
         raise UsageError(all_mistakes(problems))
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures))
     strictest = next((protocol for protocol in grid if protocol.documents == "baseline"), grid[0])
-    chosen = [make_retriever(spec, strictest) for spec in retrievers]
+    chosen = [make_retriever(spec, strictest, home=home, notify=notify) for spec in retrievers]
     model = None
     if any(needs_vectors(spec, measures) for spec in retrievers):
         model = make_embedder(embedder, home=home, benchmark=benchmark, notify=notify)

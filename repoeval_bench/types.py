@@ -261,8 +261,8 @@ class Run:
     """What a system returned: query_id -> ranking. Every query of the run has an entry.
 
     `latency_ms` is what ranking each query took, once its vector was there, and `rerank_ms` what ranking its best
-    again took; `pairs` is (pairs of query and chunk that a model read, how many of them it had to cut). None of them
-    takes part in equality.
+    again took, left out of what is not known: scores that were at hand took no time. `pairs` is (pairs of query and
+    chunk that a model read, how many of them it had to cut). None of them takes part in equality.
     """
 
     tag: str
@@ -421,6 +421,10 @@ class PairScorer(Protocol):
     @property
     def pairs(self) -> tuple[int, int]:
         """(pairs read so far, how many of them were longer than is read)."""
+
+    @property
+    def n_at_hand(self) -> int:
+        """How many of these pairs had their score at hand, and were not read again."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, the higher the better; it depends on the query and that text alone."""

@@ -83,7 +83,11 @@ def info(*, home: Path | None, as_json: bool) -> None:
     from repoeval_bench.report.frame import new_table
 
     table = new_table()
-    for column in ("model", "tokens read", "vectors", "bytes", "counts", "bytes", "last used"):
+    scored = any(model.scores for model in found.models)
+    for column in (
+        "model", "tokens read", "vectors", "bytes", *(("scores", "bytes") if scored else ()), "counts", "bytes",
+        "last used",
+    ):  # fmt: skip
         table.add_column(column, justify="left" if column == "model" else "right")
     for model in found.models:
         table.add_row(
@@ -91,6 +95,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
             str((model.identity or {}).get("max_length", "")),
             f"{model.vectors:,}",
             show_size(model.vector_bytes),
+            *((f"{model.scores:,}", show_size(model.score_bytes)) if scored else ()),
             f"{model.counts:,}",
             show_size(model.count_bytes),
             model.last_used,

@@ -263,6 +263,7 @@ class Prepared:
             reuse=reuse,
             home=self.options["home"],
             pack=self.options.get("pack") or PACK,
+            notify=say,
         ):
             say(f"{run.metrics['chunker']} -> {run.folder}")
             runs.append(run)

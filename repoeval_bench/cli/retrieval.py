@@ -76,6 +76,7 @@ def retrieval_command(
             stored.latency_by_query(),
             dict(zip(log.query_ids, log.clusters, strict=True)),
             search_only=not stored.metrics.get("imported") and stored.metrics["embedder"] != NO_EMBEDDER,
+            reranked=bool(stored.manifest.get("first_stage")),
         ),
         "cost": lambda: _cost(stored, log),
     }

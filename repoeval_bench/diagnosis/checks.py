@@ -209,14 +209,19 @@ def _latency(evidence: Evidence, limits: Thresholds) -> Check:
     used = _used(limits, "latency-ms")
     if not evidence.latency:
         return Check("latency", "unknown", "the run has no times of its queries", {}, used)
+    # Scores of a reranker that were in the cache took no time; that says nothing of what it takes.
+    timed = [taken for taken in evidence.latency.values() if "rerank" in taken or not evidence.reranked]
+    if not timed:
+        says = "the scores of the reranker's pairs were in the cache, so nobody knows what it takes"
+        return Check("latency", "unknown", says, {}, used)
     numbers: dict[str, float | int | None] = {}
     totals: dict[str, float] = {}
     for step in ("retrieve", "rerank"):
-        times = [taken[step] for taken in evidence.latency.values() if step in taken]
+        times = [taken[step] for taken in timed if step in taken]
         if times:
             numbers |= {f"{step} {name}, ms": value for name, value in quantiles(times).items()}
             totals[step] = sum(times)
-    whole = quantiles(sum(taken.values()) for taken in evidence.latency.values())
+    whole = quantiles(sum(taken.values()) for taken in timed)
     numbers |= {f"both {name}, ms": value for name, value in whole.items()} if len(totals) > 1 else {}
     slowest = max(totals, key=lambda step: totals[step])
     share = totals[slowest] / sum(totals.values()) if sum(totals.values()) else 1.0

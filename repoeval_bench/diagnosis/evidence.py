@@ -52,6 +52,11 @@ class Evidence:
         """Whether another system made the run."""
         return bool(self.metrics.get("imported"))
 
+    @property
+    def reranked(self) -> bool:
+        """Whether this project ranked the first stage's best again."""
+        return not self.imported and str(self.metrics.get("retriever", "")).startswith("rerank:")
+
     @cached_property
     def depth(self) -> int:
         """How deep the run was asked to rank."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.embedding.storage import key_prefix, text_key
 from repoeval_bench.errors import CacheError
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
@@ -35,6 +35,7 @@ class CachedEmbedder:
         self._cache = cache
         self._identity = json.dumps(encoder.identity, sort_keys=True)
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
+        self._told = False
         self.n_encoded = 0
 
     @property
@@ -108,7 +109,10 @@ class CachedEmbedder:
             if each
         }
         n_texts = sum(map(len, tokens.values()))
-        self._cache.tell(n_texts, f"vectors of {self.spec}")
+        if n_texts or not self._told:
+            self._told = True
+            lack = f"{n_texts:,} vectors of {self.spec} are computed for this command alone"
+            self._cache.tell(lack if n_texts else f"no vectors of {self.spec} are missing")
         if not tokens:
             return
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
@@ -184,9 +188,6 @@ class CachedEmbedder:
         return known
 
     def _key(self, text: str, role: Role, kind: Kind) -> bytes:
-        """SHA-256 over all that decides the value; what stands before the text has a fixed length."""
         if (role, kind) not in self._prefixes:
-            pieces = (kind, self._identity, self._encoder.prompt(role))
-            parts = b"".join(hashlib.sha256(piece.encode()).digest() for piece in pieces)
-            self._prefixes[role, kind] = hashlib.sha256(parts).digest()
-        return hashlib.sha256(self._prefixes[role, kind] + text.encode("utf-8", "surrogatepass")).digest()
+            self._prefixes[role, kind] = key_prefix(kind, self._identity, self._encoder.prompt(role))
+        return text_key(self._prefixes[role, kind], text)

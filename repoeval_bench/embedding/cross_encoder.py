@@ -50,7 +50,7 @@ def _config(path: Path) -> dict[str, Any]:
 
 
 class CrossEncoderScorer:
-    """Scores pairs with the model in `files`; torch and the model are loaded on the first pair.
+    """Scores pairs with the model in `files`, and knows of no cache; torch and the model are loaded on the first pair.
 
     A score is the model's raw output (logit) in fp32: squeezed through a sigmoid, good pairs would tie. A model that
     has more outputs than one is an EmbeddingError.
@@ -59,7 +59,6 @@ class CrossEncoderScorer:
     def __init__(self, files: ModelFiles) -> None:
         self._files = files
         self._model: Any = None
-        self._read = self._cut = 0
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -75,20 +74,21 @@ class CrossEncoderScorer:
         }
 
     @property
-    def pairs(self) -> tuple[int, int]:
-        """(pairs read so far, how many of them were longer than the model reads)."""
-        return self._read, self._cut
+    def max_tokens(self) -> int | None:
+        """How many tokens of a pair are read, special ones included; None where there is no limit."""
+        return self._files.max_tokens
 
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One logit for each text; pairs beyond the model's limit lose the end of the longer text first."""
+    def score(self, query: str, texts: Sequence[str]) -> list[tuple[float, int]]:
+        """(logit, tokens of the pair) for each text.
+
+        A pair of more than `max_tokens` loses the end of the longer text first.
+        """
         if not texts:
             return []
         model = self._load()
         pairs = [(readable(query), readable(text)) for text in texts]
         lengths = [len(ids) for ids in model.tokenizer(pairs, truncation=False, verbose=False)["input_ids"]]
         limit = self._files.max_tokens
-        self._read += len(pairs)
-        self._cut += sum(limit is not None and length > limit for length in lengths)
         buckets: dict[int, list[int]] = defaultdict(list)
         for position, length in enumerate(lengths):
             width = -(-length // BUCKET_TOKENS) * BUCKET_TOKENS
@@ -104,7 +104,7 @@ class CrossEncoderScorer:
         if not np.isfinite(scores).all():
             text = texts[int(np.flatnonzero(~np.isfinite(scores))[0])]
             raise EmbeddingError(f"{self._files.model_id} gave no finite score for {text[:60]!r}; use another model")
-        return [float(score) for score in scores]
+        return [(float(score), length) for score, length in zip(scores, lengths, strict=True)]
 
     def _batches(
         self, pairs: Sequence[tuple[str, str]], buckets: Mapping[int, Sequence[int]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.embedding.cached_scorer import ENTRY
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 from repoeval_bench.errors import CacheError
 
@@ -25,13 +27,16 @@ _IDENTITY = tag("identity", "")[:1]
 class ModelShare:
     """What one model has in the cache: entries by kind, bytes of their values, and the day of the last use.
 
-    `identity` is what decides the model's vectors; None where the cache does not say.
+    `counts` are those of tokens and of characters read, `scores` those of pairs. `identity` is what decides what the
+    model computes; None where the cache does not say.
     """
 
     identity: dict[str, Any] | None
     vectors: int
+    scores: int
     counts: int
     vector_bytes: int
+    score_bytes: int
     count_bytes: int
     last_used: str
 
@@ -95,26 +100,30 @@ def info(folder: Path) -> CacheInfo:
             for key, value in cache.database.tagged(_IDENTITY)
             if _unsealed(key, value) is not None
         }
-        groups: dict[bytes, list[tuple[bool, int, int, float]]] = {}
+        groups: dict[bytes, list[tuple[bytes, int, int, float]]] = {}
         for label, entries, size, used in cache.database.groups():
             kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
             if not _is_identity(label):
-                groups.setdefault(owner, []).append((kind == b"v", entries, size or 0, used or 0.0))
-        models = [
-            ModelShare(
-                identity=identities.get(owner),
-                vectors=sum(entries for is_vector, entries, _, _ in group if is_vector),
-                counts=sum(entries for is_vector, entries, _, _ in group if not is_vector),
-                vector_bytes=sum(size for is_vector, _, size, _ in group if is_vector),
-                count_bytes=sum(size for is_vector, _, size, _ in group if not is_vector),
-                last_used=datetime.fromtimestamp(max(used for *_, used in group), UTC).date().isoformat(),
-            )
-            for owner, group in groups.items()
-        ]
+                groups.setdefault(owner, []).append((kind, entries, size or 0, used or 0.0))
+        models = [_share(identities.get(owner), group) for owner, group in groups.items()]
     cache.close()
     on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-    models.sort(key=lambda model: (-model.vector_bytes, model.name))
-    return CacheInfo(str(folder), on_disk, sum(model.vectors + model.counts for model in models), tuple(models))
+    models.sort(key=lambda model: (-model.vector_bytes, -model.score_bytes, model.name))
+    entries = sum(model.vectors + model.scores + model.counts for model in models)
+    return CacheInfo(str(folder), on_disk, entries, tuple(models))
+
+
+def _share(identity: dict[str, Any] | None, groups: list[tuple[bytes, int, int, float]]) -> ModelShare:
+    """A model's share, of its (kind, entries, bytes, last use)."""
+    entries, sizes = Counter[bytes](), Counter[bytes]()
+    for kind, n, size, _ in groups:
+        shown = kind if kind in {b"v", b"s"} else b""
+        entries[shown] += n
+        sizes[shown] += size
+    last_used = datetime.fromtimestamp(max(used for *_, used in groups), UTC).date().isoformat()
+    return ModelShare(
+        identity, entries[b"v"], entries[b"s"], entries[b""], sizes[b"v"], sizes[b"s"], sizes[b""], last_used
+    )
 
 
 def _is_identity(label: object) -> bool:
@@ -177,6 +186,9 @@ def _fault(key: object, form: tuple[object, ...], label: object, value: object) 
             return "a vector that is no row of float32 numbers"
         norm = float(np.linalg.norm(np.frombuffer(content, dtype="<f4").astype(np.float64)))
         return "" if abs(norm**2 - 1) < 1e-4 else "a vector that is not of unit length"
+    if kind == b"s":
+        finite = len(content) == ENTRY.size and math.isfinite(ENTRY.unpack(content)[0])
+        return "" if finite else "a score that is none"
     if kind in {b"t", b"r"}:
         return "" if len(content) == 8 else "a count of another length"
     return "" if kind == _IDENTITY else "an entry of no known kind"

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.embedding.database import Reading
 
-Kind = Literal["vector", "tokens", "read", "identity"]
+Kind = Literal["vector", "tokens", "read", "score", "identity"]
 """What an entry holds: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
-bytes; a model's identity as JSON."""
+bytes; a pair's score and its tokens, four bytes each; a model's identity as JSON."""
 
 SEAL_BYTES = 8
 """Length of the checksum behind every value: BLAKE2b over the value, keyed by the entry's key."""
@@ -39,6 +39,17 @@ def tag(kind: Kind, identity: str) -> bytes:
     return kind[0].encode() + hashlib.sha256(identity.encode()).digest()[:7]
 
 
+def key_prefix(kind: Kind, *pieces: str) -> bytes:
+    """SHA-256 over all that decides a value beside the last text: the model's identity first."""
+    parts = b"".join(hashlib.sha256(piece.encode("utf-8", "surrogatepass")).digest() for piece in (kind, *pieces))
+    return hashlib.sha256(parts).digest()
+
+
+def text_key(prefix: bytes, text: str) -> bytes:
+    """SHA-256 over a prefix, which has a fixed length, and a text: the key of the text's value."""
+    return hashlib.sha256(prefix + text.encode("utf-8", "surrogatepass")).digest()
+
+
 class VectorCache:
     """SHA-256 digest -> bytes, in one diskcache folder. What is read is what was written, or a CacheError.
 
@@ -51,7 +62,7 @@ class VectorCache:
         self._notify = notify
         self._known: set[str] = set()
         self._unkept: dict[bytes, bytes] = {}
-        self._told = False
+        self._told: set[str] = set()
         self.read_only = not can_be_written(folder)
         self.database: Reading
         with self.explained("opened"):
@@ -72,13 +83,12 @@ class VectorCache:
         """The way out where single entries are broken."""
         return _ELSEWHERE if self.read_only else MEND
 
-    def tell(self, missing: int, what: str) -> None:
-        """Where nothing can be kept, say so: once, and whenever `missing` values of `what` have to be computed."""
-        if not self.read_only or (self._told and not missing):
-            return
-        self._told = True
-        lack = f"{missing:,} {what} are computed for this command alone" if missing else f"no {what} are missing"
-        self._notify(f"mind: the vector cache {self.folder} is read-only, so nothing new is kept in it; {lack}")
+    def tell(self, what_follows: str) -> None:
+        """Where nothing can be kept, say so and what follows from it; the same thing is said once."""
+        if self.read_only and what_follows not in self._told:
+            self._told.add(what_follows)
+            line = f"mind: the vector cache {self.folder} is read-only, so nothing new is kept in it; {what_follows}"
+            self._notify(line)
 
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
         """Those of the keys that have an entry."""

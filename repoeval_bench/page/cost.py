@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 
 def latency(
-    times: Mapping[str, Mapping[str, float]], clusters: Mapping[str, Hashable], *, search_only: bool = False
+    times: Mapping[str, Mapping[str, float]],
+    clusters: Mapping[str, Hashable],
+    *,
+    search_only: bool = False,
+    reranked: bool = False,
 ) -> Section:
     """Median and p90 of each step, and of all steps together, with 95 % intervals.
 
     `times` is query_id -> step -> milliseconds; `clusters` query_id -> what it is resampled with, itself if not there;
-    `search_only` says that `retrieve` leaves out what embedding the query took.
+    `search_only` says that `retrieve` leaves out what embedding the query took, `reranked` that every query had a
+    step `rerank`, whether its time is known or not.
     """
     title = "latency, milliseconds"
     steps = list(dict.fromkeys(step for of_query in times.values() for step in of_query))
@@ -42,6 +47,11 @@ def latency(
     notes = ["where an end is open, so few queries set none"] if unset else []
     if search_only and "retrieve" in steps:
         notes.append("retrieve is the search alone: what embedding the query takes is not in it")
+    untimed = sum("rerank" not in of_query for of_query in times.values()) if reranked else 0
+    if untimed:
+        notes.append(
+            f"what reranking takes is not known of {untimed} of {len(times)} queries: their scores were in the cache"
+        )
     return Section("latency", title, tuple(figures), notes=tuple(notes))
 
 

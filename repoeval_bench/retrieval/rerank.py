@@ -43,7 +43,7 @@ class RerankRetriever:
         rankings: dict[str, Ranking] = {}
         spent: dict[str, float] = {}
         for query in progress(queries, desc="rerank", unit="queries"):
-            start = perf_counter()
+            start, at_hand = perf_counter(), self._scorer.n_at_hand
             ranking = raw.rankings[query.query_id]
             ids = [chunk_id for chunk_id, _ in ranking[: self._k_raw]]
             scores = self._scorer.score(query.text, [self._chunks[chunk_id].embed_text for chunk_id in ids])
@@ -52,7 +52,9 @@ class RerankRetriever:
             behind = ranking[self._k_raw :]
             scored += [(chunk_id, lowest - _STEP * place) for place, (chunk_id, _) in enumerate(behind, start=1)]
             rankings[query.query_id] = rank(scored, k)
-            spent[query.query_id] = (perf_counter() - start) * 1000
+            # Where scores were at hand, what reading the pairs takes is not known.
+            if self._scorer.n_at_hand == at_hand:
+                spent[query.query_id] = (perf_counter() - start) * 1000
         pairs = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)
         return Run("rerank", rankings, raw.latency_ms, spent, pairs)
 
@@ -72,10 +74,10 @@ class OverlapScorer:
         """Nothing beside the retriever's spec."""
         return {}
 
-    @property
-    def pairs(self) -> tuple[int, int]:
-        """Texts are read whole and by no model."""
-        return 0, 0
+    pairs = (0, 0)
+    """Texts are read whole and by no model."""
+    n_at_hand = 0
+    """Every score is computed."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Dice's coefficient of the query with each text."""

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from repoeval_bench.runlog import LogRow, read_rows
+from repoeval_bench.store import StoredRun
 from support.command import bench, one_sentence
 from support.models import tiny_cross_encoder
 
@@ -58,7 +59,10 @@ def test_a_reranked_run_names_its_first_stage(evaluate, tmp_path):
 
 
 def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
-    """A model's folder is enough; its weights are in the manifest, cut pairs under the table, a second run the same."""
+    """A model's folder is enough; its weights are in the manifest, cut pairs under the table.
+
+    A second run reads no pair again, which says nothing of the model's speed, and writes the same bytes.
+    """
     model = tiny_cross_encoder(tmp_path / "model")
     arguments = ("-c", AST, "--retriever", f"rerank:{model},k_raw=5,first=bm25")
     metrics = metrics_of(evaluate(*arguments, "--json"))
@@ -71,6 +75,11 @@ def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
     assert f"of {metrics['counts']['pairs']} pairs of query and chunk, cut by the reranker" in again.out
     for name in ("metrics.json", "retrieved.jsonl", "run.trec", "per_query.jsonl"):
         assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
+    times = {out: StoredRun(tmp_path / out / folder.name).latencies() for out in ("results", "again")}
+    assert {out: set(steps) for out, steps in times.items()} == {
+        "results": {"retrieve", "rerank"},
+        "again": {"retrieve"},
+    }
 
 
 def test_a_pool_is_another_protocol(evaluate, tmp_path):

@@ -215,6 +215,22 @@ def test_latency_is_split_into_its_steps():
     assert findings(evidence(latency={"q00": {"retrieve": 10.0}})) == {}
 
 
+def test_a_reranker_whose_scores_were_at_hand_is_not_called_quick():
+    """Of queries whose pairs were in the cache nothing is known; the others decide."""
+    latency = {f"q{i:02d}": {"retrieve": 10.0} for i in range(N)}
+
+    def said(**metrics):
+        return next(
+            each for each in diagnose(evidence(latency=latency, **metrics), "ndcg@10") if each.name == "latency"
+        )
+
+    assert (said().status, said(retriever="rerank:some/model").status) == ("fine", "unknown")
+    assert "in the cache" in said(retriever="rerank:some/model").says
+    latency["q00"] = {"retrieve": 10.0, "rerank": 900.0}
+    assert said(retriever="rerank:some/model").numbers["both p90, ms"] == 910
+    assert said().numbers["both median, ms"] == 10
+
+
 COUNTS = {"queries": N, "queries_truncated": 0, "chunks": 100, "chunks_truncated": 0, "files_skipped": 0}
 
 

@@ -185,6 +185,14 @@ def test_a_retriever_that_is_handed_vectors_is_said_to_leave_them_out():
     assert not any("embedding" in note for note in latency(times, {}).notes)
 
 
+def test_what_reranking_takes_is_not_told_of_scores_that_were_at_hand():
+    """Queries without the step are counted; a log of another system is taken at its word."""
+    times = {"a": {"retrieve": 1.0}, "b": {"retrieve": 2.0, "rerank": 10.0}}
+    (note,) = [note for note in latency(times, {}, reranked=True).notes if "reranking" in note]
+    assert "not known of 1 of 2 queries" in note
+    assert not any("reranking" in note for note in latency(times, {}).notes)
+
+
 def test_cost_of_what_is_known():
     """Rates are of the vectors that were made; none is made up."""
     index = IndexCost(vectors=100, tokens=5000, bytes=153_600)

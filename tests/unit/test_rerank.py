@@ -1,13 +1,20 @@
 """Reranking: by shared tokens, and by a tiny cross-encoder whose weights are random."""
 
+import sqlite3
+import struct
+from contextlib import closing
+
 import numpy as np
 import pytest
 import torch
 from sentence_transformers import CrossEncoder
 
+from repoeval_bench.embedding.cached_scorer import CachedScorer
 from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+from repoeval_bench.embedding.housekeeping import info, verify
 from repoeval_bench.embedding.models import locate
-from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.embedding.storage import VectorCache, seal
+from repoeval_bench.errors import CacheError, EmbeddingError
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.rerank import OverlapScorer, RerankRetriever
 from repoeval_bench.types import CharSpan, Chunk, Query, SourceFile
@@ -44,6 +51,7 @@ def test_what_is_not_ranked_again_stays_behind_in_its_order():
 
     class Reverse:
         pairs = (0, 0)
+        n_at_hand = 0
 
         def score(self, query, texts):
             return [float(i) for i in range(len(texts))]
@@ -73,8 +81,9 @@ def test_scores_are_the_librarys_logits(folder):
     library = CrossEncoder(str(folder), device="cpu", activation_fn=torch.nn.Identity())
     expected = library.predict([(QUERY, text) for text in TEXTS])
     assert np.ptp(expected) > 0.1
-    assert scorer.score(QUERY, TEXTS) == pytest.approx(expected.tolist(), abs=1e-5)
-    assert scorer.pairs == (len(TEXTS), 1)
+    scores, tokens = zip(*scorer.score(QUERY, TEXTS), strict=True)
+    assert scores == pytest.approx(expected.tolist(), abs=1e-5)
+    assert [count > scorer.max_tokens for count in tokens] == [False, False, False, True, False, False]
 
 
 def test_a_pairs_score_depends_on_the_pair_alone(folder):
@@ -85,6 +94,101 @@ def test_a_pairs_score_depends_on_the_pair_alone(folder):
     assert [scorer.score(QUERY, [text])[0] for text in TEXTS] == together
     assert scorer.score("\ud800", ["\udfff"]) == scorer.score("\ufffd", ["\ufffd"])
     assert scorer.score(QUERY, []) == []
+
+
+class Counting:
+    """A scorer that tells what it is asked for: a real function of the pair, for tests of what stands around one."""
+
+    max_tokens = 4
+
+    def __init__(self, **identity):
+        self.identity = {"model": "fake", **identity}
+        self.asked = []
+
+    def score(self, query, texts):
+        self.asked += [(query, text) for text in texts]
+        return [(np.float32(len(query) / (1 + len(text))).item(), len((query + text).split())) for text in texts]
+
+
+@pytest.fixture
+def cache(tmp_path):
+    opened = VectorCache(tmp_path / "vectors")
+    yield opened
+    opened.close()
+
+
+def test_each_distinct_pair_is_scored_once(cache):
+    """Scores are read back bit for bit, in the order of the texts; pairs and cut ones are counted as if all were read."""
+    texts = ["a", "a b c d e", "a", ""]
+    inner = Counting()
+    first = CachedScorer(inner, cache)
+    scores = first.score("q", texts)
+    assert inner.asked == [("q", "a"), ("q", "a b c d e"), ("q", "")]
+    assert scores == [score for score, _ in Counting().score("q", texts)]
+    again = CachedScorer(inner, cache)
+    assert again.score("q", texts[::-1]) == scores[::-1]
+    assert again.pairs == first.pairs == (4, 1)
+    assert (len(inner.asked), first.n_at_hand, again.n_at_hand) == (3, 0, 4)
+
+
+def test_query_text_and_identity_are_in_the_key(cache):
+    """A pair the other way round, texts that join to the same, or another precision never reads this one's score."""
+    for inner in (Counting(precision="fp32"), Counting(precision="bf16")):
+        scorer = CachedScorer(inner, cache)
+        for query, text in (("ab", "c"), ("a", "bc"), ("c", "ab"), ("\ud800", "\udfff")):
+            scorer.score(query, [text])
+        assert len(inner.asked) == 4
+
+
+@pytest.mark.parametrize("bit", [0, 31, 40, 64, 127])
+def test_a_flipped_bit_of_a_score_is_noticed(cache, bit):
+    """Whether in the score, in the tokens or in the seal: refused, named by verify, and computed again once it is removed."""
+    inner = Counting()
+    expected = CachedScorer(inner, cache).score("q", ["a"])
+    cache.close()
+    with closing(sqlite3.connect(cache.folder / "cache.db")) as database, database:
+        ((row, value),) = database.execute("SELECT rowid, value FROM Cache WHERE length(value) = 16").fetchall()
+        flipped = (int.from_bytes(value, "little") ^ 1 << bit).to_bytes(len(value), "little")
+        database.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (flipped, row))
+    with pytest.raises(CacheError, match="has changed since"):
+        CachedScorer(inner, cache).score("q", ["a"])
+    assert verify(cache.folder, delete=True).removed == 1
+    assert CachedScorer(inner, cache).score("q", ["a"]) == expected
+    assert len(inner.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"123", b"\0" * 12, struct.pack("<fI", np.nan, 3), struct.pack("<fI", np.inf, 3)]
+)
+def test_what_is_no_score_is_never_used(cache, value):
+    """A sealed value of another length, or one that is not finite, is a CacheError all the same."""
+    CachedScorer(Counting(), cache).score("q", ["a"])
+    cache.close()
+    with closing(sqlite3.connect(cache.folder / "cache.db")) as database, database:
+        ((key,),) = database.execute("SELECT key FROM Cache WHERE length(value) = 16").fetchall()
+        database.execute("UPDATE Cache SET value = ? WHERE key = ?", (value + seal(key, value), key))
+    with pytest.raises(CacheError, match="cache verify --delete"):
+        CachedScorer(Counting(), cache).score("q", ["a"])
+    assert len(verify(cache.folder).broken) == 1
+
+
+def test_scores_are_shown_with_their_model(cache):
+    """`cache info` counts them apart from vectors and counts."""
+    CachedScorer(Counting(precision="fp32"), cache).score("q", ["a", "b"])
+    (model,) = info(cache.folder).models
+    assert (model.name, model.vectors, model.scores, model.counts, model.score_bytes) == ("fake fp32", 0, 2, 0, 32)
+
+
+def test_a_query_whose_scores_were_at_hand_has_no_time(cache):
+    """What reading the pairs takes is not known then, of that query alone."""
+    corpus = chunks()
+    for queries, timed in ((["q"], {"q"}), (["q", "p"], {"p"}), (["q", "p"], set())):
+        asked = [Query(name, "r", f"{QUERY} {name}") for name in queries]
+        retriever = RerankRetriever(bm25(corpus), CachedScorer(Counting(), cache), corpus, {}, 3)
+        run = retriever.search(asked, 9)
+        assert run.rerank_ms.keys() == timed
+        assert run.latency_ms.keys() == set(queries)
+        assert run.pairs[0] == 3 * len(queries)
 
 
 def test_identity_names_weights_and_length(folder, tmp_path):

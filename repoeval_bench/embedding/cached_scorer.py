@@ -1,0 +1,68 @@
+"""The scorer of pairs that reads through the vector cache: each distinct pair is scored once, ever."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.embedding.storage import key_prefix, text_key
+from repoeval_bench.errors import CacheError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.embedding.cross_encoder import CrossEncoderScorer
+    from repoeval_bench.embedding.storage import VectorCache
+
+ENTRY = struct.Struct("<fI")
+"""A pair's score, which the model gives in float32, and its tokens before truncation."""
+
+
+class CachedScorer:
+    """A `PairScorer` that scores each distinct pair once, ever.
+
+    What was computed is kept query by query, so an interrupted run goes on where it stopped.
+    """
+
+    def __init__(self, scorer: CrossEncoderScorer, cache: VectorCache) -> None:
+        self._scorer, self._cache = scorer, cache
+        self._identity = json.dumps(scorer.identity, sort_keys=True)
+        self._read = self._cut = 0
+        self.n_at_hand = 0
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a score beside the two texts."""
+        return self._scorer.identity
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """(pairs asked for so far, how many of them are longer than the model reads)."""
+        return self._read, self._cut
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One logit for each text."""
+        prefix = key_prefix("score", self._identity, query)
+        keys = {text: text_key(prefix, text) for text in texts}
+        found = zip(keys, self._cache.read(keys.values()), strict=True)
+        known = {text: self._unpack(value) for text, value in found if value is not None}
+        self.n_at_hand += sum(text in known for text in texts)
+        if missing := [text for text in keys if text not in known]:
+            self._cache.tell(
+                f"the scores of {self.identity['model']} that it lacks are computed for this command alone"
+            )
+            known.update(zip(missing, self._scorer.score(query, missing), strict=True))
+            values = {keys[text]: ENTRY.pack(*known[text]) for text in missing}
+            self._cache.write(values, "score", self._identity)
+        limit = self._scorer.max_tokens
+        self._read += len(texts)
+        self._cut += sum(limit is not None and known[text][1] > limit for text in texts)
+        return [known[text][0] for text in texts]
+
+    def _unpack(self, value: bytes) -> tuple[float, int]:
+        score, tokens = ENTRY.unpack(value) if len(value) == ENTRY.size else (math.nan, 0)
+        if not math.isfinite(score):
+            raise CacheError(f"the vector cache {self._cache.folder} holds a score that is none; {self._cache.mend}")
+        return score, tokens
