@@ -247,8 +247,8 @@ def evaluate(
     is the depth that is ranked and stored. `embedder` takes no part where neither the retriever nor a measure asks
     for vectors. Every distinct text is embedded once and kept, so a second call is quick; with `reuse` a run that is
     stored already, made by this very code, is returned as it is. `pack` is what the run's definition of the benchmark
-    is called; runs of two packs are not compared. `notify` receives a line where the cache cannot keep anything.
-    Raises a BenchError in one sentence.
+    is called; runs of two packs are not compared. `notify` receives a line where the cache cannot keep anything, and
+    one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
     """
     (run,) = evaluate_all(
         benchmark, [chunker], protocol=protocol, embedder=embedder, retriever=retriever, k=k, metrics=metrics, out=out,
@@ -321,6 +321,9 @@ def evaluate_all(
     ]
     if model:
         planned = embed(planned, model, ranked=searcher.vectors, measured="vectors" in inputs_of(measures))
+        if planned and (usage := planned[0].usage):
+            told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
+            notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")
     planned.reverse()
     for config, run in zip(configs, stored, strict=True):
         if run is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ class Plan:
 
     `corpus` is what the chunker made and the retriever ranks, `documents` what is judged: the same, unless the
     protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for what was
-    planned with it.
+    planned with it; `usage` is what that used (tokens, as a server counts them), empty where nobody says.
     """
 
     benchmark: Benchmark
@@ -50,6 +50,7 @@ class Plan:
     queries: tuple[Query, ...]
     seconds: dict[str, float]
     encoded: int = 0
+    usage: Mapping[str, int] = field(default_factory=dict)
 
     def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""
@@ -94,7 +95,7 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
 
     `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged.
     """
-    started, before = perf_counter(), embedder.n_encoded
+    started, before, used = perf_counter(), embedder.n_encoded, embedder.usage
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for planned in plans:
         if ranked:
@@ -105,7 +106,8 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     encoded = embedder.n_encoded - before
-    return [replace(planned, seconds=planned.seconds | spent, encoded=encoded) for planned in plans]
+    usage = {name: count - used[name] for name, count in embedder.usage.items()} if encoded else {}
+    return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
 
 
 def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriever: ChosenRetriever) -> Outcome:
@@ -185,7 +187,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     lap("what to look into")
     return Outcome(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
-        chunk_tokens, seconds, inside, index_cost, planned.encoded, _first_stage(config, retriever),
+        chunk_tokens, seconds, inside, index_cost, planned.encoded, planned.usage, _first_stage(config, retriever),
     )  # fmt: skip
 
 

@@ -51,7 +51,8 @@ TIMINGS = "timings.jsonl"
 
 EMBED_STEP = "embed"
 """The step in which the vectors of all of a command's runs are computed; each of these runs states it whole."""
-"""The step of timings.jsonl whose row also counts the texts that were `encoded` in it."""
+"""The step of timings.jsonl whose row also counts the texts that were `encoded` in it, and the tokens that a server
+says they are."""
 
 SCHEMA = 1
 
@@ -82,7 +83,7 @@ class Outcome:
     model was asked. `inside` are the files to look into, name -> content. `first_stage` names what a reranker ranked
     again: its retriever, how deep (k_raw), and the id of the run that stops there.
     `index_cost` are the index's vectors, tokens and bytes (None where nothing was embedded), `encoded` how many texts
-    were encoded and not cached before.
+    were encoded and not cached before, `usage` what that used, as an embedding server counts it.
     """
 
     config: RunConfig
@@ -102,6 +103,7 @@ class Outcome:
     inside: Mapping[str, bytes]
     index_cost: Mapping[str, int | None] | None
     encoded: int
+    usage: Mapping[str, int]
     first_stage: Mapping[str, Any] | None = None
 
 
@@ -458,7 +460,7 @@ def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
 def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:
     for step, seconds in outcome.seconds.items():
         # With warm vectors nothing is encoded, and the step's seconds say nothing of the model's speed.
-        encoded = {"encoded": outcome.encoded} if step == EMBED_STEP else {}
+        encoded = {"encoded": outcome.encoded, **outcome.usage} if step == EMBED_STEP else {}
         yield {"step": step, "seconds": round(seconds, 4), **encoded}
     steps = {"retrieve": outcome.run.latency_ms, "rerank": outcome.run.rerank_ms}
     for query_id in outcome.run.latency_ms:

@@ -383,6 +383,10 @@ class Embedder(Protocol):
         """How many texts this object has encoded; those whose vectors were at hand are not counted."""
 
     @property
+    def usage(self) -> Mapping[str, int]:
+        """What this object's encoding has used so far as whoever runs the model counts it; empty where nobody does."""
+
+    @property
     def counts_tokens(self) -> bool:
         """Whether the model's tokenizer is known; else `count_tokens` is not to be asked."""
 

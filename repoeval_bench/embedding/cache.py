@@ -54,6 +54,11 @@ class CachedEmbedder:
         return self._encoder.max_tokens
 
     @property
+    def usage(self) -> Mapping[str, int]:
+        """What this object's encoding has used so far as whoever runs the model counts it; empty where nobody does."""
+        return self._encoder.usage
+
+    @property
     def counts_tokens(self) -> bool:
         """Whether the model's tokenizer is known."""
         return self._encoder.counts_tokens

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.text_encoder import unit_rows
+from repoeval_bench.embedding.text_encoder import NO_USAGE, unit_rows
 from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
@@ -46,6 +46,7 @@ class SentenceTransformerEncoder:
     """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
 
     counts_tokens = True
+    usage = NO_USAGE
 
     def __init__(self, files: ModelFiles) -> None:
         self.files = files

@@ -84,6 +84,11 @@ class LongTextEmbedder:
         return self._inner.n_encoded
 
     @property
+    def usage(self) -> Mapping[str, int]:
+        """What encoding has used so far as whoever runs the model counts it; empty where nobody does."""
+        return self._inner.usage
+
+    @property
     def counts_tokens(self) -> bool:
         """Whether the model's tokenizer is known."""
         return self._inner.counts_tokens

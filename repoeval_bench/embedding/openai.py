@@ -8,7 +8,7 @@ from repoeval_bench.embedding.text_encoder import unit_rows
 from repoeval_bench.files import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -38,6 +38,11 @@ class OpenAiEncoder:
             "precision": "unknown",
         }
         self._server, self._batch = server, batch
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """Tokens as the server counts them."""
+        return self._server.usage
 
     def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
         """No text."""

@@ -16,7 +16,7 @@ import numpy as np
 from repoeval_bench.errors import EmbeddingError, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import httpx
     from numpy.typing import NDArray
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 OPENAI = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
 BASE_URL = "OPENAI_BASE_URL"
+
+USAGE = ("prompt_tokens", "total_tokens")
+"""What an answer's `usage` counts."""
 
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
@@ -62,6 +65,12 @@ class EmbeddingServer:
         self._key = os.environ.get(KEY, "").strip()
         self._client: httpx.Client | None = None
         self._width: int | None = dimensions
+        self._usage = dict.fromkeys(USAGE, 0)
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """Tokens as the server counted them in its answers so far; a count that one of them lacked is left out."""
+        return dict(self._usage)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """float32 (n, dim) as the server gave them, in the order of `texts`.
@@ -71,7 +80,8 @@ class EmbeddingServer:
         """
         for attempt in range(ATTEMPTS):
             try:
-                return self._vectors(self._ask(texts), len(texts))
+                content = self._ask(texts)
+                vectors = self._vectors(content, len(texts))
             except _Again as again:
                 wait = 0.5 * 2**attempt if again.wait is None else again.wait
                 if attempt == ATTEMPTS - 1:
@@ -85,7 +95,18 @@ class EmbeddingServer:
                         "the same command again then"
                     ) from None
                 self._sleep(wait)
+            else:
+                self._count(content.get("usage"))
+                return vectors
         raise AssertionError
+
+    def _count(self, given: object) -> None:
+        told = given if isinstance(given, dict) else {}
+        self._usage = {
+            name: count + told[name]
+            for name, count in self._usage.items()
+            if type(told.get(name)) is int and told[name] >= 0
+        }
 
     def _ask(self, texts: Sequence[str]) -> dict[str, Any]:
         import httpx

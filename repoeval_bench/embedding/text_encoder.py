@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.types import Role
+
+NO_USAGE: Mapping[str, int] = MappingProxyType({})
+"""Of a model that runs here."""
 
 AT_ONCE = 256
 """Texts that an encoder without a model of its own turns into vectors at a time."""
@@ -38,6 +42,10 @@ class TextEncoder(Protocol):
     @property
     def counts_tokens(self) -> bool:
         """Whether the tokenizer is known."""
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """What was used so far as whoever runs the model counts it (tokens to be paid); empty where nobody does."""
 
     def prompt(self, role: Role) -> str:
         """The text that is put before an input of this role; often empty."""
@@ -63,6 +71,7 @@ class WholeTextEncoder:
 
     max_tokens = None
     counts_tokens = True
+    usage = NO_USAGE
 
     def __init__(self, spec: str, identity: Mapping[str, Any]) -> None:
         self.spec, self.identity = spec, identity

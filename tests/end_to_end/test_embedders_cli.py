@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from repoeval_bench.store import StoredRun
 from support.command import bench, one_sentence
 from support.embedding_server import KEY, serving
 
@@ -50,10 +51,17 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, m
     for name in ("queries_truncated", "queries_tokens", "queries_tokens_lost", "chunks_truncated", "chunks_tokens"):
         assert there["counts"][name] is None
     assert there["chunk_tokens"] is None
-    server.seen()
+    (folder,) = (path.parent for path in results.glob("*/manifest.json"))
+    (embedded,) = (row for row in StoredRun(folder).rows("timings.jsonl") if row.get("step") == "embed")
+    assert embedded["encoded"] == sum(len(each["input"]) for each in server.seen()[3:])
+    assert embedded["total_tokens"] == embedded["prompt_tokens"] > 10 * embedded["encoded"]
+    said = f"{embedded['encoded']} texts embedded: {embedded['prompt_tokens']:,} prompt tokens, "
+    assert f"{said}{embedded['total_tokens']:,} total tokens, as the server counts them" in done.err
     table = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
     assert server.seen() == []
     assert "does not tell its tokens" in table.out
+    assert "as the server counts them" not in table.err
+    assert "total_tokens" not in (folder / "timings.jsonl").read_text()
     refused = bench(
         *arguments[:-1], f"openai:other,base_url={server.base_url}", home=home, OPENAI_API_KEY="sk-no-0f7d3c"
     )

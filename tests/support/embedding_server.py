@@ -136,8 +136,10 @@ def main() -> None:
                 data.pop()
             if "value" in fault:
                 data[0]["embedding"] = [fault["value"]] * len(data[0]["embedding"])
-            usage = {"prompt_tokens": 1, "total_tokens": 1}
-            self.answer(200, json.dumps({"object": "list", "data": data, "model": "m", "usage": usage}).encode())
+            tokens = sum(map(len, model.tokenizer(asked["input"], truncation=True, max_length=256)["input_ids"]))
+            said = {"object": "list", "data": data, "model": "m"}
+            said["usage"] = fault.get("usage", {"prompt_tokens": tokens, "total_tokens": tokens})
+            self.answer(200, json.dumps(said).encode())
 
         def answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
             self.send_response(status)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from repoeval_bench.embedding.text_encoder import NO_USAGE
+
 
 class CountingEncoder:
     """A real function of the text (its characters' sums), counting what it is asked for; no vector of it is ever scored."""
@@ -11,6 +13,7 @@ class CountingEncoder:
     spec = "fake"
     max_tokens = 4
     counts_tokens = True
+    usage = NO_USAGE
 
     def __init__(self, fail_after=None, **identity):
         self.identity = {"model": "fake", **identity}

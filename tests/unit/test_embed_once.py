@@ -9,6 +9,7 @@ from repoeval_bench import api
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import LongTextEmbedder
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.text_encoder import NO_USAGE
 from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
@@ -20,6 +21,7 @@ class DigestEncoder:
     spec = "digest"
     max_tokens = 40
     counts_tokens = True
+    usage = NO_USAGE
 
     def __init__(self, **prompts):
         self.files = self

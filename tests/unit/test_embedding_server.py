@@ -63,6 +63,27 @@ def test_vectors_are_those_of_the_local_model(server, tmp_path):
     cache.close()
 
 
+def test_tokens_are_those_that_the_server_counts(server, client):
+    """Over all answers; "def add" is four tokens with the special ones, "a" three. A failed request counts nothing."""
+    server.fail({}, {"status": 500})
+    client.embed(["def add", "a"])
+    client.embed(["a"])
+    assert client.usage == {"prompt_tokens": 10, "total_tokens": 10}
+
+
+@pytest.mark.parametrize(("given", "left"), [
+    (None, []), ({}, []), ("7", []), ({"prompt_tokens": True, "total_tokens": "7"}, []), ({"total_tokens": -1}, []),
+    ({"prompt_tokens": 2, "total_tokens": 2.5}, ["prompt_tokens"]),
+])  # fmt: skip
+def test_a_count_that_an_answer_lacks_is_not_told(server, client, given, left):
+    """A sum over some of the requests would pass for all of them."""
+    client.embed(["a"])
+    server.fail({"usage": given})
+    client.embed(["a"])
+    client.embed(["a"])
+    assert list(client.usage) == left
+
+
 def test_the_order_is_that_of_the_index(server, client):
     """A server may answer in any order; `index` says which vector belongs to which text."""
     straight = client.embed(["a", "b", "c"])
