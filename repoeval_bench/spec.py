@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import SpecError
 
@@ -103,6 +103,43 @@ def one_of(*words: str) -> Callable[[str], str]:
         if text not in words:
             raise ValueError(text)
         return text
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a part: its default, what it means, and how its text is read (ValueError if impossible).
+
+    `only` is another option and the value that it must have for this one to say anything.
+    """
+
+    default: str
+    meaning: str
+    wanted: str
+    read: Callable[[str], Any]
+    only: tuple[str, str] | None = None
+
+
+def number(low: float, high: float) -> Callable[[str], float]:
+    """Reads a number from `low` to `high`."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not low <= value <= high:
+            raise ValueError(text)
+        return value
+
+    return read
+
+
+def whole(low: int) -> Callable[[str], int]:
+    """Reads a whole number from `low` on."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and int(text) >= low):
+            raise ValueError(text)
+        return int(text)
 
     return read
 

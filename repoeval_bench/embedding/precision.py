@@ -28,6 +28,9 @@ MEANINGS: Mapping[str, str] = {
     "fp16": "the same in half precision, on CUDA only",
 }
 
+CHOICES = (AUTO, "fp32")
+"""What is asked of any embedder; half precision by name is an option of a model's spec."""
+
 _CPUINFO = Path("/proc/cpuinfo")
 _X86 = frozenset({"x86_64", "AMD64"})
 _FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
@@ -64,8 +67,10 @@ def cpu_has_bf16() -> bool:
 def with_precision(embedder: str, precision: str) -> str:
     """The embedder's spec with a precision; `auto` is the default, and leaves one that the spec names as it is.
 
-    Two that contradict each other are a UsageError.
+    Two that contradict each other are a UsageError, so is one that is neither `auto` nor `fp32`.
     """
+    if precision not in CHOICES:
+        raise UsageError(nearest("precision", precision, CHOICES))
     if precision == AUTO:
         return embedder
     spec = Spec.parse(embedder)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from repoeval_bench.embedding import models
+from repoeval_bench.embedding import long_text, models
 from repoeval_bench.errors import SpecError
-from repoeval_bench.spec import Spec, format_spec, nearest
+from repoeval_bench.spec import Option, Spec, format_spec, nearest, one_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,13 +32,12 @@ class Material:
 class Entry:
     """One embedder of the table.
 
-    options: option -> (default, least whole number or None for any text). `target` says what stands behind the name,
-    "" where nothing may. `fitted`: it is made from the benchmark's files.
+    `target` says what stands behind the name, "" where nothing may. `fitted`: it is made from the benchmark's files.
     """
 
     meaning: str
     make: Callable[[Spec, Material], TextEncoder]
-    options: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
     target: str = ""
     fitted: bool = False
 
@@ -64,18 +63,18 @@ def parse_embedder(text: str) -> Spec:
         spec.params["base_url"] = server_address(spec.params.get("base_url", ""))
     if spec.target and not entry.target:
         raise SpecError(f"embedder {spec.name}: {spec.target!r} is not key=value")
-    for option in spec.params:
-        if option not in entry.options:
-            raise SpecError(f"embedder {spec.name}: {nearest('option', option, entry.options)}")
+    for name in spec.params:
+        if name not in entry.options:
+            raise SpecError(f"embedder {spec.name}: {nearest('option', name, entry.options)}")
     values = {}
-    for option, (default, least) in entry.options.items():
-        value = spec.params.get(option, default)
-        if value and least is not None and not (value.isdecimal() and int(value) >= least):
-            raise SpecError(
-                f"embedder {spec.name}: {option}={value} is not possible; it is a whole number from {least}"
-            )
-        if value:
-            values[option] = value
+    for name, option in entry.options.items():
+        if not (value := spec.params.get(name, option.default)):
+            continue
+        try:
+            option.read(value)
+        except ValueError:
+            raise SpecError(f"embedder {spec.name}: {name}={value} is not possible; it is {option.wanted}") from None
+        values[name] = value
     return Spec(spec.name, spec.target, values)
 
 
@@ -135,24 +134,52 @@ def _hash(spec: Spec, _: Material) -> TextEncoder:
     return HashEncoder(str(spec), dim=int(spec.params["dim"]), seed=int(spec.params["seed"]))
 
 
+def _whole(default: str, low: int, meaning: str) -> Option:
+    return Option(default, meaning, f"a whole number from {low}", whole(low))
+
+
+_LONG_TEXT = {
+    option: Option(
+        "head", f"what is read of {texts} longer than the model reads: {', '.join(long_text.POLICIES)}",
+        ", ".join(long_text.POLICIES), one_of(*long_text.POLICIES),
+    )
+    for option, texts in ((long_text.OPTIONS["query"], "queries"), (long_text.OPTIONS["document"], "chunks"))
+}  # fmt: skip
+
 EMBEDDERS: Mapping[str, Entry] = {
-    **{name: Entry(meaning, _model, target="NAME") for name, meaning in models.EMBEDDERS.items()},
+    **{
+        name: Entry(meaning, _model, {**models.OPTIONS, **_LONG_TEXT}, target="NAME")
+        for name, meaning in models.EMBEDDERS.items()
+    },
     "openai": Entry(
         "openai:MODEL of OpenAI, or with base_url=http://HOST:PORT/v1 of any server that speaks its embeddings API; "
         "the key is read from OPENAI_API_KEY", _openai,
-        {"base_url": ("", None), "dimensions": ("", 1), "batch": ("64", 1), "timeout": ("60", 1)}, target="MODEL",
+        {
+            "base_url": Option("", "the server; OPENAI_BASE_URL or OpenAI's unless given", "http://HOST:PORT/v1", str),
+            "dimensions": _whole("", 1, "asks for vectors of this width; the model's own unless given"),
+            "batch": _whole("64", 1, "texts in one request"),
+            "timeout": _whole("60", 1, "seconds that a request may take"),
+        },
+        target="MODEL",
     ),
     "static": Entry(
         "static vectors (model2vec) distilled from minilm, or static:NAME from another model; reads texts whole",
-        _static, {"dim": ("256", 1)}, target="NAME",
+        _static, {"dim": _whole("256", 1, "width of the vectors, by PCA")}, target="NAME",
     ),
     "lsa": Entry(
         "TF-IDF and a truncated SVD (scikit-learn), fitted on the benchmark's files; reads texts whole", _lsa,
-        {"dim": ("256", 1), "seed": ("0", 0)}, fitted=True,
+        {
+            "dim": _whole("256", 1, "singular vectors that are kept"),
+            "seed": _whole("0", 0, "of the randomized SVD"),
+        },
+        fitted=True,
     ),
     "hash": Entry(
         "code terms thrown into buckets: instant, for tests; it knows no meaning", _hash,
-        {"dim": ("256", 1), "seed": ("0", 0)},
+        {
+            "dim": _whole("256", 1, "buckets"),
+            "seed": _whole("0", 0, "another seed, other buckets"),
+        },
     ),
 }  # fmt: skip
 """name -> embedder."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.errors import SpecError
-from repoeval_bench.retrieval.options import Option, number, tokenizer, whole
-from repoeval_bench.spec import Spec, format_spec, nearest, one_of
+from repoeval_bench.spec import Option, Spec, format_spec, nearest, number, one_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -186,10 +185,25 @@ def _oracle(material: Material) -> Retriever:
     return OracleRetriever(material.chunks, material.own, material.ideal())
 
 
+def _tokenizer(default: str = "code") -> Option:
+    """How a text becomes terms, for every retriever that counts them."""
+
+    def read(text: str) -> str:
+        from repoeval_bench.tokens import TOKENIZERS
+
+        return one_of(*TOKENIZERS)(text)
+
+    meaning = (
+        "code: identifiers whole and in parts; words: lower-cased \\w+; english: Lucene's English analyser; "
+        "whitespace: cut at blanks, as written"
+    )
+    return Option(default, meaning, "code, words, english or whitespace", read)
+
+
 _BM25 = {
     "k1": Option("1.2", "how soon repeats of a term stop counting", "a number from 0 to 100", number(0, 100)),
     "b": Option("0.75", "how much long chunks are discounted", "a number from 0 to 1", number(0, 1)),
-    "tokenizer": tokenizer(),
+    "tokenizer": _tokenizer(),
     "header": Option("", "skip: what stands before a chunk (a context header, coderag's title) is no part of its "
                      "terms; read unless given", "skip", one_of("skip")),
 }  # fmt: skip
@@ -230,11 +244,11 @@ RETRIEVERS: Mapping[str, Entry] = {
     ),
     "jaccard": Entry(
         "RepoCoder's bag of words: tokens shared over tokens of either, each counted once; needs no model", _jaccard,
-        {"tokenizer": tokenizer()},
+        {"tokenizer": _tokenizer()},
     ),
     "rerank:overlap": Entry(
         "the first stage's best, ranked again by the code tokens they share with the query; needs no model", _overlap,
-        {**_RERANK, "tokenizer": tokenizer()}, first=False,
+        {**_RERANK, "tokenizer": _tokenizer()}, first=False,
     ),
     "rerank:MODEL": Entry(
         "the first stage's best, ranked again by a cross-encoder: a folder or a name on the hub", _rerank,

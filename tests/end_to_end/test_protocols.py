@@ -202,9 +202,10 @@ def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, argumen
 def test_all_mistakes_are_told_at_once(mirror, warm_home):
     """Every wrong choice has a line of its own; nothing was run."""
     done = bench("eval", "-c", "asst", "--gold", "bdy", "--exclude", "promt", "--relevance", "iou:2", "-m", "ndgc@5",
-                 "--retriever", "bm26", "--k", "0", "--header", "foo", "--scope", "poled", "--source", mirror, home=warm_home)  # fmt: skip
+                 "--retriever", "bm26", "--k", "0", "--header", "foo", "--scope", "poled", "--precision", "fp64", "--source", mirror,
+                 home=warm_home)  # fmt: skip
     sentence = one_sentence(done, 2)
-    for piece in ("K=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'"):
+    for piece in ("K=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'", "'fp64'"):
         assert piece in sentence
     assert sentence.splitlines()[0] == f"error: {len(sentence.splitlines()) - 1} mistakes:"
 

@@ -4,6 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from repoeval_bench.cli.explain import all_names, explain_command
+from repoeval_bench.cli.listing import LISTS
 from repoeval_bench.errors import UsageError
 
 
@@ -15,7 +16,7 @@ def explain(name):
 
 
 @pytest.mark.parametrize(("name", "pieces"), [
-    ("ast", ["chunker ast: ", "option max_nws, default 1500"]),
+    ("ast", ["chunker ast: ", "  max_nws=1500"]),
     ("exec", ["chunker exec:COMMAND"]),
     ("overlap", ["relevance overlap: shares at least one line"]),
     ("graded:iou", ["relevance graded:iou: gain = IoU"]),
@@ -28,7 +29,10 @@ def explain(name):
     ("api", ["level api: 1600 tasks in 8 repositories"]),
     ("nDCG@10", ["ndcg@10: ", "formula"]),
     ("hybrid", ["hybrid: ", "k0=60"]),
-    ("lsa", ["lsa: TF-IDF"]),
+    ("lsa", ["lsa: TF-IDF", "dim=256", "seed=0"]),
+    ("openai:some-model", ["openai: openai:MODEL", "batch=64", "timeout=60", "base_url"]),
+    ("static", ["static: static vectors", "dim=256"]),
+    ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
 ])  # fmt: skip
 def test_every_kind_of_name(name, pieces):
     """What it is, and what it means."""
@@ -36,15 +40,26 @@ def test_every_kind_of_name(name, pieces):
     assert [piece for piece in pieces if piece not in text] == []
 
 
-def test_no_listed_name_is_unknown():
-    """Every name of every list is explained."""
+@pytest.mark.parametrize("what", LISTS)
+def test_whatever_a_list_prints_is_explained(what):
+    """Every name in the first column, as it is printed there, and every other name of a measure."""
+    first, *others = LISTS[what]().columns
+    printed = [cell for column in (first, *(each for each in others if each.header == "also")) for cell in column.cells]
+    names = [name for cell in printed for name in str(cell).split(", ") if name]
+    assert len(names) >= 3
     unknown = []
-    for name in all_names():
+    for name in names:
         try:
-            explain("rerank:some/model" if name == "rerank:MODEL" else name)
+            assert explain(name)
         except UsageError as error:
             unknown.append(str(error))
     assert unknown == []
+
+
+def test_near_names_are_of_all_lists():
+    """What is offered where a name is unknown is explained itself."""
+    for name in all_names():
+        assert explain(name)
 
 
 @pytest.mark.parametrize(("name", "message"), [
