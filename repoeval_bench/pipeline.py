@@ -93,7 +93,8 @@ def plan(
 def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, measured: bool = False) -> list[Plan]:
     """Embed every distinct text of all plans in one pass; the plans, with what that took.
 
-    `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged.
+    `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged. Where
+    no query of a plan has a relevant chunk this is a ResultError, before the first text is embedded.
     """
     started, before, used = perf_counter(), embedder.n_encoded, embedder.usage
     texts: dict[Role, list[str]] = {"query": [], "document": []}
@@ -103,6 +104,9 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
                 texts[role] += each
         if measured:
             texts["document"] += [chunk.embed_text for chunk in planned.documents]
+    if any(embedder.missing(each, role) for role, each in texts.items()):
+        for planned in plans:
+            check_gold(judge_corpus(planned.benchmark, planned.documents, planned.protocol, ()), planned.protocol)
     embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     encoded = embedder.n_encoded - before

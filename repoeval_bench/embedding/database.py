@@ -189,12 +189,24 @@ class ReadOnlyDatabase(Reading):
 
     def __init__(self, folder: Path) -> None:
         self.disk = RawDisk(str(folder))
-        self._con = self._connect(folder, "mode=ro")
+        self._folder = folder
+        self._pid, self._opened = os.getpid(), self._open()
+
+    @property
+    def _con(self) -> sqlite3.Connection:
+        # A copy of the process must not go on with the connection of the one it was copied from.
+        if self._pid != os.getpid():
+            self._pid, self._opened = os.getpid(), self._open()
+        return self._opened
+
+    def _open(self) -> sqlite3.Connection:
+        folder = self._folder
+        connection = self._connect("mode=ro")
         try:
-            self._con.execute("SELECT 1 FROM Cache")
+            connection.execute("SELECT 1 FROM Cache")
         except sqlite3.OperationalError:
             # sqlite wants to make an index of the log beside the database, even where there is no log.
-            self._con.close()
+            connection.close()
             log = folder / f"{_FILE}-wal"
             if log.exists() and log.stat().st_size:
                 raise CacheError(
@@ -202,11 +214,11 @@ class ReadOnlyDatabase(Reading):
                     f"{log.name}; run repoeval-bench cache info where it can be written, which takes that in, or set "
                     "REPOEVAL_HOME to another folder"
                 ) from None
-            self._con = self._connect(folder, "immutable=1")
+            connection = self._connect("immutable=1")
+        return connection
 
-    @staticmethod
-    def _connect(folder: Path, option: str) -> sqlite3.Connection:
-        path = (folder / _FILE).absolute()
+    def _connect(self, option: str) -> sqlite3.Connection:
+        path = (self._folder / _FILE).absolute()
         return sqlite3.connect(f"{path.as_uri()}?{option}", uri=True, timeout=60, isolation_level=None)
 
 

@@ -3,9 +3,12 @@
 import pytest
 
 from repoeval_bench import api
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.errors import ResultError
 from repoeval_bench.report.tables import footnotes
 from repoeval_bench.store import StoredRun
+from support.encoders import CountingEncoder
 from support.minirepo import build_mirror
 
 
@@ -28,6 +31,19 @@ def test_a_run_without_any_relevant_chunk_is_refused(benchmark, tmp_path, protoc
     assert protocol in str(error.value)
     assert says in str(error.value)
     assert not list(tmp_path.glob("results/*/manifest.json"))
+
+
+def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
+    """With two chunkers, one of them without a relevant chunk, neither's texts are embedded."""
+    encoder, cache = CountingEncoder(), VectorCache(tmp_path / "vectors")
+    chunkers = ["ast:max_nws=400", "fixed:max_nws=100000"]
+    made = api.evaluate_all(
+        benchmark, chunkers, protocol="body+exclude=prompt", embedder=CachedEmbedder(encoder, cache), out=tmp_path
+    )
+    with pytest.raises(ResultError, match="has a relevant chunk"):
+        next(made)
+    assert encoder.asked == []
+    cache.close()
 
 
 @pytest.mark.parametrize(("without", "told"), [(0, False), (1, False), (2, True)])

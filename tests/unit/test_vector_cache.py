@@ -210,11 +210,13 @@ def read_elsewhere(folder, *keys):
         pytest.skip("root writes whatever the permissions say")
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     script = (
-        "import sys; from pathlib import Path; from repoeval_bench.embedding.storage import VectorCache\n"
+        "import os, sys; from pathlib import Path; from repoeval_bench.embedding.storage import VectorCache\n"
         "cache = VectorCache(Path(sys.argv[1]), lambda line: print(line, file=sys.stderr))\n"
         "cache.write({bytes(32): b'new'}, 'tokens', '{}')\n"
         "cache.tell('that is all')\n"
-        "print(cache.read([bytes(32), *map(bytes.fromhex, sys.argv[2:])]))\n"
+        "if child := os.fork():\n"  # a copy of the process opens the database for itself
+        "    assert os.waitpid(child, 0)[1] == 0\n"
+        "print(cache.read([bytes(32), *map(bytes.fromhex, sys.argv[2:])]), flush=True)\n"
     )
     modes = {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
     try:
@@ -228,7 +230,9 @@ def read_elsewhere(folder, *keys):
         for path, mode in modes.items():
             path.chmod(mode)
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip(), done.stderr.strip()
+    copy, own = done.stdout.splitlines()
+    assert copy == own
+    return own, done.stderr.strip()
 
 
 def test_who_may_not_write_reads(cache):
