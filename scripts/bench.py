@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import time
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bench_cache
 import bench_chunkers
@@ -17,6 +20,11 @@ import bench_search
 from _bench import print_rows
 
 from repoeval_bench.embedding.precision import choose_precision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from _bench import Row
 
 
 def machine() -> str:
@@ -39,15 +47,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", default="auto", help="where the RepoEval data is: auto, a folder, a URL")
     source = parser.parse_args().source
-    print(machine())
-    missed = print_rows("The whole job, on every task at hand", bench_eval.rows(source))
-    missed += print_rows("Embedding", bench_embedding.rows(source))
-    missed += print_rows("Search", bench_search.rows())
-    missed += print_rows(bench_cache.title(), bench_cache.rows())
-    missed += print_rows("Metrics", bench_metrics.rows())
-    missed += print_rows("Compare, 10,000 draws", bench_compare.rows())
-    missed += print_rows("Chunkers", bench_chunkers.rows(source))
-    print(f"\nbars missed: {missed}")
+    print(machine(), flush=True)
+    sections: dict[str, Callable[[], Iterable[Row]]] = {
+        "The whole job, on every task at hand": partial(bench_eval.rows, source),
+        "Embedding": partial(bench_embedding.rows, source),
+        "Search": bench_search.rows,
+        bench_cache.title(): bench_cache.rows,
+        "Metrics": bench_metrics.rows,
+        "Compare, 10,000 draws": bench_compare.rows,
+        "Chunkers": partial(bench_chunkers.rows, source),
+    }
+    missed, began = 0, time.perf_counter()
+    for title, rows in sections.items():
+        started = time.perf_counter()
+        missed += print_rows(title, rows())
+        print(f"  took {time.perf_counter() - started:.0f} s", flush=True)
+    print(f"\nbars missed: {missed}; took {(time.perf_counter() - began) / 60:.1f} minutes")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--source", default="auto", help="where the data is")
     parser.add_argument("--out", type=Path, default=Path("results/long-texts"))
     parser.add_argument("--repos", help="only these repositories, separated by commas")
+    parser.add_argument("--queries", nargs="+", choices=list(POLICIES), default=list(POLICIES), help="only these rows")
     arguments = parser.parse_args()
     benchmark = load_benchmark(
         arguments.source, repos=arguments.repos, notify=lambda line: print(line, file=sys.stderr)
@@ -37,7 +38,7 @@ def main() -> None:
     print(benchmark.label + "\n")
     print("| queries | chunks | " + " | ".join(f"{p}, {m}: {c}" for p, c, m in columns) + " |")
     print("|---|---|" + "---:|" * len(columns))
-    for queries, chunks in product(POLICIES, POLICIES):
+    for queries, chunks in product(arguments.queries, POLICIES):
         embedder = f"minilm:{OPTIONS['query']}={queries},{OPTIONS['document']}={chunks}"
         found = {}
         for protocol in MEASURES:
