@@ -36,11 +36,15 @@ def identifiers(text: str) -> list[str]:
     """
     found: list[str] = []
     for word in _WORD.findall(text):
-        found.append(word.lower())
-        parts = _PART.findall(word)
-        if len(parts) > 1:
-            found.extend(part.lower() for part in parts)
+        found += _with_parts(word)
     return found
+
+
+@lru_cache(maxsize=65_536)
+def _with_parts(word: str) -> tuple[str, ...]:
+    """A word as terms; code repeats its words, so most are taken apart once."""
+    parts = _PART.findall(word)
+    return (word.lower(), *(part.lower() for part in parts)) if len(parts) > 1 else (word.lower(),)
 
 
 def english(text: str) -> list[str]:
