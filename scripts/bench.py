@@ -15,6 +15,7 @@ import bench_chunkers
 import bench_compare
 import bench_embedding
 import bench_eval
+import bench_grid
 import bench_metrics
 import bench_search
 from _bench import print_rows
@@ -50,6 +51,7 @@ def main() -> None:
     print(machine(), flush=True)
     sections: dict[str, Callable[[], Iterable[Row]]] = {
         "The whole job, on every task at hand": partial(bench_eval.rows, source),
+        "Grids, vectors at hand": partial(bench_grid.rows, source),
         "Embedding": partial(bench_embedding.rows, source),
         "Search": bench_search.rows,
         bench_cache.title(): bench_cache.rows,
