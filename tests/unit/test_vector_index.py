@@ -1,5 +1,8 @@
 """Exact search: what a brute-force product gives, whatever the size of the index, of the batch and of the machine."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -7,7 +10,8 @@ from threadpoolctl import threadpool_limits
 from repoeval_bench.retrieval import vector_index
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.vector_index import VectorIndex, stack
+from repoeval_bench.retrieval.registry import RETRIEVERS
+from repoeval_bench.retrieval.vector_index import SMALL, VectorIndex, stack
 from repoeval_bench.types import CharSpan, Chunk, Query, SourceFile
 
 DIM = 48
@@ -46,19 +50,18 @@ def test_the_best_are_those_of_a_brute_force_product(n, k, tied):
 
 
 def test_many_equal_rows_at_the_cut():
-    """Where hundreds of rows tie for the last place, all are found, so that ids decide and nothing else."""
+    """Where hundreds of rows tie for the last place, all are found, so that ids decide and not faiss."""
     rows = made(vector_index.SMALL + 500)
     rows[100:1500] = rows[100]
     vectors = rows[100:101]
     assert ranked(VectorIndex(rows).search(vectors, 20), 20) == brute(rows, vectors, 20)
 
 
-@pytest.mark.parametrize("products", [1, 700, 40_000])
+@pytest.mark.parametrize("small", [10, 10_000])
 @pytest.mark.parametrize("order", [1, -1])
-def test_blocks_of_any_size_find_the_same(monkeypatch, products, order):
-    """In one look or row by row, the best rows first or last, several windows an item: the brute-force result."""
-    monkeypatch.setattr(vector_index, "PRODUCTS", products)
-    monkeypatch.setattr(vector_index, "SMALL", 10)
+def test_several_windows_an_item(monkeypatch, small, order):
+    """The best rows first or last, two an item, in a small and a large index: the brute-force result."""
+    monkeypatch.setattr(vector_index, "SMALL", small)
     rows, vectors = made(1500, seed=9, tied=True), made(6, seed=10)
     rows = rows[np.argsort(order * (rows @ vectors[0]))]
     owners = np.arange(len(rows)) // 2
@@ -149,3 +152,30 @@ def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
     backwards = retriever.search(queries[::-1], 7).rankings
     alone = {query.query_id: retriever.search([query], 7).rankings[query.query_id] for query in queries}
     assert together == backwards == alone
+
+
+def test_the_table_of_retrievers_says_from_where_on_faiss_searches():
+    """What `list retrievers` says of dense is what the index does."""
+    assert f"above {SMALL:,} vectors in an index, faiss" in RETRIEVERS["dense"].meaning
+
+
+def test_faiss_multiplies_as_the_processor_can():
+    """faiss's OpenBLAS is not left to take a recent processor for an old one, where numpy's OpenBLAS knows it."""
+    code = """
+import os, threadpoolctl
+from repoeval_bench.retrieval import vector_index
+
+def cores():
+    return {info["filepath"]: info["architecture"] for info in threadpoolctl.threadpool_info() if "architecture" in info}
+
+before = cores()
+vector_index._faiss()
+after = [core for path, core in cores().items() if path not in before]
+print(*before.values(), *after, os.environ.get("OPENBLAS_CORETYPE"), sep=",")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    numpys, *faisss, left = done.stdout.strip().split(",")
+    if numpys not in vector_index._CORES or not faisss:
+        pytest.skip(f"numpy's OpenBLAS is for {numpys!r}, faiss's for {faisss}")
+    assert faisss == [vector_index._CORES[numpys]]
+    assert left == "None"
