@@ -96,6 +96,7 @@ class Grid:
         self._line_nws = count_lines(benchmark)
         self._documents: Corpus | None = None
         self._corpora: dict[str, Corpus] = {}
+        self._cells: dict[tuple[str, str], CellFile] = {}
         self._settings: list[_Setting] = []
         seen: set[tuple[str, ...]] = set()
         for protocol in protocols:
@@ -160,7 +161,10 @@ class Grid:
         return list(dict.fromkeys(setting.protocol.query for setting in self._settings))
 
     def _kept(self, chunker: Chunker, retriever: ChosenRetriever) -> CellFile:
-        return CellFile(self._folder, f"{chunker.spec}_{retriever.spec}", self._identity(chunker, retriever))
+        key = chunker.spec, retriever.spec
+        if key not in self._cells:
+            self._cells[key] = CellFile(self._folder, "_".join(key), self._identity(chunker, retriever))
+        return self._cells[key]
 
     def _missing(self, kept: CellFile, retriever: ChosenRetriever, policy: str) -> list[_Setting]:
         """The settings of a query policy, each with the measures whose cells are not kept yet."""

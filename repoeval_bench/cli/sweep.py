@@ -23,31 +23,40 @@ CUTOFFS = (1, 3, 5, 10, 20, 50)
 K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
 
 
-def _sizes(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
-    """Whole numbers above 0, separated by blanks or commas."""
-    words = (value or "").replace(",", " ").split()
+def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
+    """Whole numbers above 0, separated by blanks or commas; the ones behind the first need no quotes."""
+    if first is None:
+        if further:
+            raise UsageError(f"{further[0]!r} belongs to no option; sizes are given as --sizes 500 1000 1500")
+        return ()
+    words = " ".join((first, *further)).replace(",", " ").split()
     wrong = [word for word in words if not word.isdecimal() or int(word) < 1]
-    if wrong:
-        raise UsageError(f"--sizes {value!r}: {wrong[0]!r} is no size; give whole numbers, such as '500 1000 1500'")
+    if wrong or not words:
+        no_size = f"{wrong[0]!r} is no size; give" if wrong else "give"
+        raise UsageError(f"--sizes {first!r}: {no_size} whole numbers, such as --sizes 500 1000 1500")
     return tuple(map(int, words))
 
 
 @click.command("sweep", short_help="Show what size alone buys, or how scores grow with k.")
 @run_options
-@click.option("--sizes", callback=_sizes, metavar="'N …'",
+@click.option("--sizes", "size", metavar="N …",
               help="Nominal sizes for each chunker's own size option; without it, k is swept.")  # fmt: skip
-def sweep_command(*, chunkers: tuple[str, ...], as_json: bool, sizes: tuple[int, ...], **options: Any) -> None:
+@click.argument("sizes", nargs=-1, metavar="")
+def sweep_command(
+    *, chunkers: tuple[str, ...], as_json: bool, size: str | None, sizes: tuple[str, ...], **options: Any
+) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the realised mean size.
 
     Without --sizes: recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee, the k
     whose recall stands farthest above a straight line from the first k to the last. Runs that are stored already are
     not made again.
 
-    Example: repoeval-bench sweep -c fixed -c ast --sizes '500 1000 1500 3000 6000'
+    Example: repoeval-bench sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000
     """
-    if not sizes and not options["metrics"]:
+    nominal = _sizes(size, sizes)
+    if not nominal and not options["metrics"]:
         options["metrics"] = K_MEASURES
-    specs = [_sized(spec, size) for spec in chunkers for size in sizes] if sizes else list(chunkers)
+    specs = [_sized(spec, each) for spec in chunkers for each in nominal] if nominal else list(chunkers)
     prepared = Prepared.make(specs, options)
     runs = prepared.evaluate(reuse=True)
     rows = [_row(run) for run in runs]

@@ -228,13 +228,14 @@ def test_explain_tells_who_uses_a_protocol_and_what_it_cannot_tell():
 def test_a_sweep_of_sizes_prints_what_was_realised(mirror, warm_home, tmp_path):
     """One row a chunker and size, doubled sizes included; a second sweep and eval agree; bad sizes are refused."""
     arguments = ["sweep", "-c", AST, "-c", "fixed", *BM25, "--source", mirror, "--out", tmp_path]
-    rows = metrics_of(bench(*arguments, "--sizes", "200 400", "--json", home=warm_home))
+    rows = metrics_of(bench(*arguments, "--sizes", "200", "400", "--json", home=warm_home))
     assert [row["chunker"].partition(",")[0] for row in rows] == [
         "ast:max_nws=200", "ast:max_nws=400", "fixed:max_nws=200", "fixed:max_nws=400",
     ]  # fmt: skip
     assert rows[2]["mean_nws"] < rows[3]["mean_nws"]
     assert "line_recall_auc" in rows[0]
     assert "is no size" in one_sentence(bench(*arguments, "--sizes", "0"), 2)
+    assert "'400' belongs to no option" in one_sentence(bench(*arguments, "400"), 2)
     sentence = one_sentence(bench("sweep", "-c", "asst", "--sizes", "10", "--gold", "bdy", "--source", mirror), 2)
     assert "did you mean 'ast'" in sentence
     assert "did you mean 'body'" in sentence
