@@ -1,0 +1,86 @@
+"""Tables on standard output: no word broken, no figure cut off, whatever it is and however wide."""
+
+import re
+import sys
+
+import pytest
+
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.listing import LISTS
+from repoeval_bench.report.frame import new_table
+
+AST = "ast:max_nws=1500,min_nws=50,overlap=0,language=auto"
+MEASURES = [f"measure {i}" for i in range(9)]
+
+
+def scores():
+    """Two rows of nine figures, each another, under a spec that its column folds."""
+    table = new_table("A title\nof two lines")
+    table.add_column("chunker", overflow="fold", max_width=36)
+    table.add_column("mean over", no_wrap=True)
+    for measure in MEASURES:
+        table.add_column(measure, justify="right", no_wrap=True)
+    table.add_row(AST, "micro, 60 queries", *(f"0.1{i}23" for i in range(9)))
+    table.add_row("", "  micro ceiling", *(f"0.2{i}23" for i in range(9)), style="dim")
+    return table
+
+
+@pytest.fixture
+def printed(capsys, monkeypatch):
+    """What is printed to a pipe, or to a terminal of some columns; its lines."""
+
+    def call(table, columns=None, **options):
+        if columns:
+            monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+            monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(columns or 40))
+        print_table(table, **options)
+        return re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
+
+    return call
+
+
+def test_a_pipe_gets_every_row_whole(printed):
+    """However narrow the terminal is said to be: a row is a line, and a spec is as it is written."""
+    lines = printed(scores())
+    (row,) = [line for line in lines if AST in line]
+    assert row.split()[-9:] == [f"0.1{i}23" for i in range(9)]
+    assert "A title" in lines
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_a_wide_terminal_folds_specs_between_options(printed):
+    """The column keeps its width, and no option is cut in two."""
+    lines = printed(scores(), 160)
+    assert any(line.split()[0] == "ast:max_nws=1500,min_nws=50," for line in lines if line.split())
+    assert sum("0.1" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_a_narrow_terminal_gets_the_columns_below_each_other(printed, columns):
+    """Every figure is there once, under its heading, in a table that repeats what its row is; no line is too long."""
+    lines = printed(scores(), columns)
+    assert max(map(len, lines)) <= columns
+    for i, measure in enumerate(MEASURES):
+        (heading,) = [n for n, line in enumerate(lines) if measure in line]
+        end = lines[heading].index(measure) + len(measure)
+        assert [line[end - 6 : end] for line in lines if f"0.1{i}23" in line] == [f"0.1{i}23"]
+        assert lines[heading + 2].split()[:2] == ["ast:max_nws=1500,", "micro,"]
+    assert "…" not in "".join(lines)
+
+
+@pytest.mark.parametrize("what", LISTS)
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_lists_fit_a_terminal(printed, what, columns):
+    """Prose is folded between words, or the cells stand below each other; no word is broken."""
+    table = LISTS[what]()
+    words = {word for column in table.columns for cell in column.cells for word in str(cell).split()}
+    lines = printed(table, columns, prose=True)
+    assert max(map(len, lines)) <= columns
+    assert {word for word in words if len(word) < 20} <= {word for line in lines for word in line.split()}
+
+
+def test_a_piped_list_has_a_line_a_name(printed):
+    """So that grep finds the whole row."""
+    table = LISTS["protocols"]()
+    assert len([line for line in printed(table, prose=True) if line.strip()]) == table.row_count + 2
