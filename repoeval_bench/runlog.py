@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from repoeval_bench.errors import ResultError
+from repoeval_bench.errors import ResultError, all_mistakes
 from repoeval_bench.types import LineSpan
 from repoeval_bench.wording import expectation
 
@@ -216,7 +216,7 @@ def _row(path: Path, number: int, line: str, model: type[_Model]) -> _Model:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        raise ResultError(f"{path}:{number}: {_problems(error)}") from error
+        raise ResultError(_told(f"{path}:{number}", error)) from error
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -224,17 +224,18 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
     try:
         LogRow.model_validate(row)
     except ValidationError as error:
-        raise ResultError(
-            f"the log row of query {row.get('query_id')!r} breaks the contract ({_problems(error)}); nothing is stored"
-        ) from error
+        told = _told(f"the row of query {row.get('query_id')!r}", error)
+        raise ResultError(f"a log row breaks the contract, so nothing is stored: {told}") from error
     return row
 
 
-def _problems(error: ValidationError) -> str:
-    return "; ".join(
+def _told(where: str, error: ValidationError) -> str:
+    """What is wrong with the row that stands there; several mistakes one a line."""
+    found = [
         (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + expectation(dict(each))
         for each in error.errors()
-    )
+    ]
+    return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
 
 
 def schema() -> str:

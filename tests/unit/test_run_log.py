@@ -110,7 +110,7 @@ def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
         ([row(chunks=("a", "a"))], "log.jsonl:1: topk: 'a' is ranked twice"),
         ([row(topk=[{"rank": 2, "chunk_id": "a", "score": 1.0}])], "log.jsonl:1: topk: ranks are [2]"),
         ([row(raw_topk=[{"rank": 1, "chunk_id": c, "score": 1.0} for c in "ab"])], "log.jsonl:1: raw_topk: ranks are"),
-        ([row(original_topk=[{"rank": 1}])], "log.jsonl:1: original_topk.0.chunk_id: it is missing"),
+        ([row(original_topk=[{"rank": 1, "score": 1}])], "log.jsonl:1: original_topk.0.chunk_id: it is missing"),
         ([row(as_of="yesterday")], "log.jsonl:1: as_of: 'yesterday' is no ISO 8601 date or time; write 2024-05-01"),
         ([row(as_of="2024-13-01")], "log.jsonl:1: as_of: '2024-13-01' is no ISO"),
         ([row(index={"vectors": 3}), row("p", index={"vectors": 4})], "log.jsonl:2: index of version '1' differs"),
@@ -125,6 +125,16 @@ def test_a_broken_log_row_names_file_and_line(tmp_path, rows, message):
     with pytest.raises(ResultError) as error:
         read_log(write(tmp_path / "log.jsonl", *rows))
     assert message in str(error.value)
+
+
+def test_several_mistakes_of_a_row_stand_on_lines_of_their_own(tmp_path):
+    """Under a line with the place that counts them."""
+    with pytest.raises(ResultError) as error:
+        read_log(write(tmp_path / "log.jsonl", row(), row("p", k_raw=0, quer="x")))
+    first, *mistakes = str(error.value).splitlines()
+    assert first.startswith("2 mistakes in ")
+    assert first.endswith("log.jsonl:2:")
+    assert [line.partition(":")[0] for line in mistakes] == ["  k_raw", "  quer"]
 
 
 @pytest.mark.parametrize(
