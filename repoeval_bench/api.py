@@ -325,11 +325,12 @@ def evaluate_all(
             told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
             notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")
     planned.reverse()
+    given = planned[0].given() if planned else None
     for config, run in zip(configs, stored, strict=True):
         if run is not None:
             yield run
             continue
-        outcome = execute(planned.pop(), config, model, searcher)
+        outcome = execute(planned.pop(), config, model, searcher, given)
         yield store.save(outcome, Path(out), created=datetime.now(UTC).isoformat(timespec="seconds"))
 
 

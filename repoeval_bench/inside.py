@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.corpus import Corpus
-    from repoeval_bench.types import Benchmark, Chunk, Query
+    from repoeval_bench.types import Benchmark, Chunk, Task
 
 SOURCES = "sources.jsonl.gz"
 CHUNKS = "chunks.jsonl.gz"
@@ -66,31 +66,38 @@ class Inside:
     queries: Mapping[str, StoredQuery]
 
 
+def pack_sources(benchmark: Benchmark) -> bytes:
+    """The content of sources.jsonl.gz, which no chunker changes."""
+    return _packed(
+        {"repo": file.repo, "path": file.path, "text": file.text}
+        for files in benchmark.files.values()
+        for file in files
+    )
+
+
 def files_of(
-    benchmark: Benchmark,
+    sources: bytes,
     corpus: Corpus,
-    queries: Sequence[Query],
+    tasks: Iterable[Task],
     spans: Mapping[str, LineSpan],
     read: Mapping[str, CharSpan],
 ) -> dict[str, bytes]:
-    """The three files, name -> content. `spans` are the gold lines, `read` the characters that the model read."""
-    tasks = {task.task_id: task for task in benchmark.tasks}
+    """The three files, name -> content, `sources` as `pack_sources` made them.
+
+    `spans` are the tasks' gold lines, `read` the characters that the model read of their queries.
+    """
     return {
-        SOURCES: _packed(
-            {"repo": file.repo, "path": file.path, "text": file.text}
-            for files in benchmark.files.values()
-            for file in files
-        ),
+        SOURCES: sources,
         CHUNKS: _packed(_chunk_rows(corpus)),
         QUERIES: _packed(
             {
-                "query_id": query.query_id,
-                "file": f"{query.repo}/{tasks[query.query_id].path}",
-                "read": _ends(read[query.query_id]),
-                "gold": _ends(spans[query.query_id]),
-                "body": _ends(tasks[query.query_id].body),
+                "query_id": task.task_id,
+                "file": f"{task.repo}/{task.path}",
+                "read": _ends(read[task.task_id]),
+                "gold": _ends(spans[task.task_id]),
+                "body": _ends(task.body),
             }
-            for query in queries
+            for task in tasks
         ),
     }
 

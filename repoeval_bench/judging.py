@@ -75,7 +75,7 @@ def _context(
 ) -> Context:
     places = {chunk.chunk_id: Place.of_chunk(chunk) for chunks in corpus.chunks.values() for chunk in chunks}
     gold = {task.task_id: Place.of_task(task, spans[task.task_id]) for task in benchmark.tasks}
-    sizes: dict[str, Sequence[int]] = dict(line_nws)
+    own_lines: dict[str, Sequence[int]] = {}
     for task in benchmark.tasks:
         if task.task_id not in corpus.own:
             continue
@@ -84,10 +84,11 @@ def _context(
         file = f"{base.file}#{task.task_id}"
         blanked = list(line_nws[base.file])
         blanked[task.body.start : task.body.end] = [0] * len(task.body)
-        sizes[file] = blanked
+        own_lines[file] = blanked
         gold[task.task_id] = Place(file, base.lines)
         for chunk in corpus.own[task.task_id]:
             places[chunk.chunk_id] = Place(file, chunk.lines, Place.of_chunk(chunk).header_nws)
+    sizes = {**line_nws, **own_lines} if own_lines else line_nws
     chunks = list(corpus) if needs & {"texts", "vectors"} else []
     vectors = None
     if "vectors" in needs and embedder:

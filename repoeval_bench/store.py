@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from repoeval_bench.inside import Inside
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.metrics.judged import Rankings
-    from repoeval_bench.types import Benchmark, Fact, Qrels, Query, Run
+    from repoeval_bench.types import Benchmark, Chunk, Fact, Qrels, Query, Run
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
@@ -55,6 +55,9 @@ EMBED_STEP = "embed"
 says they are."""
 
 SCHEMA = 1
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+"""How a line is written; `json.dumps` would make a new one for each."""
 
 IDENTITY = (
     "dataset",
@@ -263,9 +266,6 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
 
     `created` is an ISO 8601 time. A folder that cannot be written is a ResultError.
     """
-    # Reading a run needs no contract, and the contract costs a tenth of a second to import.
-    from repoeval_bench.runlog import check_row
-
     folder = results / outcome.config.run_id
     run_text = format_run(outcome.run.rankings, outcome.config.chunker)
     qrels_text, gain_factor = format_qrels(outcome.qrels)
@@ -291,7 +291,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         PER_QUERY: jsonl(_per_query(outcome)),
         RUN: run_text,
         QRELS: qrels_text,
-        RETRIEVED: jsonl(map(check_row, _retrieved(outcome))),
+        RETRIEVED: "".join(_retrieved(outcome)),
         TIMINGS: jsonl(_timings(outcome)),
         **outcome.inside,
     }
@@ -422,39 +422,54 @@ def _per_query(outcome: Outcome) -> Iterable[dict[str, Any]]:
         }
 
 
-def _retrieved(outcome: Outcome) -> Iterable[dict[str, Any]]:
+def _retrieved(outcome: Outcome) -> Iterator[str]:
+    """The lines of the run log. What of them can break the contract is held against it: a chunk's place once."""
+    # Reading a run needs no contract, and the contract takes its time to be imported.
+    from repoeval_bench.runlog import check_row
+
     config = outcome.config
     spec = Spec.parse(config.chunker)
-    chunker = {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params}
-    version = index_version(outcome)
-    run_id = config.run_id
-    places = {
-        chunk.chunk_id: {
-            "file": f"{chunk.repo}/{chunk.path}",
-            "start_line": chunk.lines.start,
-            "end_line": chunk.lines.end,
-        }
-        for chunk in outcome.documents
+    chunks = {chunk.chunk_id: chunk for chunk in outcome.documents}
+    places: dict[str, str] = {}
+    # The id is a hash of the whole configuration.
+    system, k_raw = config.run_id, max(config.k, (outcome.first_stage or {}).get("k_raw", 0))
+    last = {
+        "index_version": index_version(outcome),
+        "chunker": {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params},
     }
-    k_raw = max(config.k, (outcome.first_stage or {}).get("k_raw", 0))
+    last_text = _json(last)
     for query in outcome.queries:
         ranking = outcome.run.rankings[query.query_id]
         # Tokens are the model's; where none was asked, none are known.
         tokens = outcome.facts[query.query_id].get("query_tokens")
-        yield {
+        first = {
             "query_id": query.query_id,
             "query": readable(query.text),
             **({} if tokens is None else {"query_tokens": tokens}),
             "query_sha256": sha256_text(query.text),
-            "system": run_id,
+            "system": system,
             "k_raw": k_raw,
-            "topk": [
-                {"rank": rank, "chunk_id": chunk_id, **places[chunk_id], "score": score}
-                for rank, (chunk_id, score) in enumerate(ranking, start=1)
-            ],
-            "index_version": version,
-            "chunker": chunker,
         }
+        new = [_place(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in places]
+        check_row({**first, "topk": [{"rank": 1, **place, "score": 0.0} for place in new], **last})
+        places.update((place["chunk_id"], _json(place)[1:-1]) for place in new)
+        # A chunk is written as often as it is retrieved, a hundred thousand lines in all: its text is made once.
+        topk = ", ".join(
+            [
+                f'{{"rank": {rank}, {places[chunk_id]}, "score": {float.__repr__(score)}}}'
+                for rank, (chunk_id, score) in enumerate(ranking, start=1)
+            ]
+        )
+        yield f'{_json(first)[:-1]}, "topk": [{topk}], {last_text[1:]}\n'
+
+
+def _place(chunk: Chunk) -> dict[str, Any]:
+    return {
+        "chunk_id": chunk.chunk_id,
+        "file": f"{chunk.repo}/{chunk.path}",
+        "start_line": chunk.lines.start,
+        "end_line": chunk.lines.end,
+    }
 
 
 def _timings(outcome: Outcome) -> Iterable[dict[str, Any]]:
@@ -475,4 +490,8 @@ def pretty(content: Mapping[str, Any]) -> str:
 
 def jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as JSON lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return "".join(_json(row) + "\n" for row in rows)
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return _ENCODER.encode(content)

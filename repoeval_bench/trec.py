@@ -41,12 +41,25 @@ def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) ->
     step down. A score that is not finite, or clearly above the one before it, is a MetricError.
     """
     word = as_field(tag or "run", "tag")
-    lines: list[str] = []
+    fields = _Fields()
+    parts: list[str] = []
     for query_id, ranking in rankings.items():
         query = as_field(query_id, "query id")
-        for rank, (chunk, score) in enumerate(_in_file_order(query_id, ranking), start=1):
-            lines.append(f"{query} Q0 {chunk} {rank} {score} {word}\n")
-    return "".join(lines)
+        chunks = [fields[chunk_id] for chunk_id, _ in ranking]
+        scores = _in_file_order(query_id, ranking, chunks)
+        parts += [
+            f"{query} Q0 {chunk} {rank} {score} {word}\n"
+            for rank, (chunk, score) in enumerate(zip(chunks, scores, strict=True), start=1)
+        ]
+    return "".join(parts)
+
+
+class _Fields(dict[str, str]):
+    """Chunk id -> the field it is written as: an id is written for many queries and looked at once."""
+
+    def __missing__(self, chunk_id: str) -> str:
+        field = self[chunk_id] = as_field(chunk_id, "chunk id")
+        return field
 
 
 def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
@@ -117,24 +130,26 @@ def as_field(name: str, what: str) -> str:
     return name if name.split() == [name] else encode_id(name)
 
 
-def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]]) -> Iterator[tuple[str, str]]:
-    """(encoded id, written score), so that sorting the file by trec_eval's rule gives the ranking back."""
+def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:
+    """The scores as text, so that sorting the file by trec_eval's rule gives back the ranking with ids `chunks`."""
+    texts = [f"{score:.9g}" for _, score in ranking]
+    with np.errstate(over="ignore"):
+        singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()
     above, id_above, score_above = math.inf, "", math.inf
-    for rank, (chunk_id, score) in enumerate(ranking, start=1):
+    for i, ((chunk_id, score), chunk, single) in enumerate(zip(ranking, chunks, singles, strict=True)):
         if not math.isfinite(score):
             raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
-        chunk, text = as_field(chunk_id, "chunk id"), f"{score:.9g}"
-        single = float(np.float32(text))
-        if single > above or (single == above and chunk >= id_above):
+        read = single
+        if read > above or (read == above and chunk >= id_above):
             if score - score_above > _SLACK * max(1.0, abs(score_above)):
                 raise MetricError(
-                    f"query {query_id!r}: rank {rank} scores {score}, above rank {rank - 1}; a run file is read by "
+                    f"query {query_id!r}: rank {i + 1} scores {score}, above rank {i}; a run file is read by "
                     "score, so give it scores that fall"
                 )
-            single = float(np.nextafter(np.float32(above), np.float32(-np.inf)))
-            text = f"{single:.9g}"
-        above, id_above, score_above = single, chunk, score
-        yield chunk, text
+            read = float(np.nextafter(np.float32(above), np.float32(-np.inf)))
+            texts[i] = f"{read:.9g}"
+        above, id_above, score_above = read, chunk, score
+    return texts
 
 
 def _ordered(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

@@ -45,12 +45,14 @@ def run(home: Path, out: Path, source: str, *command: str) -> tuple[float, int, 
 
 
 def embed_alone(source: str) -> tuple[float, int]:
-    """(seconds to load the model and embed the distinct texts of all three chunkers and their queries, texts)."""
+    """(seconds to embed the distinct texts of all three chunkers and their queries with a loaded model, texts)."""
     benchmark = load_benchmark(source)
     plans = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
     texts = list(dict.fromkeys(text for planned in plans for each in planned.values() for text in each))
-    started = time.perf_counter()
     encoder = SentenceTransformerEncoder(models.locate("minilm"))
+    # What loading takes is the command's own.
+    _ = list(encoder.encode_batches(texts[:1], "document", encoder.count_tokens(texts[:1], "document")))
+    started = time.perf_counter()
     tokens = encoder.count_tokens(texts, "document")
     n = sum(len(positions) for positions, _ in encoder.encode_batches(texts, "document", tokens))
     return time.perf_counter() - started, n
@@ -69,7 +71,7 @@ def compare_rows(source: str, folder: Path) -> list[Row]:
     warm = sorted(walls)[2]
     again = sorted(run(home, folder / "compare0", source, "compare", *chunkers)[0] for _ in range(5))[2]
     return [
-        Row(f"embedding of {n_texts:,} distinct texts alone, model loaded", f"{alone:.1f} s"),
+        Row(f"embedding of {n_texts:,} distinct texts alone, the model loaded", f"{alone:.1f} s"),
         Row("cold compare of three chunkers / embedding their texts alone", f"{cold / alone:.2f} ({cold:.1f} s)",
             "<= 1.2", cold / alone <= 1.2),
         Row("compare of three chunkers, vectors at hand, median of 5", f"{warm:.2f} s", "< 3 s", warm < 3),

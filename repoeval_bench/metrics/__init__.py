@@ -40,7 +40,7 @@ from repoeval_bench.metrics.relevance import (
     score_items,
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
-from repoeval_bench.metrics.walk import BUDGETS, LineWalk, walk_lines
+from repoeval_bench.metrics.walk import BUDGETS, Lines, LineWalks, walk_lines
 
 __all__ = [
     "BUDGETS",
@@ -52,7 +52,8 @@ __all__ = [
     "Context",
     "ExplicitRelevance",
     "Item",
-    "LineWalk",
+    "LineWalks",
+    "Lines",
     "Measure",
     "Passage",
     "Place",

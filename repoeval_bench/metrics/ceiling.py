@@ -13,7 +13,7 @@ from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.lookup import look_up
 from repoeval_bench.metrics.registry import parse_measures
 from repoeval_bench.metrics.scoring import score_run
-from repoeval_bench.metrics.walk import greedy
+from repoeval_bench.metrics.walk import Lines, greedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,14 +85,15 @@ def _greedy_run(
     qrels: Judgements, context: Context | None, hidden: Mapping[str, frozenset[str]]
 ) -> dict[str, list[tuple[str, float]]]:
     places = (context.places if context else None) or {}
-    line_nws = (context.line_nws if context else None) or {}
+    lines = Lines.of((context.line_nws if context else None) or {})
     by_file: dict[str, dict[str, Place]] = defaultdict(dict)
     for chunk_id, place in places.items():
         by_file[place.file][chunk_id] = place
     run = {}
     for query_id in qrels:
         gold = look_up("gold", context.gold if context else None, query_id, "query")
-        unseen = hidden.get(query_id, frozenset())
-        visible = {chunk_id: place for chunk_id, place in by_file[gold.file].items() if chunk_id not in unseen}
-        run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(visible, gold, line_nws)]
+        chunks = by_file[gold.file]
+        if unseen := hidden.get(query_id):
+            chunks = {chunk_id: place for chunk_id, place in chunks.items() if chunk_id not in unseen}
+        run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(chunks, gold, lines)]
     return run

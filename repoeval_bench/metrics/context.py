@@ -27,6 +27,10 @@ class Place:
     lines: LineSpan
     header_nws: int = 0
 
+    def __hash__(self) -> int:
+        # Places are looked up by the hundred thousand: one call in place of two, and headers hardly tell them apart.
+        return hash((self.file, self.lines.start, self.lines.end))
+
     @classmethod
     def of_chunk(cls, chunk: Chunk) -> Place:
         """The place of a chunk; the file is `repo/path`."""

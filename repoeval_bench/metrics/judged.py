@@ -182,7 +182,7 @@ def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> tu
     """Chunk ids, best first: pairs as they stand, a mapping by (score, chunk_id) descending."""
     if isinstance(ranking, Mapping):
         return tuple(chunk_id for _, chunk_id in sorted(zip(ranking.values(), ranking, strict=True), reverse=True))
-    return tuple(chunk_id for chunk_id, _ in ranking)
+    return tuple([chunk_id for chunk_id, _ in ranking])  # a list is built faster than a generator is run
 
 
 def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:

@@ -4,58 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.lookup import gold_of, places_of
-from repoeval_bench.metrics.walk import BUDGETS, LineTable, walk_lines
+from repoeval_bench.metrics.walk import BUDGETS, walk_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from repoeval_bench.metrics.judged import FloatArray, Judged
-    from repoeval_bench.metrics.walk import LineWalk
+    from repoeval_bench.metrics.walk import LineWalks
 
 
 def line_recall(judged: Judged, budget: int) -> FloatArray:
     """Distinct gold lines collected within the budget, over the gold lines: float64 (n_queries,)."""
-    return _over_walks(judged, lambda walk: walk.recall(budget), budget)
+    return _walks(judged, budget).recall(budget)
 
 
 def line_precision(judged: Judged, budget: int) -> FloatArray:
     """Gold lines over all distinct lines collected within the budget: float64 (n_queries,)."""
-    return _over_walks(judged, lambda walk: walk.precision(budget), budget)
+    return _walks(judged, budget).precision(budget)
 
 
 def line_iou(judged: Judged, budget: int) -> FloatArray:
     """Gold lines collected over the union of gold and collected lines: float64 (n_queries,)."""
-    return _over_walks(judged, lambda walk: walk.iou(budget), budget)
+    return _walks(judged, budget).iou(budget)
 
 
 def line_rprec(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
-    return _over_walks(judged, lambda walk: walk.recall_at_gold())
+    return _walks(judged).recall_at_gold()
 
 
 def line_recall_auc(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under line_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
-    return _over_walks(judged, lambda walk: walk.recall_area())
+    return _walks(judged).recall_area()
 
 
-def _over_walks(judged: Judged, value: Callable[[LineWalk], float], budget: int = 0) -> FloatArray:
+def _walks(judged: Judged, budget: int = 0) -> LineWalks:
     limit = max(budget, BUDGETS[-1])
-    walks = judged.once(("lines", limit), lambda: _walks(judged, limit))
-    return np.fromiter(map(value, walks), dtype=np.float64, count=judged.n_queries)
+    return judged.once(("lines", limit), lambda: _walk(judged, limit))
 
 
-def _walks(judged: Judged, limit: int) -> list[LineWalk]:
+def _walk(judged: Judged, limit: int) -> LineWalks:
     assert judged.context is not None
     assert judged.context.line_nws is not None
-    table = LineTable(judged.context.line_nws)
-    return [
-        walk_lines(places_of(judged, query_id), gold_of(judged, query_id), table, limit)
-        for query_id in judged.query_ids
-    ]
+    rankings = (places_of(judged, query_id) for query_id in judged.query_ids)
+    golds = [gold_of(judged, query_id) for query_id in judged.query_ids]
+    return walk_lines(rankings, golds, judged.context.line_nws, limit)
 
 
 _NEEDS = frozenset({"ranking", "places", "gold", "line_nws"})

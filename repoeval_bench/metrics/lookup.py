@@ -25,8 +25,12 @@ def look_up(what: str, table: Mapping[str, _T] | None, key: str, owner: str) -> 
 
 def places_of(judged: Judged, query_id: str, k: int | None = None) -> Sequence[Place]:
     """Places of the chunks retrieved for a query, best first, the first k of them."""
-    places = judged.context.places if judged.context else None
-    return [look_up("places", places, chunk_id, "chunk") for chunk_id in judged.ranking(query_id)[:k]]
+    places = (judged.context.places if judged.context else None) or {}
+    ranking = judged.ranking(query_id)[:k]
+    try:
+        return [places[chunk_id] for chunk_id in ranking]
+    except KeyError:
+        return [look_up("places", places, chunk_id, "chunk") for chunk_id in ranking]
 
 
 def gold_of(judged: Judged, query_id: str) -> Place:

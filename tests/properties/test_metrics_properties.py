@@ -203,18 +203,22 @@ spans = st.tuples(st.integers(0, 11), st.integers(1, 12)).filter(lambda s: s[0] 
 places = st.builds(Place, st.sampled_from("ab"), spans, st.integers(0, 9))
 
 
-@given(files, st.lists(places, max_size=8), st.builds(Place, st.sampled_from("ab"), spans), st.integers(1, 900))
-def test_a_walk_reads_no_more_than_its_budget_and_counts_right(nws, ranking, gold, budget):
-    """Recall, precision and IoU of lines equal the literal reading; more budget never lowers recall."""
-    walk = walk_lines(ranking, gold, nws, limit=1000)
-    chunks = [(p.file, p.lines.start, p.lines.end, p.header_nws) for p in ranking]
-    wanted = (gold.file, gold.lines.start, gold.lines.end)
-    assert walk.recall(budget) == pytest.approx(brute.line_recall(chunks, wanted, nws, budget), abs=1e-12)
-    assert walk.precision(budget) == pytest.approx(brute.line_precision(chunks, wanted, nws, budget), abs=1e-12)
-    assert walk.iou(budget) == pytest.approx(brute.line_iou(chunks, wanted, nws, budget), abs=1e-12)
-    assert walk.recall(budget) <= walk.recall(budget + 100)
-    for value in (walk.recall(budget), walk.precision(budget), walk.iou(budget)):
-        assert 0 <= value <= 1
+golds = st.builds(Place, st.sampled_from("ab"), spans)
+
+
+@given(files, st.lists(st.tuples(st.lists(places, max_size=8), golds), min_size=1, max_size=4), st.integers(1, 900))
+def test_a_walk_reads_no_more_than_its_budget_and_counts_right(nws, queries, budget):
+    """Recall, precision and IoU of lines equal the literal reading, query by query; more budget never lowers recall."""
+    walks = walk_lines(*zip(*queries, strict=True), nws, limit=1000)
+    values = walks.recall(budget), walks.precision(budget), walks.iou(budget), walks.recall(budget + 100)
+    for (ranking, gold), recall, precision, iou, more in zip(queries, *values, strict=True):
+        chunks = [(p.file, p.lines.start, p.lines.end, p.header_nws) for p in ranking]
+        wanted = (gold.file, gold.lines.start, gold.lines.end)
+        assert recall == pytest.approx(brute.line_recall(chunks, wanted, nws, budget), abs=1e-12)
+        assert precision == pytest.approx(brute.line_precision(chunks, wanted, nws, budget), abs=1e-12)
+        assert iou == pytest.approx(brute.line_iou(chunks, wanted, nws, budget), abs=1e-12)
+        assert 0 <= recall <= more <= 1
+        assert 0 <= iou <= precision <= 1
 
 
 @given(files, st.lists(places, min_size=1, max_size=6), st.builds(Place, st.sampled_from("ab"), spans), st.data())

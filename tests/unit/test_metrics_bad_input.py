@@ -141,14 +141,14 @@ def test_lines_outside_a_file_are_an_error():
     """A span beyond the file's lines, and a file without lines, are named."""
     gold = Place("f", LineSpan(0, 1))
     assert "pass the file's 2 lines" in sentence(
-        MetricError, walk_lines, [Place("f", LineSpan(1, 3))], gold, {"f": [1, 1]}
+        MetricError, walk_lines, [[Place("f", LineSpan(1, 3))]], [gold], {"f": [1, 1]}
     )
-    assert "no file 'g'" in sentence(MetricError, walk_lines, [Place("g", LineSpan(0, 1))], gold, {"f": [1, 1]})
+    assert "no file 'g'" in sentence(MetricError, walk_lines, [[Place("g", LineSpan(0, 1))]], [gold], {"f": [1, 1]})
 
 
 def test_a_walk_is_not_read_beyond_its_end():
     """Asking a walk for a larger budget than it was made for is a mistake of the caller, not a number."""
-    walk = walk_lines([Place("f", LineSpan(0, 2))], Place("f", LineSpan(0, 1)), {"f": [5, 5]}, limit=5)
+    walk = walk_lines([[Place("f", LineSpan(0, 2))]], [Place("f", LineSpan(0, 1))], {"f": [5, 5]}, limit=5)
     with pytest.raises(ValueError, match="ended at 5"):
         walk.recall(6)
 

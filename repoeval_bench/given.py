@@ -1,0 +1,50 @@
+"""What a run is given before a chunker takes part: the same for all chunkers of a comparison, so made once for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from repoeval_bench.facts import task_facts
+from repoeval_bench.inside import pack_sources
+from repoeval_bench.judging import count_lines
+from repoeval_bench.leak import gold_in_query
+from repoeval_bench.metrics import Lines
+from repoeval_bench.qrels import gold_span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from repoeval_bench.config import Protocol
+    from repoeval_bench.types import Benchmark, Fact, Query
+
+
+@dataclass(frozen=True)
+class Given:
+    """The tasks that a protocol selects, their files, and the queries made of them. Derived things on first use."""
+
+    benchmark: Benchmark
+    protocol: Protocol
+    queries: tuple[Query, ...]
+
+    @cached_property
+    def lines(self) -> Lines:
+        """`repo/path` -> non-whitespace characters of each line."""
+        return Lines.of(count_lines(self.benchmark))
+
+    @cached_property
+    def facts(self) -> Mapping[str, Mapping[str, Fact]]:
+        """task_id -> fact -> value."""
+        return task_facts(self.benchmark)
+
+    @cached_property
+    def gold_in_query(self) -> Mapping[str, float]:
+        """query_id -> share of its gold's non-blank lines that stand in the query."""
+        golds = {task.task_id: gold_span(task, self.protocol) for task in self.benchmark.tasks}
+        return gold_in_query(self.benchmark.tasks, self.queries, self.benchmark.files, golds)
+
+    @cached_property
+    def sources(self) -> bytes:
+        """Every file with its text, as a run keeps them."""
+        return pack_sources(self.benchmark)
