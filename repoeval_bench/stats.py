@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -30,6 +30,9 @@ ALPHA = 0.05
 POWER = 0.8
 SEED = 20_240_601
 """Of every interval and test: who repeats a command gets its numbers again."""
+
+_ROWS = 1024
+"""Draws that are worked on at once: arrays that stay in the processor's cache are thrice as fast as fresh memory."""
 
 _DIGITS = 12
 """Resampled means are compared at so many digits: a sum's rounding error must not break a tie."""
@@ -136,6 +139,7 @@ def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) 
     means = np.round(_resampled_means(sample, rng, draws), _DIGITS)
     below = ((means < point).mean(axis=0) + (means <= point).mean(axis=0)) / 2
     bias, acceleration = ndtri(below), _acceleration(sample)
+    ordered = np.sort(means.T, axis=1)
     found: list[tuple[float, float] | None] = []
     for column in range(len(point)):
         ends = []
@@ -143,7 +147,7 @@ def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) 
             shifted = bias[column] + ndtri(tail)
             level = ndtr(bias[column] + shifted / (1 - acceleration[column] * shifted))
             ends.append(level if np.isfinite(bias[column]) and np.isfinite(level) else tail)
-        low, high = np.quantile(means[:, column], ends)
+        low, high = np.quantile(ordered[column], ends)
         found.append((float(low), float(high)))
     return found
 
@@ -167,11 +171,17 @@ def _resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> Fl
         both = np.column_stack([s, n])
         start = 0
         for index in drawn(rng, g, np.uint32, draws, g):
-            # How often each cluster is drawn is all that its sum needs: a product of matrices does the rest.
-            resampled = times_drawn(index) @ both
-            total[start : start + len(index)] += resampled[:, :-1] / resampled[:, -1:]
-            start += len(index)
+            for rows in _parts(index):
+                # How often each cluster is drawn is all that its sum needs: a product of matrices does the rest.
+                resampled = times_drawn(rows) @ both
+                total[start : start + len(rows)] += resampled[:, :-1] / resampled[:, -1:]
+                start += len(rows)
     return total / sample.n_groups
+
+
+def _parts(block: NDArray[Any]) -> list[NDArray[Any]]:
+    """Rows of a block, as many at once as are worked on in the processor's cache."""
+    return np.split(block, range(_ROWS, len(block), _ROWS))
 
 
 def _acceleration(sample: Sample) -> FloatArray:
@@ -236,8 +246,9 @@ def _flip(parts: FloatArray, rng: np.random.Generator, draws: int, sides: int) -
         extreme = np.zeros(len(many))
         observed = chosen.sum(axis=0)
         for flipped in drawn(rng, 2, np.int8, draws - 1, len(parts)):
-            # What is flipped is missing from the sum, and once more on the other side.
-            extreme += _as_extreme(observed - 2 * (flipped.astype(np.float64) @ chosen), chosen, sides)
+            for rows in _parts(flipped):
+                # What is flipped is missing from the sum, and once more on the other side.
+                extreme += _as_extreme(observed - 2 * (rows.astype(np.float64) @ chosen), chosen, sides)
         p[many] = (extreme + 1) / draws
     return p
 
