@@ -88,8 +88,10 @@ class DenseRetriever:
                     for position, vector, scored in zip(block, vectors, found, strict=True):
                         query = queries[position]
                         (own,) = self._best(self._own_key(query.query_id), [vector], wanted)
-                        visible = (pair for pair in (*scored, *own) if pair[0] not in hidden[position])
-                        rankings[query.query_id] = rank(visible, k)
+                        pairs = [*scored, *own]
+                        if unseen := hidden[position]:
+                            pairs = [pair for pair in pairs if pair[0] not in unseen]
+                        rankings[query.query_id] = rank(pairs, k)
                     milliseconds = (perf_counter() - began) * 1000 / len(block)
                     latency.update({queries[position].query_id: milliseconds for position in block})
                     bar.update(len(block))
@@ -109,8 +111,12 @@ class DenseRetriever:
         ids = self._ids[key]
         found = self._indexes[key].search(np.concatenate(vectors), wanted)
         for windows in vectors:
-            best: dict[int, float] = {}
-            for _ in windows:
+            items, scores = next(found)
+            if len(windows) == 1:
+                yield list(zip([ids[item] for item in items.tolist()], scores.tolist(), strict=True))
+                continue
+            best = dict(zip(items.tolist(), scores.tolist(), strict=True))
+            for _ in windows[1:]:
                 for item, score in zip(*(each.tolist() for each in next(found)), strict=True):
                     best[item] = max(score, best.get(item, score))
             yield [(ids[item], score) for item, score in best.items()]

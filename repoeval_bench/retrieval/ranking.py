@@ -26,4 +26,4 @@ def rank(scored: Iterable[tuple[str, float]], k: int) -> Ranking:
         if not math.isfinite(score):
             raise MetricError(f"the score of {chunk_id!r} is {score}; a ranking needs finite scores")
     rounded.sort(reverse=True)
-    return tuple((chunk_id, score) for score, chunk_id in rounded[:k])
+    return tuple([(chunk_id, score) for score, chunk_id in rounded[:k]])
