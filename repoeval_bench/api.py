@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -277,9 +277,11 @@ def evaluate_all(
 
     All that is missing of all of them is embedded in one pass, each distinct text once, before the first is ranked.
     """
+    from chunkers.registry import BUILT_IN
     from repoeval_bench import store
+    from repoeval_bench.forked import share_out
     from repoeval_bench.metrics import inputs_of
-    from repoeval_bench.pipeline import embed, execute, plan, select
+    from repoeval_bench.pipeline import embed, execute, is_large, plan_all, select
 
     RunConfig.check_depth(k)
     measures = choose_measures(metrics, k)
@@ -314,24 +316,29 @@ def evaluate_all(
     stored = [store.current(Path(out) / config.run_id) if reuse else None for config in configs]
     if not all(stored):
         store.check_writable(Path(out))
-    planned = [
-        plan(benchmark, cutter, chosen, baseline=baseline, skip_errors=skip_errors)
-        for (cutter, baseline), run in zip(parts, stored, strict=True)
-        if run is None
-    ]
-    if model:
-        planned = embed(planned, model, ranked=searcher.vectors, measured="vectors" in inputs_of(measures))
-        if planned and (usage := planned[0].usage):
-            told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
-            notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")
-    planned.reverse()
-    given = planned[0].given() if planned else None
-    for config, run in zip(configs, stored, strict=True):
-        if run is not None:
-            yield run
-            continue
-        outcome = execute(planned.pop(), config, model, searcher, given)
-        yield store.save(outcome, Path(out), created=datetime.now(UTC).isoformat(timespec="seconds"))
+    missing = [(config, each) for config, each, run in zip(configs, parts, stored, strict=True) if run is None]
+    made: Iterator[Path] = iter(())
+    if missing:
+        built_in = all(Spec.parse(cutter.spec).name in BUILT_IN for _, (cutter, _) in missing)
+        given, planned = plan_all(
+            benchmark, [each for _, each in missing], chosen, skip_errors=skip_errors, copies=built_in
+        )
+        if model:
+            planned = embed(planned, model, ranked=searcher.vectors, measured="vectors" in inputs_of(measures))
+            if usage := planned[0].usage:
+                told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
+                notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")
+
+        def make(config: RunConfig, each: Plan) -> Path:
+            outcome = execute(each, config, model, searcher, given)
+            return store.save(outcome, Path(out), created=datetime.now(UTC).isoformat(timespec="seconds")).folder
+
+        # A model that has something to do is loaded once and has the cores to itself.
+        copies = searcher.scorer is None and not any(each.encoded for each in planned) and is_large(benchmark)
+        jobs = [partial(make, config, each) for (config, _), each in zip(missing, planned, strict=True)]
+        made = share_out(jobs, copies=copies)
+    for run in stored:
+        yield run or store.StoredRun(next(made))
 
 
 def compare(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from repoeval_bench.facts import task_facts
 from repoeval_bench.inside import pack_sources
 from repoeval_bench.judging import count_lines
 from repoeval_bench.leak import gold_in_query
@@ -22,21 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """The tasks that a protocol selects, their files, and the queries made of them. Derived things on first use."""
+    """The tasks that a protocol selects, their files, the queries made of them, and what is known of each.
+
+    `facts` is task_id -> fact -> value. The rest is made on first use.
+    """
 
     benchmark: Benchmark
     protocol: Protocol
     queries: tuple[Query, ...]
+    facts: Mapping[str, Mapping[str, Fact]]
 
     @cached_property
     def lines(self) -> Lines:
         """`repo/path` -> non-whitespace characters of each line."""
         return Lines.of(count_lines(self.benchmark))
-
-    @cached_property
-    def facts(self) -> Mapping[str, Mapping[str, Fact]]:
-        """task_id -> fact -> value."""
-        return task_facts(self.benchmark)
 
     @cached_property
     def gold_in_query(self) -> Mapping[str, float]:

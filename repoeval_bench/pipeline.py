@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from repoeval_bench.config import OUTSIDE_THE_SIX
 from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.errors import DatasetError, ResultError
+from repoeval_bench.facts import task_facts
+from repoeval_bench.forked import share_out
 from repoeval_bench.given import Given
 from repoeval_bench.inside import files_of
 from repoeval_bench.judging import judge_corpus
@@ -24,13 +27,17 @@ from repoeval_bench.store import EMBED_STEP, Outcome
 from repoeval_bench.types import CharSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.config import Protocol, RunConfig
     from repoeval_bench.corpus import Corpus
     from repoeval_bench.judging import JudgedCorpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.types import Benchmark, Chunker, Embedder, Fact, Query, Role, Run
+
+
+_LARGE = 500_000
+"""Characters of source: less is chunked in the hundredths of a second that copying a process takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +59,6 @@ class Plan:
     encoded: int = 0
     usage: Mapping[str, int] = field(default_factory=dict)
 
-    def given(self) -> Given:
-        """What no chunker changes of it."""
-        return Given(self.benchmark, self.protocol, self.queries)
-
     def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""
         return {
@@ -76,8 +79,43 @@ def plan(
 
     `baseline` makes the documents where the protocol judges every chunker on one chunker's chunks.
     """
-    started = perf_counter()
     selected = select(benchmark, protocol)
+    queries = make_queries(selected.tasks, protocol.query)
+    chunked = _chunk(selected, protocol, (chunker, baseline), skip_errors=skip_errors)
+    return Plan(selected, protocol, chunker.spec, *chunked[:2], queries, {"chunk": chunked[2]})
+
+
+def plan_all(
+    benchmark: Benchmark,
+    parts: Sequence[tuple[Chunker, Chunker | None]],
+    protocol: Protocol,
+    *,
+    skip_errors: bool = False,
+    copies: bool = False,
+) -> tuple[Given, list[Plan]]:
+    """What is the same for all of them, and the plan of every (chunker, baseline), as `plan` makes it.
+
+    With `copies` chunkers work side by side, in copies of this process: not for one that has a process of its own.
+    """
+    selected = select(benchmark, protocol)
+    queries = make_queries(selected.tasks, protocol.query)
+    jobs: list[Callable[[], Any]] = [
+        *(partial(_chunk, selected, protocol, each, skip_errors=skip_errors) for each in parts),
+        partial(task_facts, selected),
+    ]
+    *chunked, facts = share_out(jobs, copies=copies and is_large(selected))
+    return Given(selected, protocol, queries, facts), [
+        Plan(selected, protocol, cutter.spec, corpus, documents, queries, {"chunk": seconds})
+        for (cutter, _), (corpus, documents, seconds) in zip(parts, chunked, strict=True)
+    ]
+
+
+def _chunk(
+    selected: Benchmark, protocol: Protocol, cutters: tuple[Chunker, Chunker | None], *, skip_errors: bool
+) -> tuple[Corpus, Corpus, float]:
+    """(what the chunker makes, the documents, seconds)."""
+    started = perf_counter()
+    chunker, baseline = cutters
 
     def chunk(cutter: Chunker) -> Corpus:
         corpus = build_corpus(selected.files, cutter, skip_errors=skip_errors)
@@ -89,9 +127,7 @@ def plan(
 
     corpus = chunk(chunker)
     documents = chunk(baseline) if baseline and protocol.documents == "baseline" else corpus
-    queries = make_queries(selected.tasks, protocol.query)
-    seconds = {"chunk": perf_counter() - started}
-    return Plan(selected, protocol, chunker.spec, corpus, documents, queries, seconds)
+    return corpus, documents, perf_counter() - started
 
 
 def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, measured: bool = False) -> list[Plan]:
@@ -111,7 +147,7 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     if any(embedder.missing(each, role) for role, each in texts.items()):
         for planned in plans:
             check_gold(judge_corpus(planned.benchmark, planned.documents, planned.protocol, ()), planned.protocol)
-    embedder.ensure(texts)
+        embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     encoded = embedder.n_encoded - before
     usage = {name: count - used[name] for name, count in embedder.usage.items()} if encoded else {}
@@ -123,13 +159,12 @@ def execute(
     config: RunConfig,
     embedder: Embedder | None,
     retriever: ChosenRetriever,
-    given: Given | None = None,
+    given: Given,
 ) -> Outcome:
     """Embed, retrieve, judge and score what was planned. `embedder` is None where nothing needs vectors.
 
-    `given` is what other plans for these tasks and this protocol have made already (see `Plan.given`).
+    `given` is what `plan_all` made for all plans.
     """
-    given = given or planned.given()
     seconds = dict(planned.seconds)
     started = perf_counter()
 
@@ -210,6 +245,11 @@ def execute(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
         chunk_tokens, seconds, inside, index_cost, planned.encoded, planned.usage, _first_stage(config, retriever),
     )  # fmt: skip
+
+
+def is_large(benchmark: Benchmark) -> bool:
+    """Whether copies of the process are worth their making."""
+    return sum(len(file.text) for files in benchmark.files.values() for file in files) >= _LARGE
 
 
 def check_gold(judged: JudgedCorpus, protocol: Protocol) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
@@ -9,9 +10,16 @@ from tqdm import tqdm
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# Without the thread that watches over slow bars: with `miniters=1` every step looks at the clock.
+tqdm.monitor_interval = 0
+
 
 def progress(
     items: Iterable[Any] | None = None, *, desc: str, unit: str, total: int | None = None, **options: Any
 ) -> tqdm[Any]:
-    """A tqdm bar over `items` (or to `.update()` by hand), silent unless standard error is a terminal."""
-    return tqdm(items, desc=desc, unit=f" {unit}", total=total, disable=None, leave=False, **options)
+    """A tqdm bar over `items` (or to `.update()` by hand), silent unless standard error is a terminal.
+
+    Silent too in a copy of the process that was started: its bar would overwrite another.
+    """
+    silent = True if parent_process() else None
+    return tqdm(items, desc=desc, unit=f" {unit}", total=total, disable=silent, leave=False, miniters=1, **options)

@@ -1,7 +1,7 @@
 """The run log as a contract: what a row of retrieved.jsonl holds, whoever wrote it.
 
-`LogRow` is the one source: `check_row` holds the rows that a run writes against it, `read_rows` those that are read,
-and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schema.json is that output).
+`LogRow` is the one source: `check_row` holds what a run writes against it (a chunk's place once), `read_rows` the rows
+that are read, and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schema.json is that output).
 """
 
 from __future__ import annotations

@@ -1,0 +1,53 @@
+"""A comparison whose chunkers work side by side, in copies of the process, is that of one process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+MAIN = """
+import os, sys
+import repoeval_bench.forked, repoeval_bench.pipeline
+repoeval_bench.pipeline._LARGE = 0
+repoeval_bench.forked._cores = lambda: {cores}
+os.register_at_fork(after_in_parent=lambda: print("copied", file=sys.stderr))
+from repoeval_bench.cli import main
+main()
+"""
+
+
+def compare(cores, mirror, home, out):
+    """Standard output and error of a comparison on so many cores."""
+    chunkers = ["-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "-c", "chonkie:chunk_size=600"]
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN.format(cores=cores), "compare", *chunkers, "--source", mirror, "--out", out],
+        capture_output=True, text=True, check=False, env=dict(os.environ, REPOEVAL_HOME=str(home)),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def content(out):
+    """What stands in the files of a results folder, times apart."""
+    found = {}
+    for path in sorted(out.glob("*/*")):
+        name = f"{path.parent.name}/{path.name}"
+        if path.name == "manifest.json":
+            found[name] = {key: value for key, value in json.loads(path.read_text()).items() if key != "created"}
+        elif path.name != "timings.jsonl":
+            found[name] = path.read_bytes()
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
+def test_two_processes_write_what_one_writes(mirror, warm_home, tmp_path):
+    """The same bytes in every file but the times, the same tables, in the order that was asked for."""
+    alone, silent = compare(1, mirror, warm_home, tmp_path / "alone")
+    shared, said = compare(2, mirror, warm_home, tmp_path / "shared")
+    assert ("copied" in silent, said.count("copied")) == (False, 2)
+    assert shared == alone
+    assert said.replace("copied\n", "").replace("/shared/", "/alone/") == silent
+    assert content(tmp_path / "shared") == content(tmp_path / "alone")
+    assert len(content(tmp_path / "shared")) > 24
