@@ -93,8 +93,7 @@ def _share_out(jobs: Sequence[Callable[[], T]], n_copies: int) -> list[T | BaseE
                 ) from error
     except BaseException:
         for process, _ in copies:
-            if process.pid is not None and process.is_alive():
-                os.kill(process.pid, signal.SIGINT)
+            process.terminate()
         raise
     finally:
         os.close(take)
@@ -117,6 +116,8 @@ def _copy(work: Callable[[], object]) -> tuple[ForkProcess, Connection]:
 
 
 def _in_copy(work: Callable[[], dict[int, object]], send: Connection) -> None:
+    # So that what is half-written is removed; an interrupt may be ignored, as it is behind a shell's `&`.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         done = work()
         for error in done.values():

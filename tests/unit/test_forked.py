@@ -10,6 +10,7 @@ import pytest
 from repoeval_bench.errors import ChunkError
 from repoeval_bench.forked import share_out
 from repoeval_bench.progress import progress
+from support.command import heed_interrupts
 
 # Beside the threads of a test runner nothing is copied, so that what is about copies runs in a process of its own.
 BEGIN = """
@@ -36,8 +37,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are c
 def run(script):
     """(exit code, standard output, standard error) of a script in a fresh interpreter."""
     done = subprocess.run(
-        [sys.executable, "-c", BEGIN + script], capture_output=True, text=True, timeout=60, check=False
-    )
+        [sys.executable, "-c", BEGIN + script], capture_output=True, text=True, timeout=60, check=False,
+        preexec_fn=heed_interrupts,
+    )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
 
