@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -381,11 +381,13 @@ def sensitivity(
     measure none. Chunkers, protocols and retrievers are specs. Cells are kept in `out`/sensitivity, and those that this
     very code has computed are not computed again. Raises a BenchError in one sentence.
     """
-    from chunkers.registry import make_chunker
+    from chunkers.registry import BUILT_IN, make_chunker
     from chunkers.sizes import match_size, mean_nws
     from repoeval_bench.contests import contests, placebo_bands
+    from repoeval_bench.forked import share_out
     from repoeval_bench.grid import Grid, grid_problems, make_protocols
     from repoeval_bench.metrics import Measure
+    from repoeval_bench.pipeline import is_large
 
     arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
     grid = make_protocols(protocols, queries, relevances)
@@ -420,17 +422,24 @@ def sensitivity(
     ready = {spec for spec, cutter in cutters.items() if cells.kept(cutter)}
     if ready:
         notify(f"{len(ready)} of {len(cutters)} arms are kept from before and read, not scored again")
-    cells.embed([cutter for spec, cutter in cutters.items() if spec not in ready])
+    cells.prepare([cutter for spec, cutter in cutters.items() if spec not in ready])
 
-    @cache
     def score(spec: str) -> dict[Cell, Scores]:
         if spec not in ready:
             notify(f"scoring {spec}")
         return cells.score(cutters[spec])
 
-    bands = placebo_bands([score(spec) for spec in shifted])
-    found = contests({spec: score(spec) for spec in arms}, "nominal", bands)
+    # What is read from disk is there sooner than a copy of the process; a model has the cores to itself.
+    copies = (
+        len(ready) < len(cutters)
+        and all(Spec.parse(spec).name in BUILT_IN for spec in cutters)
+        and all(each.scorer is None for each in chosen)
+        and is_large(benchmark)
+    )
+    scored = dict(zip(cutters, share_out([partial(score, spec) for spec in cutters], copies=copies), strict=True))
+    bands = placebo_bands([scored[spec] for spec in shifted])
+    found = contests({spec: scored[spec] for spec in arms}, "nominal", bands)
     if match:
-        resized = {first: score(first)} | {spec: score(of) for spec, of in matched.items()}
+        resized = {first: scored[first]} | {spec: scored[of] for spec, of in matched.items()}
         found += contests(resized, f"matched to {first}", bands)
     return found

@@ -134,8 +134,13 @@ class Grid:
             for policy in self._policies()
         )
 
-    def embed(self, chunkers: Sequence[Chunker]) -> None:
-        """Embed every distinct text that cells of these chunkers lack, in one pass."""
+    def prepare(self, chunkers: Sequence[Chunker]) -> None:
+        """What `score` needs for cells that these chunkers lack: vectors, in one pass, and the baseline's documents."""
+        if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
+            self._baseline_documents()
+        self._embed(chunkers)
+
+    def _embed(self, chunkers: Sequence[Chunker]) -> None:
         texts: dict[Role, list[str]] = {"query": [], "document": []}
         for chunker in chunkers:
             lacking = {
