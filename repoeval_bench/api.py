@@ -94,7 +94,7 @@ def make_embedder(
     embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify))
     if set(policies.values()) == {"head"}:
         return embedder
-    if encoder.max_tokens is None:
+    if encoder.limit is None:
         raise UsageError(f"{encoder.spec} is given every text whole, so a policy for long texts changes nothing")
     return LongTextEmbedder(embedder, policies)
 

@@ -51,7 +51,7 @@ class CachedEmbedder:
     @property
     def max_tokens(self) -> int | None:
         """How many tokens the model reads, special ones included."""
-        return self._encoder.max_tokens
+        return self._encoder.limit.max_tokens if self._encoder.limit else None
 
     @property
     def usage(self) -> Mapping[str, int]:
@@ -61,11 +61,16 @@ class CachedEmbedder:
     @property
     def counts_tokens(self) -> bool:
         """Whether the model's tokenizer is known."""
-        return self._encoder.counts_tokens
+        return self._encoder.count_tokens is not None
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """Tokens of each text before truncation, special ones and the role's prompt included; cached."""
-        counts = self._integers(texts, role, "tokens", lambda missing: self._encoder.count_tokens(missing, role))
+        """Tokens of each text before truncation, special ones and the role's prompt included; cached.
+
+        Asked where `counts_tokens`.
+        """
+        count = self._encoder.count_tokens
+        assert count is not None
+        counts = self._integers(texts, role, "tokens", lambda missing: count(missing, role))
         return [counts[text] for text in texts]
 
     def truncates(self, role: Role) -> bool:  # noqa: ARG002 - the same for both
@@ -90,8 +95,9 @@ class CachedEmbedder:
         return min(starts[room], len(text)) if room < len(starts) else len(text)
 
     def token_starts(self, text: str) -> list[int]:
-        """Character at which each token of the text begins, special ones left out."""
-        return self._encoder.token_starts(text)
+        """Character at which each token of the text begins, special ones left out; asked where there is a limit."""
+        assert self._encoder.limit is not None
+        return self._encoder.limit.starts(text)
 
     def missing(self, texts: Iterable[str], role: Role) -> list[str]:
         """The distinct texts whose vectors are not cached yet, in order of first appearance."""

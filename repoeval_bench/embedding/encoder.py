@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.text_encoder import NO_USAGE, unit_rows
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, unit_rows
 from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.files import readable
 from repoeval_bench.progress import progress
@@ -45,7 +45,6 @@ class _Batch(NamedTuple):
 class SentenceTransformerEncoder:
     """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
 
-    counts_tokens = True
     usage = NO_USAGE
 
     def __init__(self, files: ModelFiles) -> None:
@@ -64,9 +63,9 @@ class SentenceTransformerEncoder:
         return self.files.identity
 
     @property
-    def max_tokens(self) -> int | None:
-        """How many tokens the model reads, special ones included; None where there is no limit."""
-        return self.files.max_tokens
+    def limit(self) -> Limit | None:
+        """What the model reads of a long text; None where there is no limit."""
+        return None if self.files.max_tokens is None else Limit(self.files.max_tokens, self.token_starts)
 
     def prompt(self, role: Role) -> str:
         """The text that the model's own configuration puts before an input of this role; often empty."""

@@ -23,8 +23,8 @@ class OpenAiEncoder:
     So tokens are not counted, and what the server truncates, if it does, cannot be told.
     """
 
-    max_tokens = None
-    counts_tokens = False
+    limit = None
+    count_tokens = None
 
     def __init__(
         self, spec: str, server: EmbeddingServer, *, model: str, base_url: str, dimensions: int | None, batch: int
@@ -47,14 +47,6 @@ class OpenAiEncoder:
     def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
         """No text."""
         return ""
-
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """The server's tokenizer is not known, so nobody asks."""
-        raise NotImplementedError(f"{self.spec}: {len(texts)} {role} texts")
-
-    def token_starts(self, text: str) -> list[int]:
-        """No limit is known, so nothing is cut and nobody asks."""
-        raise NotImplementedError(f"{self.spec} is sent {len(text)} characters whole")
 
     def encode_batches(
         self,

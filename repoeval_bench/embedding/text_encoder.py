@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,7 +13,7 @@ from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.tokens import identifiers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,6 +24,17 @@ NO_USAGE: Mapping[str, int] = MappingProxyType({})
 
 AT_ONCE = 256
 """Texts that an encoder without a model of its own turns into vectors at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many tokens of a text are read, special ones included.
+
+    starts: text -> character at which each of its tokens begins, special ones left out, nothing truncated.
+    """
+
+    max_tokens: int
+    starts: Callable[[str], list[int]]
 
 
 class TextEncoder(Protocol):
@@ -36,12 +49,12 @@ class TextEncoder(Protocol):
         """What decides a vector beside prompt and text."""
 
     @property
-    def max_tokens(self) -> int | None:
-        """How many tokens are read, special ones included; None where there is no limit, or none is known."""
+    def limit(self) -> Limit | None:
+        """What is read of a long text; None where it is read whole, or nobody knows."""
 
     @property
-    def counts_tokens(self) -> bool:
-        """Whether the tokenizer is known."""
+    def count_tokens(self) -> Callable[[Sequence[str], Role], list[int]] | None:
+        """Gives the tokens of each text before truncation, prompt and special ones included; None: nobody knows."""
 
     @property
     def usage(self) -> Mapping[str, int]:
@@ -50,27 +63,20 @@ class TextEncoder(Protocol):
     def prompt(self, role: Role) -> str:
         """The text that is put before an input of this role; often empty."""
 
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """Tokens of each text before truncation, prompt and special ones included; asked where they are known."""
-
-    def token_starts(self, text: str) -> list[int]:
-        """Character at which each token of the text begins, special ones left out; asked where there is a limit."""
-
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch."""
 
 
-class WholeTextEncoder:
+class WholeTextEncoder(ABC):
     """An encoder without a limit and without prompts, in which a text is a sum over its terms (code terms, mostly).
 
     A text without a known term has a direction of its own, the last dimension: orthogonal to every other text, for
     a vector of length 0 has no direction to compare.
     """
 
-    max_tokens = None
-    counts_tokens = True
+    limit = None
     usage = NO_USAGE
 
     def __init__(self, spec: str, identity: Mapping[str, Any]) -> None:
@@ -79,10 +85,6 @@ class WholeTextEncoder:
     def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
         """No text."""
         return ""
-
-    def token_starts(self, text: str) -> list[int]:
-        """Nothing is cut, so nobody asks."""
-        raise NotImplementedError(f"{self.spec} reads {len(text)} characters whole")
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
         """Code terms of each text, unknown ones and repeats counted."""
@@ -99,9 +101,9 @@ class WholeTextEncoder:
             part = texts[start : start + AT_ONCE]
             yield list(range(start, start + len(part))), with_own_direction(self.sums(part))
 
+    @abstractmethod
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """float64 (n, dim): each text's sum over its terms, in any length; zeros for a text without one."""
-        raise NotImplementedError
 
 
 def with_own_direction(rows: NDArray[np.float64]) -> NDArray[np.float32]:

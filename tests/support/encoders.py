@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
-from repoeval_bench.embedding.text_encoder import NO_USAGE
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
 
 
 class CountingEncoder:
     """A real function of the text (its characters' sums), counting what it is asked for; no vector of it is ever scored."""
 
     spec = "fake"
-    max_tokens = 4
-    counts_tokens = True
+    limit = Limit(4, lambda text: [word.start() for word in re.finditer(r"\S+", text)])
     usage = NO_USAGE
 
     def __init__(self, fail_after=None, **identity):

@@ -9,7 +9,7 @@ from repoeval_bench import api
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import LongTextEmbedder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import NO_USAGE
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
 from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
@@ -19,12 +19,11 @@ class DigestEncoder:
     """A real function of prompt and text: unit vectors seeded by their SHA-256. It remembers every pass."""
 
     spec = "digest"
-    max_tokens = 40
-    counts_tokens = True
     usage = NO_USAGE
 
     def __init__(self, **prompts):
         self.files = self
+        self.limit = Limit(40, self.token_starts)
         self.identity = {"model": "digest"}
         self.prompts = prompts
         self.passes = []

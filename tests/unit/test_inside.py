@@ -6,6 +6,7 @@ from repoeval_bench import api
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import LongTextEmbedder
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.text_encoder import Limit
 from repoeval_bench.errors import ResultError
 from repoeval_bench.inside import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.types import CharSpan
@@ -70,9 +71,10 @@ def test_a_run_without_them_has_none_and_a_broken_file_is_named(benchmark, tmp_p
 class Words:
     """Tokens are words, four are read, two more are special."""
 
-    spec, identity, max_tokens, counts_tokens = "words", {}, 6, True
+    spec, identity = "words", {}
 
     def __init__(self):
+        self.limit = Limit(6, self.token_starts)
         self.read = 0
 
     def prompt(self, role):

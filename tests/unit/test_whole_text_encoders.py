@@ -68,7 +68,7 @@ def test_a_text_without_a_known_term_is_orthogonal_to_every_other(encoder):
 
 def test_nothing_is_truncated_and_terms_are_counted(encoder):
     """No limit; a longer text has more terms."""
-    assert encoder.max_tokens is None
+    assert encoder.limit is None
     short, long = encoder.count_tokens(["put count", "put count " * 5000], "document")
     assert 0 < short < long
 
