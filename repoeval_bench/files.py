@@ -6,18 +6,24 @@ import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
-def write_atomic(path: Path, data: str | bytes) -> None:
-    """Write a whole file or nothing (a temporary file beside it, then a rename); text as UTF-8, LF."""
-    raw = data.encode("utf-8") if isinstance(data, str) else data
+def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
+    """Write a whole file or nothing (a temporary file beside it, then a rename); text as UTF-8, LF.
+
+    Text may come in pieces.
+    """
+    pieces = (data,) if isinstance(data, str | bytes) else data
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
+            stream.writelines(piece.encode("utf-8") if isinstance(piece, str) else piece for piece in pieces)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from repoeval_bench.errors import ResultError
 from repoeval_bench.runlog import RANKINGS, Gold, LogRow, Place, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from repoeval_bench.runlog import IndexCost, Retrieved
@@ -31,33 +32,31 @@ class Judgements:
     kind: str
 
 
-def read_log(path: Path) -> list[LogRow]:
-    """The log's rows, each of their rankings in the order of its ranks.
+def read_log(path: Path) -> Iterator[LogRow]:
+    """The log's rows, one at a time, each of their rankings in the order of its ranks.
 
     A query that stands twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
     are a ResultError with file:line; so is a log of several systems, for a run is one system's.
     """
-    rows: list[LogRow] = []
+    system: str | None = None
     seen: set[str] = set()
     indexes: dict[str, IndexCost] = {}
     for number, row in read_rows(path, LogRow):
         where = f"{path}:{number}"
         if row.query_id in seen:
             raise ResultError(f"{where}: query {row.query_id!r} stands twice; keep one row of it")
-        if rows and row.system != rows[0].system:
-            raise ResultError(
-                f"{where}: system {row.system!r} after {rows[0].system!r}; a log is of one system, split it"
-            )
+        system = system or row.system
+        if row.system != system:
+            raise ResultError(f"{where}: system {row.system!r} after {system!r}; a log is of one system, split it")
         seen.add(row.query_id)
         if row.index is not None and indexes.setdefault(row.index_version, row.index) != row.index:
             raise ResultError(
                 f"{where}: index of version {row.index_version!r} differs from the one above; one index has one cost"
             )
         lists = ((name, getattr(row, name)) for name in RANKINGS)
-        rows.append(row.model_copy(update={name: _in_order(f"{where}: {name}", each) for name, each in lists if each}))
-    if not rows:
+        yield row.model_copy(update={name: _in_order(f"{where}: {name}", each) for name, each in lists if each})
+    if not seen:
         raise ResultError(f"{path} holds no row; a log has one for each query")
-    return rows
 
 
 def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
@@ -71,21 +70,35 @@ def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
     return ordered
 
 
-def judge_log(rows: Iterable[LogRow], gold: Path, corpus: Path | None) -> Judgements:
-    """Match the gold with chunks: by id, else a chunk of the file, else a chunk that shares a line with the range.
+ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
+"""File -> chunk_id -> its lines, where they are known."""
 
-    `corpus` names every chunk with its place; without it the chunks of the log take its part. A gold row that is
-    neither a chunk nor a file, and gold that mixes ids with files, are a ResultError.
-    """
+
+def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
+    """The chunks that a log shows, by file."""
+    return _by_file(each for row in rows for name in RANKINGS for each in getattr(row, name) or ())
+
+
+def corpus_places(corpus: Path) -> dict[str, dict[str, LineSpan | None]]:
+    """The chunks that a corpus names, by file."""
+    return _by_file(place for _, place in read_rows(corpus, Place))
+
+
+def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
     by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
-    places: Iterable[Place | Retrieved] = (
-        each for row in rows for name in RANKINGS for each in getattr(row, name) or ()
-    )
-    if corpus is not None:
-        places = [place for _, place in read_rows(corpus, Place)]
     for place in places:
         if place.file is not None:
             by_file[place.file][place.chunk_id] = place.lines
+    return by_file
+
+
+def judge_log(shown: ByFile, gold: Path, corpus: Path | None) -> Judgements:
+    """Which chunks are relevant: those that the gold names, stand in a file it names, or overlap a range it names.
+
+    `corpus` names every chunk with its place; without it the chunks that the log has `shown` take its part. A gold row
+    that is neither a chunk nor a file, and gold that mixes ids with files, are a ResultError.
+    """
+    by_file = shown if corpus is None else corpus_places(corpus)
     gains: dict[str, dict[str, float]] = {}
     files: dict[str, str] = {}
     kinds: set[str] = set()
@@ -103,7 +116,7 @@ def judge_log(rows: Iterable[LogRow], gold: Path, corpus: Path | None) -> Judgem
         files.setdefault(each.query_id, str(each.file))
         wanted = each.lines
         kinds.add("files" if wanted is None else "lines")
-        for chunk_id, lines in by_file[str(each.file)].items():
+        for chunk_id, lines in by_file.get(str(each.file), {}).items():
             if wanted is not None and lines is None:
                 raise ResultError(f"{where}: chunk {chunk_id!r} of {each.file} has no lines, so no range can match it")
             if wanted is None or (lines is not None and lines.overlaps(wanted)):

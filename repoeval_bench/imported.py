@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repoeval_bench.errors import ResultError
-from repoeval_bench.foreign import judge_log, read_log
+from repoeval_bench.foreign import judge_log, places_of, read_log
 from repoeval_bench.incomplete import bpref, judged_at
 from repoeval_bench.metrics import score_run
 from repoeval_bench.provenance import code_state, versions
@@ -25,14 +27,15 @@ from repoeval_bench.store import (
     pretty,
     write_folder,
 )
-from repoeval_bench.trec import format_qrels, format_run
+from repoeval_bench.trec import format_qrels, run_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
+    from typing import Self, TextIO
 
-    from repoeval_bench.foreign import Judgements
+    from repoeval_bench.foreign import ByFile, Judgements
     from repoeval_bench.runlog import LogRow
     from repoeval_bench.store import StoredRun
 
@@ -55,23 +58,121 @@ def import_run(
     judged@10 and bpref are scored. A log and a gold that share no query, and an answer to a query that is
     `no_answer`, are a ResultError.
     """
-    rows = {row.query_id: row for row in read_log(log)}
-    unanswerable = {query_id for query_id, row in rows.items() if row.no_answer}
-    judged = _answerable(judge_log(rows.values(), gold, corpus), unanswerable, log, gold)
+    try:
+        # What is read of a log takes many times its bytes in memory, so that it waits on disk to be written.
+        with _waiting() as spool, _waiting() as run_text:
+            heard = _Log.read(log, spool, shown=corpus is None)
+            return _store(
+                heard, run_text, log, gold, results, measures=measures, created=created, corpus=corpus, timings=timings
+            )
+    except OSError as error:
+        raise ResultError(f"{error}; make room for a copy of {log}, or name another folder with TMPDIR") from error
+
+
+def _waiting() -> TextIO:
+    return TemporaryFile("w+", encoding="utf-8", newline="\n")
+
+
+class _Row(NamedTuple):
+    """What of a log's row is looked at when its rankings are known."""
+
+    facts: dict[str, Any]
+    conversation: str | None
+    as_of: str | None
+    latency_ms: dict[str, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """A log read once: `rows` and `rankings` by query, the places that are `shown`, and every row as it is stored.
+
+    `first` is the first row. `spool` holds the rows' lines in the order of `rows`.
+    """
+
+    rows: dict[str, _Row]
+    rankings: dict[str, list[tuple[str, float]]]
+    shown: ByFile
+    first: LogRow
+    spool: TextIO
+
+    @classmethod
+    def read(cls, path: Path, spool: TextIO, *, shown: bool) -> Self:
+        """Read and check the log; where it stands is gathered of every chunk if that is to be `shown`."""
+        rows: dict[str, _Row] = {}
+        rankings: dict[str, list[tuple[str, float]]] = {}
+        ids: dict[str, str] = {}
+        first: LogRow | None = None
+
+        def heard() -> Iterator[LogRow]:
+            nonlocal first
+            for row in read_log(path):
+                first = first or row
+                rows[row.query_id] = _Row(
+                    row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
+                    row.conversation,
+                    row.as_of,
+                    row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
+                )
+                # A chunk is retrieved for many queries: its id is held once.
+                rankings[row.query_id] = [
+                    (ids.setdefault(each.chunk_id, each.chunk_id), each.score) for each in row.topk
+                ]
+                # Without empty fields, so that a field more in the contract gives no run another name.
+                spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
+                yield row
+
+        places = places_of(heard()) if shown else {}
+        if not shown:
+            for _ in heard():
+                pass
+        assert first is not None
+        return cls(rows, rankings, places, first, spool)
+
+    def lines(self, kept: Collection[str]) -> Iterator[tuple[str, str]]:
+        """(query_id, line) of the rows of these queries."""
+        self.spool.seek(0)
+        for query_id, line in zip(self.rows, self.spool, strict=True):
+            if query_id in kept:
+                yield query_id, line
+
+    def digest(self, kept: Collection[str]) -> str:
+        """A hash of the rows of these queries, with their latencies: what gives the run its name."""
+        digest = sha256(b"[")
+        separator = ""
+        for query_id, line in self.lines(kept):
+            latency = self.rows[query_id].latency_ms
+            row = json.loads(line) | ({} if latency is None else {"latency_ms": latency})
+            digest.update((separator + json.dumps(row, sort_keys=True, ensure_ascii=False)).encode("utf-8"))
+            separator = ", "
+        digest.update(b"]")
+        return digest.hexdigest()[:8]
+
+
+def _store(
+    heard: _Log,
+    run_text: TextIO,
+    log: Path,
+    gold: Path,
+    results: Path,
+    *,
+    measures: Sequence[str],
+    created: str,
+    corpus: Path | None,
+    timings: Path | None,
+) -> StoredRun:
+    rows, rankings, first = heard.rows, heard.rankings, heard.first
+    unanswerable = {query_id for query_id, row in rows.items() if row.facts.get("no_answer")}
+    judged = _answerable(judge_log(heard.shown, gold, corpus), unanswerable, log, gold)
     if not judged.gains.keys() & rows.keys():
         raise ResultError(f"{log} and {gold} share no query; check their query_id")
-    rankings = {query_id: [(each.chunk_id, each.score) for each in row.topk] for query_id, row in rows.items()}
     relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judged.gains.items()}
     scores = score_run(rankings, relevant, measures)
     values = {name: column.tolist() for name, column in scores.values.items()} | _incomplete(judged, rankings)
-    first = next(iter(rows.values()))
     parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
     chunker = first.chunker.algo + (f":{parameters}" if parameters else "")
     fingerprint = short_hash(json.dumps(judged.gains if judged.kind == "chunks" else _gold_text(gold)), 12)
-    kept = [row for query_id, row in rows.items() if query_id in judged.gains or query_id in unanswerable]
-    # Without empty fields, so that a field more in the contract gives no run another name.
-    log_rows = [row.model_dump(exclude_none=True) for row in kept]
-    digest = short_hash(json.dumps(log_rows, sort_keys=True, ensure_ascii=False))
+    kept = {q: row for q, row in rows.items() if q in judged.gains or q in unanswerable}
+    digest = heard.digest(kept)
     run_id = f"imported-{fingerprint}_{slug(first.system)}-{digest}"
     n = len(judged.gains)
     dataset = {
@@ -101,7 +202,7 @@ def import_run(
         **means(values, ["all"] * n),
     }
     text, factor = format_qrels(judged.gains)
-    as_ofs = sorted(row.as_of for row in kept if row.as_of)
+    as_ofs = sorted(row.as_of for row in kept.values() if row.as_of)
     manifest = {
         "schema": SCHEMA,
         "run_id": run_id,
@@ -115,12 +216,15 @@ def import_run(
         "code": code_state(),
         "versions": versions(),
     }
-    files = {
+    # Before anything is written: scores that rise are refused.
+    run_text.writelines(run_lines({q: rankings[q] for q in rows if q in judged.gains}, first.system))
+    run_text.seek(0)
+    files: dict[str, str | bytes | Iterable[str]] = {
         METRICS: pretty(metrics),
         PER_QUERY: jsonl(_per_query(judged, rows, values)),
-        RUN: format_run({q: rankings[q] for q in rows if q in judged.gains}, first.system),
+        RUN: run_text,
         QRELS: text,
-        RETRIEVED: jsonl(row.model_dump(exclude_none=True, exclude={"latency_ms"}) for row in kept),
+        RETRIEVED: (line for _, line in heard.lines(kept)),
         TIMINGS: jsonl(_timings(kept, timings)),
     }
     return write_folder(results / run_id, files, manifest)
@@ -151,7 +255,7 @@ def _incomplete(judged: Judgements, rankings: Mapping[str, Sequence[tuple[str, f
 
 
 def _per_query(
-    judged: Judgements, rows: Mapping[str, LogRow], values: Mapping[str, Sequence[float]]
+    judged: Judgements, rows: Mapping[str, _Row], values: Mapping[str, Sequence[float]]
 ) -> Iterator[dict[str, Any]]:
     queries = list(judged.gains)
     # All queries are clustered alike: by their gold's file, else by conversation, else each stands alone.
@@ -159,9 +263,7 @@ def _per_query(
     by_talk = all((row := rows.get(query_id)) is not None and row.conversation for query_id in queries)
     for i, query_id in enumerate(queries):
         row = rows.get(query_id)
-        facts = (
-            {} if row is None else row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True)
-        )
+        facts = {} if row is None else row.facts
         cluster: dict[str, Any] = {}
         if by_file:
             cluster = {"path": judged.files[query_id]}
@@ -177,12 +279,11 @@ def _per_query(
         }
 
 
-def _timings(rows: Sequence[LogRow], path: Path | None) -> Iterator[dict[str, Any]]:
+def _timings(rows: Mapping[str, _Row], path: Path | None) -> Iterator[dict[str, Any]]:
     joined = {} if path is None else _read_timings(path)
-    for row in rows:
-        own = row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else {}
-        if latency := {**joined.get(row.query_id, {}), **own}:
-            yield {"query_id": row.query_id, "latency_ms": latency}
+    for query_id, row in rows.items():
+        if latency := {**joined.get(query_id, {}), **(row.latency_ms or {})}:
+            yield {"query_id": query_id, "latency_ms": latency}
 
 
 def _read_timings(path: Path) -> dict[str, dict[str, float]]:

@@ -286,7 +286,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
         "code": code_state(),
         "versions": versions(),
     }
-    files: dict[str, str | bytes] = {
+    files: dict[str, str | bytes | Iterable[str]] = {
         METRICS: pretty(_metrics(outcome)),
         PER_QUERY: jsonl(_per_query(outcome)),
         RUN: run_text,
@@ -298,8 +298,13 @@ def save(outcome: Outcome, results: Path, *, created: str) -> StoredRun:
     return write_folder(folder, files, manifest)
 
 
-def write_folder(folder: Path, files: Mapping[str, str | bytes], manifest: Mapping[str, Any]) -> StoredRun:
-    """Write a run's files (name -> content), its manifest last; a ResultError where they cannot be written."""
+def write_folder(
+    folder: Path, files: Mapping[str, str | bytes | Iterable[str]], manifest: Mapping[str, Any]
+) -> StoredRun:
+    """Write a run's files (name -> content, or its pieces), its manifest last.
+
+    A ResultError where they cannot be written.
+    """
     try:
         (folder / MANIFEST).unlink(missing_ok=True)
         for name, text in files.items():

@@ -34,7 +34,12 @@ _SLACK = 1e-5
 
 
 def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> str:
-    """The text of a run file; ids and tags with a blank are percent-encoded.
+    """The text of a run file, as `run_lines` gives it query by query."""
+    return "".join(run_lines(rankings, tag))
+
+
+def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> Iterator[str]:
+    """The lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which float32 survives. Two scores that float32 cannot tell apart, or a tie that
     does not stand in the order of ids, would be reordered by a reader: there the lower one is written one float32
@@ -42,16 +47,16 @@ def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) ->
     """
     word = as_field(tag or "run", "tag")
     fields = _Fields()
-    parts: list[str] = []
     for query_id, ranking in rankings.items():
         query = as_field(query_id, "query id")
         chunks = [fields[chunk_id] for chunk_id, _ in ranking]
         scores = _in_file_order(query_id, ranking, chunks)
-        parts += [
-            f"{query} Q0 {chunk} {rank} {score} {word}\n"
-            for rank, (chunk, score) in enumerate(zip(chunks, scores, strict=True), start=1)
-        ]
-    return "".join(parts)
+        yield "".join(
+            [
+                f"{query} Q0 {chunk} {rank} {score} {word}\n"
+                for rank, (chunk, score) in enumerate(zip(chunks, scores, strict=True), start=1)
+            ]
+        )
 
 
 class _Fields(dict[str, str]):

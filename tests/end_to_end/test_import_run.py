@@ -158,7 +158,10 @@ def test_what_cannot_be_imported(logs, tmp_path):
     assert "cannot be read" in one_sentence(bench("import-run", log, "--gold", tmp_path / "missing"), 1)
     assert "did you mean 'ndcg'" in one_sentence(bench("import-run", log, "--gold", gold, "-m", "ndgc@3"), 2)
     log.write_text(log.read_text() + "{}\n")
-    assert "log.jsonl:4: query_id: it is missing" in one_sentence(bench("import-run", log, "--gold", gold), 1)
+    told = one_sentence(bench("import-run", log, "--gold", gold, "--out", tmp_path / "results"), 1)
+    assert "log.jsonl:4" in told
+    assert "  query_id: it is missing" in told.splitlines()
+    assert not (tmp_path / "results").exists()
 
 
 def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):

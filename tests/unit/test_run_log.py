@@ -11,7 +11,7 @@ from ir_measures import Bpref, Judged
 from jsonschema import Draft202012Validator
 
 from repoeval_bench.errors import ResultError
-from repoeval_bench.foreign import judge_log, read_log
+from repoeval_bench.foreign import judge_log, places_of, read_log
 from repoeval_bench.incomplete import bpref, judged_at
 from repoeval_bench.runlog import LogRow, check_row, schema
 
@@ -36,7 +36,7 @@ def write(path, *rows):
 
 def judged(tmp_path, *gold, corpus=None):
     rows = read_log(write(tmp_path / "log.jsonl", row()))
-    return judge_log(rows, write(tmp_path / "gold.jsonl", *gold), corpus)
+    return judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), corpus)
 
 
 def test_the_schema_in_the_docs_is_the_contract():
@@ -123,14 +123,14 @@ def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
 def test_a_broken_log_row_names_file_and_line(tmp_path, rows, message):
     """One sentence with the place."""
     with pytest.raises(ResultError) as error:
-        read_log(write(tmp_path / "log.jsonl", *rows))
+        list(read_log(write(tmp_path / "log.jsonl", *rows)))
     assert message in str(error.value)
 
 
 def test_several_mistakes_of_a_row_stand_on_lines_of_their_own(tmp_path):
     """Under a line with the place that counts them."""
     with pytest.raises(ResultError) as error:
-        read_log(write(tmp_path / "log.jsonl", row(), row("p", k_raw=0, quer="x")))
+        list(read_log(write(tmp_path / "log.jsonl", row(), row("p", k_raw=0, quer="x"))))
     first, *mistakes = str(error.value).splitlines()
     assert first.startswith("2 mistakes in ")
     assert first.endswith("log.jsonl:2:")
