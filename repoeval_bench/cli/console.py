@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import Console
     from rich.table import Column, Table
@@ -55,8 +56,21 @@ def print_part(part: Part) -> None:
     """Print its tables, then its notes."""
     for table in part.tables:
         print_table(table)
-    for note in part.notes:
-        click.echo(note)
+    print_lines(part.notes)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of text, such as `  key   meaning`; a terminal's are folded between words, a meaning below itself."""
+    for line in "\n".join(lines).splitlines():
+        if not sys.stdout.isatty():
+            click.echo(line)
+            continue
+        key = re.match(r"\s*(?:\S+(?: \S+)*\s{2,})?", line)
+        indent = " " * min(key.end() if key else 0, _NARROW)
+        folded = textwrap.wrap(
+            line, _console().width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        click.echo("\n".join(folded))
 
 
 def at_terminal() -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.cli.console import print_lines
 from repoeval_bench.cli.listing import LISTS
 from repoeval_bench.config import BASELINE, PROTOCOLS, Protocol
 from repoeval_bench.errors import UsageError
@@ -28,7 +29,7 @@ def explain_command(*, name: str) -> None:
     if not found:
         stem = name.partition("@")[0].partition("(")[0].partition(":")[0]
         raise UsageError(nearest("name", stem, all_names(), f"see repoeval-bench list {'|'.join(LISTS)}"))
-    click.echo("\n".join(found))
+    print_lines(found)
 
 
 def _protocol(name: str) -> Iterable[str]:

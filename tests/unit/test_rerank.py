@@ -172,6 +172,23 @@ def test_what_is_no_score_is_never_used(cache, value):
     assert len(verify(cache.folder).broken) == 1
 
 
+def test_a_cache_that_cannot_be_written_keeps_no_score(cache, tmp_path):
+    """Scores that are there are read, the others computed once for this process; one line says so."""
+    expected = CachedScorer(Counting(), cache).score("q", ["a", "b"])
+    cache.close()
+    said, inner = [], Counting()
+    with_no_right = VectorCache(cache.folder, said.append)
+    with_no_right.read_only = True
+    scorer = CachedScorer(inner, with_no_right)
+    for _ in range(2):
+        assert scorer.score("q", ["a", "c", "b"])[::2] == expected
+    assert inner.asked == [("q", "c")]
+    (line,) = said
+    assert "is read-only, so nothing new is kept in it; the scores of fake that it lacks" in line
+    with_no_right.close()
+    assert sum(model.scores for model in info(cache.folder).models) == 2
+
+
 def test_scores_are_shown_with_their_model(cache):
     """`cache info` counts them apart from vectors and counts."""
     CachedScorer(Counting(precision="fp32"), cache).score("q", ["a", "b"])

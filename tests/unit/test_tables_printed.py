@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import print_lines, print_table
 from repoeval_bench.cli.listing import LISTS
 from repoeval_bench.report.frame import new_table
 
@@ -29,12 +29,12 @@ def scores():
 def printed(capsys, monkeypatch):
     """What is printed to a pipe, or to a terminal of some columns; its lines."""
 
-    def call(table, columns=None, **options):
+    def call(shown, columns=None, **options):
         if columns:
             monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
             monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", str(columns or 40))
-        print_table(table, **options)
+        (print_lines if isinstance(shown, list) else print_table)(shown, **options)
         return re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
 
     return call
@@ -84,3 +84,16 @@ def test_a_piped_list_has_a_line_a_name(printed):
     """So that grep finds the whole row."""
     table = LISTS["protocols"]()
     assert len([line for line in printed(table, prose=True) if line.strip()]) == table.row_count + 2
+
+
+def test_text_is_folded_below_where_it_begins(printed):
+    """Between words, on a terminal alone."""
+    text = [
+        "name: what it means in many words that need two lines",
+        "  key=1       its meaning, said at some length here",
+    ]
+    assert printed(text) == text
+    assert printed(text, 34) == [
+        "name: what it means in many words", "that need two lines",
+        "  key=1       its meaning, said at", "              some length here",
+    ]  # fmt: skip
