@@ -134,10 +134,11 @@ def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
     if reworded := _reworded(baseline.scored, run.scored):
         found.append(f"another text of {len(reworded)} of {len(ours & theirs)} queries (such as {min(reworded)})")
     if found:
-        raise UsageError(
-            f"{baseline.run_id} and {run.run_id} cannot be compared: {'; '.join(found)}; "
-            "compare runs of one protocol on the same queries"
-        )
+        told = f"{baseline.run_id} and {run.run_id} cannot be compared"
+        way_out = "compare runs of one protocol on the same queries"
+        if len(found) == 1:
+            raise UsageError(f"{told}: {found[0]}; {way_out}")
+        raise UsageError("\n  ".join([f"{told}; {way_out}:", *found]))
 
 
 def check_margin(equivalence: float | None) -> None:
