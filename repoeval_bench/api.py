@@ -272,10 +272,12 @@ def evaluate_all(
     home: Path | None = None,
     pack: str = PACK,
     notify: Callable[[str], None] = lambda _: None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Iterator[StoredRun]:
     """The runs of several chunkers, in their order, each stored when it is done; options as `evaluate` has them.
 
     All that is missing of all of them is embedded in one pass, each distinct text once, before the first is ranked.
+    `meanwhile` is called if other processes make some of the runs: what has to be imported for what follows, say.
     """
     from chunkers.registry import BUILT_IN
     from repoeval_bench import store
@@ -336,7 +338,7 @@ def evaluate_all(
         # A model that has something to do is loaded once and has the cores to itself.
         copies = searcher.scorer is None and not any(each.encoded for each in planned) and is_large(benchmark)
         jobs = [partial(make, config, each) for (config, _), each in zip(missing, planned, strict=True)]
-        made = share_out(jobs, copies=copies)
+        made = share_out(jobs, copies=copies, meanwhile=meanwhile)
     for run in stored:
         yield run or store.StoredRun(next(made))
 

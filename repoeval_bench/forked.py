@@ -31,18 +31,20 @@ _THREADED = frozenset({"faiss", "onnxruntime", "sklearn", "tokenizers", "torch"}
 _TOKEN_BYTES = 4
 
 
-def share_out(jobs: Sequence[Callable[[], T]], *, copies: bool = True) -> Iterator[T]:
+def share_out(
+    jobs: Sequence[Callable[[], T]], *, copies: bool = True, meanwhile: Callable[[], object] | None = None
+) -> Iterator[T]:
     """What each job returns, in their order; here and in copies of this process, as many at once as there are cores.
 
     An error of a job is raised in its place. Without `copies`, and where nothing can be copied, each job is done when
-    its result is asked for.
+    its result is asked for. `meanwhile` is done here before anything else once copies are at work, and not otherwise.
     """
     n_copies = min(len(jobs), _cores()) - 1
     if not copies or n_copies < 1 or not _can_copy():
         for job in jobs:
             yield job()
         return
-    for done in _share_out(jobs, n_copies):
+    for done in _share_out(jobs, n_copies, meanwhile):
         if isinstance(done, BaseException):
             raise done
         yield done
@@ -61,7 +63,9 @@ def _can_copy() -> bool:
     )
 
 
-def _share_out(jobs: Sequence[Callable[[], T]], n_copies: int) -> list[T | BaseException]:
+def _share_out(
+    jobs: Sequence[Callable[[], T]], n_copies: int, meanwhile: Callable[[], object] | None
+) -> list[T | BaseException]:
     """A job's result or its error, for each job."""
     # Whoever is free takes the next number out of the pipe: so a long job keeps nobody waiting.
     take, give = os.pipe()
@@ -82,6 +86,8 @@ def _share_out(jobs: Sequence[Callable[[], T]], n_copies: int) -> list[T | BaseE
     try:
         for _ in range(n_copies):
             copies.append(_copy(work))  # noqa: PERF401 - those that were started are ended where a later one fails
+        if meanwhile:
+            meanwhile()
         done = work()
         for _, results in copies:
             try:

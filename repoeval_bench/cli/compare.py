@@ -45,13 +45,13 @@ def compare_command(
 
     Example: repoeval-bench compare --chunker fixed --chunker ast
     """
-    from repoeval_bench.comparison import check_margin
+    from repoeval_bench.comparison import check_margin, load
 
     check_margin(equivalence)
     stored = [find_run(name, options["out"]) for name in runs]
     if chunkers:
         prepared = Prepared.make(chunkers, options)
-        stored += prepared.evaluate(reuse=True)
+        stored += prepared.evaluate(reuse=True, meanwhile=load)
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
     base = baseline_of(stored, baseline, options["out"])

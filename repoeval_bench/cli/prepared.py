@@ -247,8 +247,8 @@ class Prepared:
             made.append(cls(benchmark, chunkers, each.protocol, embedder, each.options))
         return made
 
-    def evaluate(self, *, reuse: bool = False) -> list[StoredRun]:
-        """Make (or with `reuse` find) the run of every chunker, in their order."""
+    def evaluate(self, *, reuse: bool = False, meanwhile: Callable[[], object] | None = None) -> list[StoredRun]:
+        """Make (or with `reuse` find) the run of every chunker, in their order; `meanwhile` as the API has it."""
         runs = []
         for run in api.evaluate_all(
             self.benchmark,
@@ -264,6 +264,7 @@ class Prepared:
             home=self.options["home"],
             pack=self.options.get("pack") or PACK,
             notify=say,
+            meanwhile=meanwhile,
         ):
             say(f"{run.metrics['chunker']} -> {run.folder}")
             runs.append(run)

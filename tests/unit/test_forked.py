@@ -83,6 +83,16 @@ except KeyboardInterrupt:
     assert run(interrupt) == (0, "interrupted []\n", "")
 
 
+def test_what_is_to_be_done_meanwhile_is_done_here_once_copies_are_at_work():
+    """And not where there are none."""
+    code, out, err = run("""
+jobs = [partial(job, i) for i in range(3)]
+list(forked.share_out(jobs, meanwhile=lambda: print("here", os.getpid() == parent)))
+list(forked.share_out(jobs, meanwhile=lambda: print("not"), copies=False))
+""")
+    assert (code, out) == (0, "here True\n"), err
+
+
 @pytest.mark.parametrize("copies", [True, False])
 def test_an_error_is_raised_in_its_place(copies):
     """What was done before it is given first."""
