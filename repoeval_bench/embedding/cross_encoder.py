@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,43 @@ BUCKET_TOKENS = 32
 
 BATCH_TOKENS = 2048
 """Tokens in one batch: four pairs of 512."""
+
+
+_SLACK = 64
+"""Tokens by which the longer text of a cut pair stays the longer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenized:
+    """A text and the character at which each of its tokens begins, special ones left out."""
+
+    text: str
+    starts: Sequence[int]
+
+
+def beginnings(query: Tokenized, text: Tokenized, room: int) -> tuple[str, str]:
+    """As much of both as decides which of their tokens are read where there is room for `room`.
+
+    The longer one loses its end first, and is known by its length: so it stays the longer one. The tokenizer makes
+    a list of all that it drops, which takes far longer than reading what it keeps.
+    """
+    query_longer = len(query.starts) > len(text.starts)
+    ends = _end(query, room + _SLACK * query_longer), _end(text, room + _SLACK * (not query_longer))
+    # Where a text is cut may be a token more or less than it was; what is as long as the other one stays whole.
+    if (ends[0] > ends[1]) != query_longer or abs(ends[0] - ends[1]) < 2:
+        return query.text, text.text
+    cut = [each.text[: each.starts[end]] if end < len(each.starts) else each.text
+           for each, end in ((query, ends[0]), (text, ends[1]))]  # fmt: skip
+    return cut[0], cut[1]
+
+
+def _end(tokenized: Tokenized, least: int) -> int:
+    """The first token from `least` on that begins a word, so that what stands before it is read as it was."""
+    text, starts = tokenized.text, tokenized.starts
+    return next(
+        (i for i in range(least, len(starts)) if text[starts[i]].isspace() or text[starts[i] - 1].isspace()),
+        len(starts),
+    )
 
 
 def find_cross_encoder(spec: str) -> CrossEncoderScorer:
@@ -86,9 +124,14 @@ class CrossEncoderScorer:
         if not texts:
             return []
         model = self._load()
-        pairs = [(readable(query), readable(text)) for text in texts]
-        lengths = [len(ids) for ids in model.tokenizer(pairs, truncation=False, verbose=False)["input_ids"]]
         limit = self._files.max_tokens
+        special = model.tokenizer.num_special_tokens_to_add(pair=True)
+        asked, *read = self._tokenized([query, *texts])
+        lengths = [len(asked.starts) + len(each.starts) + special for each in read]
+        pairs = [
+            (asked.text, each.text) if limit is None or length <= limit else beginnings(asked, each, limit - special)
+            for each, length in zip(read, lengths, strict=True)
+        ]
         buckets: dict[int, list[int]] = defaultdict(list)
         for position, length in enumerate(lengths):
             width = -(-length // BUCKET_TOKENS) * BUCKET_TOKENS
@@ -105,6 +148,16 @@ class CrossEncoderScorer:
             text = texts[int(np.flatnonzero(~np.isfinite(scores))[0])]
             raise EmbeddingError(f"{self._files.model_id} gave no finite score for {text[:60]!r}; use another model")
         return [(float(score), length) for score, length in zip(scores, lengths, strict=True)]
+
+    def _tokenized(self, texts: Sequence[str]) -> list[Tokenized]:
+        whole = [readable(text) for text in texts]
+        found = self._model.tokenizer(
+            whole, add_special_tokens=False, truncation=False, return_offsets_mapping=True, verbose=False
+        )
+        return [
+            Tokenized(text, [start for start, _ in offsets])
+            for text, offsets in zip(whole, found["offset_mapping"], strict=True)
+        ]
 
     def _batches(
         self, pairs: Sequence[tuple[str, str]], buckets: Mapping[int, Sequence[int]]

@@ -1,5 +1,6 @@
 """Reranking: by shared tokens, and by a tiny cross-encoder whose weights are random."""
 
+import random
 import sqlite3
 import struct
 from contextlib import closing
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import CrossEncoder
+from transformers import AutoTokenizer
 
 from repoeval_bench.embedding.cached_scorer import CachedScorer
-from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+from repoeval_bench.embedding.cross_encoder import Tokenized, beginnings, find_cross_encoder
 from repoeval_bench.embedding.housekeeping import info, verify
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache, seal
@@ -84,6 +86,40 @@ def test_scores_are_the_librarys_logits(folder):
     scores, tokens = zip(*scorer.score(QUERY, TEXTS), strict=True)
     assert scores == pytest.approx(expected.tolist(), abs=1e-5)
     assert [count > scorer.max_tokens for count in tokens] == [False, False, False, True, False, False]
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_a_cut_pair_is_read_as_the_whole_one(folder, words):
+    """Whatever is cut beforehand: the tokenizer reads the same tokens, in pairs of all lengths and for any limit."""
+    tokenizer = AutoTokenizer.from_pretrained(folder if words else locate("minilm").folder)
+    draw, shortened = random.Random(0), 0
+
+    def tokenized(length):
+        text = "".join(
+            draw.choice(["x ", "return", " self.port", "\n\n", "(line)", "naïve_name ", "  "]) for _ in range(length)
+        )
+        return Tokenized(
+            text,
+            [
+                start
+                for start, _ in tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+                    "offset_mapping"
+                ]
+            ],
+        )
+
+    for limit in (16, 33, 64):
+        room = limit - tokenizer.num_special_tokens_to_add(pair=True)
+        for _ in range(40):
+            whole = [tokenized(draw.choice([0, 3, 20, 90, 91, 400])) for _ in range(2)]
+            cut = beginnings(*whole, room)
+            read = [
+                tokenizer(*pair, truncation="longest_first", max_length=limit, verbose=False)["input_ids"]
+                for pair in ([each.text for each in whole], cut)
+            ]
+            assert read[0] == read[1]
+            shortened += sum(map(len, cut)) < sum(len(each.text) for each in whole)
+    assert shortened > 40
 
 
 def test_a_pairs_score_depends_on_the_pair_alone(folder):
