@@ -30,6 +30,8 @@ _THREADED = frozenset({"faiss", "onnxruntime", "sklearn", "tokenizers", "torch"}
 
 _TOKEN_BYTES = 4
 
+_INTERRUPTED = 130
+
 
 def share_out(
     jobs: Sequence[Callable[[], T]], *, copies: bool = True, meanwhile: Callable[[], object] | None = None
@@ -89,10 +91,13 @@ def _share_out(
         if meanwhile:
             meanwhile()
         done = work()
-        for _, results in copies:
+        for process, results in copies:
             try:
                 done.update(results.recv())
             except EOFError as error:
+                process.join()
+                if process.exitcode == _INTERRUPTED:  # and the interrupt was lost here, as in imports that catch all
+                    raise KeyboardInterrupt from error
                 raise BenchError(
                     "a copy of this process that did part of the work was ended from outside; run the same command "
                     "again, with more memory free if the system ran out of it"
@@ -131,4 +136,4 @@ def _in_copy(work: Callable[[], dict[int, object]], send: Connection) -> None:
                 error.add_note("".join(traceback.format_exception(error)))
         send.send(done)
     except (KeyboardInterrupt, BrokenPipeError):  # the process that this is a copy of is ending, and says so
-        os._exit(130)
+        os._exit(_INTERRUPTED)
