@@ -174,9 +174,10 @@ class CachedEmbedder:
     def _stored(self, texts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `texts`, encoded where they are missing."""
         keys = [self._key(text, role, "vector") for text in texts]
-        # Once is enough, unless another process prunes the cache meanwhile.
-        for _ in range(3):
-            self.ensure({role: texts})
+        # They are there as a rule; to have them made once is enough, unless another process prunes the cache meanwhile.
+        for made in range(4):
+            if made:
+                self.ensure({role: texts})
             values = [value for value in self._cache.read(keys) if value is not None]
             if len(values) == len(keys):
                 return values

@@ -1,0 +1,100 @@
+"""How long commands take over a large log of another system, and how much memory: each figure from its own process.
+
+python scripts/bench_log.py [--queries 100000] [--results 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from _bench import Row, print_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILES = 20_000
+
+
+def log_rows(n_queries: int, n_results: int) -> Iterator[dict[str, Any]]:
+    """Queries that each retrieve chunks of neighbouring files, as a log has them."""
+    rng = random.Random(0)
+    for i in range(n_queries):
+        first = rng.randrange(10 * FILES)
+        topk = []
+        for rank in range(1, n_results + 1):
+            file, start = f"docs/file{(first + 37 * rank) % FILES}.md", (first + rank) % 9000
+            topk.append(
+                {
+                    "rank": rank, "chunk_id": f"{file}@{start}-{start + 1500}",
+                    "score": round(1 - rank * 0.01 - rng.random() * 0.005, 5),
+                    "file": file, "start_line": start // 40, "end_line": start // 40 + 40,
+                }
+            )  # fmt: skip
+        yield {
+            "query_id": f"q{i}", "query": " ".join(f"word{rng.randrange(5000)}" for _ in range(12)), "query_tokens": 14,
+            "system": "made", "k_raw": n_results, "topk": topk, "index_version": "1",
+            "chunker": {"algo": "fixed", "parameters": {"max_nws": 1500}}, "latency_ms": {"retrieve": 5.5},
+        }  # fmt: skip
+
+
+def write(folder: Path, n_queries: int, n_results: int) -> tuple[Path, Path]:
+    """A log and its gold: of each query one chunk that was retrieved, and one that was not."""
+    log, gold = folder / "log.jsonl", folder / "gold.jsonl"
+    rng = random.Random(1)
+    with log.open("w", encoding="utf-8") as rows, gold.open("w", encoding="utf-8") as judgements:
+        for row in log_rows(n_queries, n_results):
+            rows.write(json.dumps(row) + "\n")
+            for chunk in (rng.choice(row["topk"])["chunk_id"], f"docs/none.md@{row['query_id']}"):
+                judgements.write(json.dumps({"query_id": row["query_id"], "chunk_id": chunk}) + "\n")
+    return log, gold
+
+
+def measure(*command: object) -> tuple[str, str]:
+    """(wall and processor time, peak memory) of one command."""
+    line = [sys.executable, "-m", "repoeval_bench", *map(str, command)]
+    started = time.perf_counter()
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"error: {' '.join(line)} failed; run it by hand to see why")
+    busy = usage.ru_utime + usage.ru_stime
+    return f"{time.perf_counter() - started:.1f} s ({busy:.1f} s CPU)", f"{usage.ru_maxrss / 2**20:.2f} GiB"
+
+
+def rows(n_queries: int, n_results: int) -> list[Row]:
+    """Time and memory of importing a log, of its diagnosis and of what a retrieval team reads off it."""
+    table = []
+    with tempfile.TemporaryDirectory() as name:
+        log, gold = write(Path(name), n_queries, n_results)
+        table.append(Row("the log", f"{log.stat().st_size / 2**20:.0f} MiB"))
+        for command in ("import-run", "diagnose", "retrieval"):
+            if command == "import-run":
+                spent, memory = measure(command, log, "--gold", gold, "--out", f"{name}/results")
+            else:
+                (run,) = Path(name, "results").iterdir()
+                spent, memory = measure(command, run)
+            table += [Row(f"{command}: time", spent), Row(f"{command}: peak memory", memory)]
+    return table
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--queries", type=int, default=100_000)
+    parser.add_argument("--results", type=int, default=20)
+    options = parser.parse_args()
+    title = f"A log of {options.queries:,} queries, {options.results} results each"
+    print_rows(title, rows(options.queries, options.results))
+
+
+if __name__ == "__main__":
+    main()
