@@ -147,7 +147,7 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     if any(embedder.missing(each, role) for role, each in texts.items()):
         for planned in plans:
             check_gold(judge_corpus(planned.benchmark, planned.documents, planned.protocol, ()), planned.protocol)
-        embedder.ensure(texts)
+    embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     encoded = embedder.n_encoded - before
     usage = {name: count - used[name] for name, count in embedder.usage.items()} if encoded else {}
