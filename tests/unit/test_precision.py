@@ -94,5 +94,5 @@ def test_runs_of_two_precisions_are_not_compared(tmp_path):
     with pytest.raises(UsageError, match="precision fp32 against bf16"):
         check_comparable(*runs)
     runs[1].metrics.update(embedder="st:other", protocol="body")
-    with pytest.raises(UsageError, match="protocol context against body; precision fp32 against bf16"):
+    with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
         check_comparable(*runs)
