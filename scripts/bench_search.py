@@ -70,8 +70,6 @@ def count_wrong(rows: np.ndarray, queries: np.ndarray, found: list[tuple[np.ndar
 
 def measure(n: int) -> Measured:
     """Add n vectors and search in them, then in the same ones with faiss and numpy, in turns."""
-    import faiss
-
     warm = unit_rows(5000, 1)
     list(VectorIndex(warm).search(warm[:32], 10))
     before = memory("VmRSS")
@@ -90,6 +88,8 @@ def measure(n: int) -> Measured:
     first, *others = np.array_split(queries, TURNS)
     timed("ours", lambda: found.extend(VectorIndex(rows).search(first, K)))
     ratio = (memory("VmHWM") - before) / rows.nbytes
+    import faiss  # not before ours, which tells it the processor
+
     flat = faiss.IndexFlatIP(DIM)
     flat.add(rows)
     for part in (first, *others):

@@ -8,6 +8,7 @@ a brute-force product wherever two scores differ by more than 1e-5.
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -83,16 +84,24 @@ class VectorIndex:
         elif len(self._rows) <= SMALL:
             yield from (self._score(self._near(vector, wanted), vector) for vector in vectors)
         else:
-            for start in range(0, len(vectors), AT_ONCE):
-                yield from self._large(vectors[start : start + AT_ONCE], wanted)
+            faiss = _faiss()
+            n_threads = faiss.omp_get_max_threads()
+            # Every thread has vectors of its own: threads that share a product mostly wait for each other.
+            with ThreadPoolExecutor(n_threads, initializer=lambda: faiss.omp_set_num_threads(1)) as pool:
+                for start in range(0, len(vectors), AT_ONCE):
+                    parts = np.array_split(vectors[start : start + AT_ONCE], n_threads)
+                    for found in pool.map(lambda part: self._large(part, wanted), parts):
+                        yield from found
 
     def _score(
         self, rows: NDArray[np.int64], vector: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """(items of these rows, which ascend, and their best scores), every product summed in one order, in float64."""
-        products = self._rows.take(rows, axis=0).astype(np.float64)
-        products *= vector.astype(np.float64)
-        scores = products.sum(axis=1)
+        wide = vector.astype(np.float64)
+        scores = np.empty(len(rows))
+        for start in range(0, len(rows), SMALL):
+            part = rows[start : start + SMALL]
+            scores[start : start + SMALL] = (self._rows.take(part, axis=0).astype(np.float64) * wide).sum(axis=1)
         if self._owners is None:
             return rows, scores
         starts = self._first_of_each(rows)
@@ -111,9 +120,7 @@ class VectorIndex:
         best = np.maximum.reduceat(near, self._first_of_each(slice(None)))
         return np.flatnonzero((best >= _nth_largest(best, wanted) - MARGIN)[self._owners])
 
-    def _large(
-        self, vectors: NDArray[np.float32], wanted: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def _large(self, vectors: NDArray[np.float32], wanted: int) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """What `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
         done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         fetch = wanted + SPARE
@@ -126,7 +133,7 @@ class VectorIndex:
                 if whole or (len(items) >= wanted and last < _nth_largest(scores, wanted) - MARGIN):
                     done[i] = items, scores
             fetch *= 4
-        yield from (done[i] for i in range(len(vectors)))
+        return [done[i] for i in range(len(vectors))]
 
 
 def _nth_largest(values: NDArray[np.floating], n: int) -> float:
