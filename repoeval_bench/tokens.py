@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _WORD = re.compile(r"\w+")
-# An acronym before a capitalised word (HTTPServer), a word, a run of capitals, a number, anything else (CJK, say).
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_A-Za-z\d]+")
+# An acronym before a capitalised word (HTTPServer), a word, a run of capitals, a number, letters without case.
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|~+")
 # Unicode's words (UAX #29, as Lucene's StandardTokenizer has them, scripts without blanks aside): a dot, colon or
 # apostrophe joins letters, a dot, comma, semicolon or apostrophe joins digits; underscores alone are none.
 _UNICODE_WORD = re.compile(r"(?=_*[^\W_])\w+(?:(?:(?<=[^\W\d_])[.:'\u2019](?=[^\W\d_])|(?<=\d)[.,;'\u2019](?=\d))\w+)*")
@@ -28,23 +28,60 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def identifiers(text: str) -> list[str]:
-    r"""Lower-cased `\w+` in order, each followed by its snake_case and camelCase parts where it has several.
+CODE_TERMS = "code 2"
+"""Names what `identifiers` makes of a text, for whatever keeps something that was computed from it."""
 
-    >>> identifiers("parseHTTPHeader(max_len)")
-    ['parsehttpheader', 'parse', 'http', 'header', 'max_len', 'max', 'len']
+
+def identifiers(text: str) -> list[str]:
+    r"""`\w+` and the marks within, case folded, in order; each is followed by its snake_case and camelCase parts.
+
+    A word that is its own only part stands once.
+
+    >>> identifiers("parseHTTPHeader(self._max_len)")
+    ['parsehttpheader', 'parse', 'http', 'header', 'self', '_max_len', 'max', 'len']
     """
     found: list[str] = []
-    for word in _WORD.findall(text):
+    for word in _code_words(text):
         found += _with_parts(word)
     return found
+
+
+def _code_words(text: str) -> list[str]:
+    r"""`\w+`; the accents and vowel signs that an identifier may hold, which are no `\w`, do not break it."""
+    if text.isascii():
+        return _WORD.findall(text)
+    others = sorted(char for char in set(text) if not char.isalnum() and f"a{char}".isidentifier())
+    first = "".join(char for char in others if char.isidentifier())
+    # Characters of the text, escaped: no pattern is read from it.
+    return re.findall(rf"[\w{re.escape(first)}][\w{re.escape(''.join(others))}]*", text)
 
 
 @lru_cache(maxsize=65_536)
 def _with_parts(word: str) -> tuple[str, ...]:
     """A word as terms; code repeats its words, so most are taken apart once."""
-    parts = _PART.findall(word)
-    return (word.lower(), *(part.lower() for part in parts)) if len(parts) > 1 else (word.lower(),)
+    letters, shape = (word, word) if word.isascii() else _shape(word)
+    # Folded, not lower-cased: the lower case of a Greek sigma depends on whether it ends the word.
+    parts = ["".join(letters[found.start() : found.end()]).casefold() for found in _PART.finditer(shape)]
+    whole = word.casefold()
+    return (whole,) if parts in ([], [whole]) else (whole, *parts)
+
+
+def _shape(word: str) -> tuple[list[str], str]:
+    """The letters of a word, each with its marks, and their kinds: A a capital, a small, 0 a digit, ~ without case."""
+    letters: list[str] = []
+    shape = ""
+    for char in word:
+        if letters and letters[-1] != "_" and not char.isalnum() and char != "_":
+            letters[-1] += char
+            continue
+        letters.append(char)
+        if char == "_":
+            shape += "_"
+        elif char.isupper() or char.istitle():
+            shape += "A"
+        else:
+            shape += "a" if char.islower() else "0" if char.isdecimal() else "~"
+    return letters, shape
 
 
 def english(text: str) -> list[str]:

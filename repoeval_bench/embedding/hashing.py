@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
-from repoeval_bench.tokens import identifiers
+from repoeval_bench.tokens import CODE_TERMS, identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ class HashEncoder(WholeTextEncoder):
     """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009)."""
 
     def __init__(self, spec: str, *, dim: int, seed: int) -> None:
-        super().__init__(spec, {"model": "hash", "terms": "code", "dim": dim, "seed": seed, "precision": "fp32"})
+        super().__init__(spec, {"model": "hash", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32"})
         self._dim, self._seed = dim, seed
 
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:

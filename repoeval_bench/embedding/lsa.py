@@ -16,7 +16,7 @@ import numpy as np
 
 from repoeval_bench.embedding.fitted import FittedEncoder, keep
 from repoeval_bench.errors import EmbeddingError
-from repoeval_bench.tokens import identifiers
+from repoeval_bench.tokens import CODE_TERMS, identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,12 +36,12 @@ def fit_lsa(spec: str, folder: Path, files: Sequence[SourceFile], *, dim: int, s
     Fewer files or terms than two are an EmbeddingError.
     """
     texts = sorted(file.text for file in files)
-    asked = hashlib.sha256(json.dumps([_version(), dim, seed, LEAST_FILES]).encode())
+    asked = hashlib.sha256(json.dumps([_version(), CODE_TERMS, dim, seed, LEAST_FILES]).encode())
     for text in texts:
         asked.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
     place = folder / f"lsa-{asked.hexdigest()[:16]}"
     fingerprint = keep(place, lambda made: _fit(texts, dim, seed, made))
-    identity = {"model": "lsa", "terms": "code", "dim": dim, "seed": seed, "precision": "fp32", "fit": fingerprint}
+    identity = {"model": "lsa", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32", "fit": fingerprint}
     return LsaEncoder(spec, identity, place)
 
 

@@ -40,8 +40,39 @@ def test_identifiers_are_kept_whole_and_in_parts():
         "max",
         "len",
     ]
-    assert identifiers("__init__") == ["__init__"]
+    assert identifiers("_foo __init__ self._cache") == [
+        "_foo",
+        "foo",
+        "__init__",
+        "init",
+        "self",
+        "_cache",
+        "cache",
+    ]
+    assert identifiers("_ __ x1 HTTP") == ["_", "__", "x1", "x", "1", "http"]
     assert words("parseHTTP max_len") == ["parsehttp", "max_len"]
+
+
+@pytest.mark.parametrize(("text", "terms"), [
+    ("naïveCafé", ["naïvecafé", "naïve", "café"]), ("ÄndereÜBERSchrift", ["ändereüberschrift", "ändere", "über", "schrift"]),
+    ("获取data", ["获取data", "获取", "data"]), ("_größe", ["_grösse", "grösse"]), ("हिन्दी_पाठ", ["हिन्दी_पाठ", "हिन्दी", "पाठ"]),
+    ("E\u0301claire\u0301Bon", ["e\u0301claire\u0301bon", "e\u0301claire\u0301", "bon"]), ("· ΟΔΟΣ «x»", ["οδοσ", "x"]),
+])  # fmt: skip
+def test_identifiers_in_other_scripts_are_kept_whole_and_in_parts(text, terms):
+    """Capitals and small letters of any alphabet; an accent or vowel sign written apart stays with its letter."""
+    assert identifiers(text) == terms
+
+
+@given(
+    st.text(st.sampled_from("aBc_XY09ßéÉΣσςİǅ字\u0301\u093f०") | st.characters(), min_size=1).filter(str.isidentifier)
+)
+def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscores(name):
+    """Nothing is lost, nothing stands twice, whatever the alphabet."""
+    whole, *parts = identifiers(name)
+    assert whole == name.casefold()
+    assert "".join(parts or [whole]).replace("_", "") == whole.replace("_", "")
+    assert parts != [whole]
+    assert not any("_" in part for part in parts)
 
 
 @pytest.mark.parametrize(("text", "terms"), [
