@@ -65,10 +65,9 @@ def load_benchmark(
 
 def needs_files(embedder: str) -> bool:
     """Whether the embedder that a spec names is fitted on a benchmark's files."""
-    from repoeval_bench.embedding.long_text import split_spec
     from repoeval_bench.embedding.registry import needs_files
 
-    return needs_files(split_spec(embedder)[0])
+    return needs_files(embedder)
 
 
 def make_embedder(
@@ -84,18 +83,18 @@ def make_embedder(
     """
     from repoeval_bench.dataset.install import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
-    from repoeval_bench.embedding.registry import Material, find_encoder
+    from repoeval_bench.embedding.long_text import LongTextEmbedder, changes_nothing
+    from repoeval_bench.embedding.registry import Material, choose_embedder, find_encoder
     from repoeval_bench.embedding.storage import VectorCache
 
-    model, policies = split_spec(spec)
+    model, policies = choose_embedder(spec)
     files = [file for held in benchmark.files.values() for file in held] if benchmark else None
-    encoder = find_encoder(model, Material(data_home(home) / "models", files))
+    encoder = find_encoder(str(model), Material(data_home(home) / "models", files))
     embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify))
     if set(policies.values()) == {"head"}:
         return embedder
-    if encoder.limit is None:
-        raise UsageError(f"{encoder.spec} is given every text whole, so a policy for long texts changes nothing")
+    if encoder.limit is None:  # of a model that is known only once it is found
+        raise changes_nothing(encoder.spec)
     return LongTextEmbedder(embedder, policies)
 
 

@@ -195,6 +195,15 @@ def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
     return OUTSIDE_THE_SIX if six else frozenset()
 
 
+def check_scored(protocol: Protocol, repos: Iterable[str], level: str) -> None:
+    """A UsageError where a protocol scores none of the repositories that are named; naming none takes all."""
+    named = sorted(set(repos))
+    if named and passed_over([protocol], level).issuperset(named):
+        raise UsageError(
+            f"protocol {protocol.name} scores none of {', '.join(named)}; choose other repositories or repositories=all"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class RunConfig:
     """Everything that decides a run's numbers.

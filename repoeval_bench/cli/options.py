@@ -10,7 +10,10 @@ import click
 from repoeval_bench.api import RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from repoeval_bench.cli.gathered import Gathered
+    from repoeval_bench.config import Protocol
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -75,6 +78,29 @@ def depth_option(meaning: str) -> Callable[..., Any]:
         type=click.IntRange(min=1),
         help=f"{meaning}  [default: 10, or what the run ranks where that is less]",
     )
+
+
+def check_data(options: Mapping[str, Any], protocols: Mapping[str, Protocol], found: Gathered) -> None:
+    """Keep in `found` whatever is wrong with the options of `dataset_options`, as far as no data is needed to see it.
+
+    `protocols` is each one that scores the data, by the text that names it.
+    """
+    from repoeval_bench.config import check_scored
+    from repoeval_bench.dataset.index import check_repositories, combination, repository_name
+    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.dataset.obtain import known_repositories
+
+    level, named, known = options["level"], options["repos"] or (), None
+    with found.about("level"):
+        chosen = combination(level, options["context"], options["tokenizer"])
+        with found.about("source"):
+            known = known_repositories(options["source"], chosen, data_home(options["home"]))
+    for name in named if known is not None else ():
+        with found.about("repos", name):
+            check_repositories([name], known or ())
+    for text, protocol in protocols.items():
+        with found.about("protocol", text):
+            check_scored(protocol, map(repository_name, named), level)
 
 
 def _add(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:

@@ -12,10 +12,10 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import at_terminal, print_part, print_table
 from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.options import dataset_options, precision_option, say
+from repoeval_bench.cli.options import check_data, dataset_options, precision_option, say
 from repoeval_bench.config import CHOICES, DEPTH, NO_EMBEDDER, PACK, Protocol, RunConfig, check_choice, passed_over
 from repoeval_bench.errors import UsageError
-from repoeval_bench.spec import Spec, nearest
+from repoeval_bench.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -111,10 +111,9 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
     None where there is one. So all typing errors are told at once, and before a download starts.
     """
     from chunkers.registry import make_chunker
-    from repoeval_bench.dataset.index import combination
-    from repoeval_bench.embedding.long_text import split_spec
+    from repoeval_bench.embedding.long_text import with_long_text
     from repoeval_bench.embedding.precision import with_precision
-    from repoeval_bench.embedding.registry import parse_embedder
+    from repoeval_bench.embedding.registry import choose_embedder
     from repoeval_bench.qrels import relevance_rule
     from repoeval_bench.queries import query_policy
 
@@ -155,9 +154,8 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
     with found.about("long_text"):
         embedder = with_long_text(embedder, options["long_text"])
     with found.about("embedder", options["embedder"]):
-        parse_embedder(split_spec(embedder)[0])
-    with found.about("level"):
-        combination(options["level"], options["context"], options["tokenizer"])
+        choose_embedder(embedder)
+    check_data(options, {options["protocol"]: protocol} if protocol else {}, found)
     # Where the protocol does not exist nobody can say whether it wants a chunker; a wrong one is wrong anyway.
     for spec in specs or ((None,) if protocol else ()):
         with found.about("chunkers", spec):
@@ -284,27 +282,6 @@ def say_unread(asked: Sequence[Mapping[str, Any]], *, vectors: bool) -> None:
     ]
     if given:
         say(f"mind: {', '.join(dict.fromkeys(given))}: not read, for no retriever or measure here needs an embedder")
-
-
-def with_long_text(embedder: str, policy: str | None) -> str:
-    """The embedder's spec with a policy for long texts: one for queries and chunks, or `queries=…,chunks=…`."""
-    from repoeval_bench.embedding.long_text import POLICIES
-
-    if not policy:
-        return embedder
-    spec = Spec.parse(embedder)
-    chosen = {"queries": policy, "chunks": policy}
-    if "=" in policy:
-        chosen = Spec.parse(f"long-text:{policy}").params
-    for what, value in chosen.items():
-        if what not in ("queries", "chunks"):
-            raise UsageError(f"long text {policy!r}: {nearest('kind of text', what, ('queries', 'chunks'))}")
-        if value not in POLICIES:
-            raise UsageError(nearest("policy for long texts", value, POLICIES))
-        if spec.params.get(f"long_{what}", value) != value:
-            raise UsageError(f"long text {policy!r} contradicts embedder {embedder!r}; leave one of them out")
-        spec.params[f"long_{what}"] = value
-    return str(spec)
 
 
 def print_scores(runs: Sequence[StoredRun]) -> None:

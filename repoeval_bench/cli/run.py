@@ -17,12 +17,13 @@ from repoeval_bench.cli.compare import print_comparison
 from repoeval_bench.cli.compared import remember
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Choices, Prepared, check_choices, default_options, print_scores
+from repoeval_bench.config import CHOICES, Protocol
 from repoeval_bench.errors import SpecError, UsageError, all_mistakes
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.strict_yaml import Document, read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from repoeval_bench.cli.gathered import Mistake
     from repoeval_bench.store import StoredRun
@@ -123,6 +124,7 @@ def read_bench(path: Path, given: dict[str, Any]) -> Bench:
         # Where no embedder takes part, another one makes the same run.
         if checked and all(checked.named(_COMBINED) != other.named(_COMBINED) for other in choices):
             choices.append(checked)
+    problems += _repeated(config, base, document)
     mistakes = [each for each in found.mistakes if _KEYS.get(each.option, each.option) not in broken]
     problems += [(_place(each, document), each.sentence) for each in mistakes]
     if problems:
@@ -188,6 +190,41 @@ def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
     if spec in specs or get_close_matches(baseline, misspelt):
         return specs.index(spec) if spec in specs else None
     raise UsageError(f"baseline {baseline!r} is none of the chunkers; choose from {', '.join(specs) or 'none'}")
+
+
+def _repeated(config: BenchConfig, base: Mapping[str, Any], document: Document) -> Iterator[tuple[Place, str]]:
+    """A problem for every protocol, retriever and embedder that means what one named before it means."""
+    from repoeval_bench.embedding.long_text import with_long_text
+    from repoeval_bench.embedding.precision import with_precision
+    from repoeval_bench.embedding.registry import settled
+
+    def meant_embedder(spec: str) -> str:
+        return settled(with_long_text(with_precision(spec, base["precision"]), base["long_text"]))
+
+    def meant_protocol(name: str) -> str:
+        return Protocol.parse(name).override(**{choice: base[choice] for choice in CHOICES}).name
+
+    for key, values, meaning in (
+        ("protocol", config.protocol, meant_protocol),
+        ("retrievers", config.retrievers, lambda spec: api.choose_retriever(spec).spec),
+        ("embedder", config.embedder, meant_embedder),
+    ):
+        seen: dict[str, str] = {}
+        for value in values or ():
+            try:
+                meant = meaning(value)
+            except UsageError:  # told as what it is
+                continue
+            if meant in seen:
+                place = _last(key, value, document)
+                yield place, f"{key}: {value!r} is {seen[meant]!r} once more; name each of them once"
+            seen.setdefault(meant, value)
+
+
+def _last(key: str, value: str, document: Document) -> Place:
+    """The last place under a key where a value stands."""
+    values = document.content[key]
+    return (key, len(values) - 1 - values[::-1].index(value)) if isinstance(values, list) else (key,)
 
 
 def _place(mistake: Mistake, document: Document) -> Place:

@@ -12,7 +12,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.options import dataset_options, precision_option, say
+from repoeval_bench.cli.options import check_data, dataset_options, precision_option, say
 from repoeval_bench.cli.prepared import say_unread
 from repoeval_bench.config import DEPTH, Protocol, passed_over
 from repoeval_bench.errors import ResultError, UsageError
@@ -88,13 +88,13 @@ def sensitivity_command(
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
     given = {"embedder": embedder, "precision": precision}
-    embedder, protocols = _check(chunkers, embedder, precision, grid)
+    data: dict[str, Any] = {
+        "source": source, "level": level, "context": context, "tokenizer": tokenizer, "home": home, "repos": repos,
+    }  # fmt: skip
+    embedder, protocols = _check(chunkers, embedder, precision, grid, data)
     vectors = any(api.needs_vectors(retriever, grid["measures"]) for retriever in grid["retrievers"])
     say_unread([given], vectors=vectors)
-    benchmark = api.load_benchmark(
-        source, level=level, context=context, tokenizer=tokenizer, repos=repos, limit=limit,
-        without=passed_over(protocols, level), home=home, notify=say,
-    )  # fmt: skip
+    benchmark = api.load_benchmark(**data, limit=limit, without=passed_over(protocols, level), notify=say)
     found = api.sensitivity(benchmark, chunkers, **grid, embedder=embedder, home=home, notify=say)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
@@ -119,16 +119,15 @@ def sensitivity_command(
 
 
 def _check(
-    chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping[str, Any]
+    chunkers: Sequence[str], embedder: str, precision: str, grid: Mapping[str, Any], data: Mapping[str, Any]
 ) -> tuple[str, list[Protocol]]:
     """Check all of the grid before data is looked for; all that is wrong is told in one UsageError.
 
     Gives the embedder's spec with its precision, and the grid's protocols.
     """
     from chunkers.registry import make_chunker
-    from repoeval_bench.embedding.long_text import split_spec
     from repoeval_bench.embedding.precision import with_precision
-    from repoeval_bench.embedding.registry import parse_embedder
+    from repoeval_bench.embedding.registry import choose_embedder
     from repoeval_bench.grid import grid_problems, make_protocols
 
     found = Gathered()
@@ -148,7 +147,8 @@ def _check(
     with found.about("precision"):
         embedder = with_precision(embedder, precision)
     with found.about("embedder"):
-        parse_embedder(split_spec(embedder)[0])
+        choose_embedder(embedder)
+    check_data(data, {protocol.name: protocol for protocol in good["protocols"]}, found)
     specs = [chunker.spec for chunker in good["chunkers"]]
     for retriever in good["retrievers"]:
         for protocol in good["protocols"]:

@@ -13,11 +13,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.errors import DatasetError, UsageError
+from repoeval_bench.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.spec import nearest
 from repoeval_bench.types import CharSpan, LineSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from importlib.resources.abc import Traversable
 
 
@@ -239,6 +240,18 @@ def coordinates(combination: Combination) -> list[Coordinates]:
         body = LineSpan(int(first), int(last))
         found.append(Coordinates(task_id, path, span, int(context_start), body, function, prompt, truth))
     return found
+
+
+def repository_name(text: str) -> str:
+    """A repository's name here, written as on its host (`owner/name`), as in a task's id (`owner--name`), or so."""
+    return text.replace("--", "_").replace("/", "_")
+
+
+def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
+    """A UsageError that names every one that is unknown."""
+    unknown = sorted({repository_name(name) for name in names}.difference(known))
+    if unknown:
+        raise UsageError(all_mistakes(nearest("repository", name, known) for name in unknown))
 
 
 @cache

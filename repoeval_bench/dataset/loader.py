@@ -13,7 +13,6 @@ from repoeval_bench.dataset.obtain import obtain
 from repoeval_bench.dataset.trees import Tree, read_tree
 from repoeval_bench.errors import DatasetError, UsageError
 from repoeval_bench.files import sha256_text
-from repoeval_bench.spec import nearest
 from repoeval_bench.types import Benchmark, SourceFile, Task
 
 if TYPE_CHECKING:
@@ -182,9 +181,8 @@ def _select(
 ) -> tuple[Task, ...]:
     if repos is not None:
         present = {task.repo for task in tasks}
-        chosen = {repo.replace("--", "_").replace("/", "_") for repo in repos}
-        for repo in sorted(chosen - present):
-            raise UsageError(nearest("repository", repo, present))
+        index.check_repositories(repos, present)
+        chosen = {index.repository_name(repo) for repo in repos}
         tasks = [task for task in tasks if task.repo in chosen]
         if not tasks:
             raise UsageError("an empty list of repositories leaves no task; leave it out to take all")

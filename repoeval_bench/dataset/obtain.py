@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, SourceError, find_set, install, installed_sets
 from repoeval_bench.errors import DatasetError, UsageError
 from repoeval_bench.spec import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from repoeval_bench.dataset.index import Combination
     from repoeval_bench.dataset.install import Source
 
@@ -60,6 +63,25 @@ def open_source(source: str, combination: Combination, home: Path) -> Source:
     if "/" not in source and "\\" not in source and not Path(source).exists():
         raise UsageError(f"{nearest('source', source, NAMED)} (an address or an existing folder is one too)")
     return sources.MirrorFolder(Path(source))
+
+
+def known_repositories(source: str, combination: Combination, home: Path) -> Collection[str] | None:
+    """The repositories of a source, as far as they are known before anything of it is fetched; None: they are not.
+
+    Known are those of the published function level. A UsageError where there is no such source or it cannot hold the
+    combination; what else is wrong with it is told when it is read.
+    """
+    if source not in {"", "auto"}:
+        try:
+            opened = open_source(source, combination, home)
+        except DatasetError:
+            return None
+        # Of an address, whether it holds a custom set is known once it was fetched from.
+        at_address = source.startswith(("http://", "https://"))
+        found = find_set(home, opened.folder) if at_address else opened
+        if found is None or not found.facts.official:
+            return None
+    return index.repositories() if combination.level == "function" else None
 
 
 def _is_address(source: str) -> bool:

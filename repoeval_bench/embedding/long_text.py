@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from repoeval_bench.errors import SpecError
+from repoeval_bench.errors import SpecError, UsageError
 from repoeval_bench.files import readable
 from repoeval_bench.spec import Spec, format_spec, nearest
 from repoeval_bench.types import CharSpan
@@ -49,6 +49,33 @@ def split_spec(text: str) -> tuple[str, dict[Role, LongText]]:
             raise SpecError(f"embedder {text!r}: {nearest(option, policy, get_args(LongText))}")
         policies[role] = policy  # type: ignore[assignment]
     return str(spec), policies
+
+
+def with_long_text(embedder: str, policy: str | None) -> str:
+    """The embedder's spec with a policy for long texts: one for queries and chunks, or `queries=…,chunks=…`.
+
+    An unknown one, and one that contradicts the spec, is a UsageError.
+    """
+    if not policy:
+        return embedder
+    spec = Spec.parse(embedder)
+    chosen = {"queries": policy, "chunks": policy}
+    if "=" in policy:
+        chosen = Spec.parse(f"long-text:{policy}").params
+    for what, value in chosen.items():
+        if what not in ("queries", "chunks"):
+            raise UsageError(f"long text {policy!r}: {nearest('kind of text', what, ('queries', 'chunks'))}")
+        if value not in POLICIES:
+            raise UsageError(nearest("policy for long texts", value, POLICIES))
+        if spec.params.get(f"long_{what}", value) != value:
+            raise UsageError(f"long text {policy!r} contradicts embedder {embedder!r}; leave one of them out")
+        spec.params[f"long_{what}"] = value
+    return str(spec)
+
+
+def changes_nothing(spec: object) -> UsageError:
+    """What is said of a policy for long texts where the embedder is given every text whole."""
+    return UsageError(f"{spec} is given every text whole, so a policy for long texts changes nothing; leave it out")
 
 
 class LongTextEmbedder:

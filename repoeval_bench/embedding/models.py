@@ -94,6 +94,12 @@ def parse_embedder(text: str) -> Spec:
     return spec
 
 
+def settled(spec: Spec) -> Spec:
+    """A checked spec with its options' defaults and the precision that is really used."""
+    defaults = {name: option.default for name, option in OPTIONS.items() if option.default}
+    return Spec(spec.name, spec.target, {**defaults, **spec.params, "precision": _precision(spec)})
+
+
 def _precision(spec: Spec) -> Precision:
     return choose_precision(spec.params.get("precision", AUTO), spec.params.get("device", "cpu"))
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from repoeval_bench.embedding.long_text import LongText
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.types import SourceFile
+    from repoeval_bench.types import Role, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,27 @@ def parse_embedder(text: str) -> Spec:
             raise SpecError(f"embedder {spec.name}: {name}={value} is not possible; it is {option.wanted}") from None
         values[name] = value
     return Spec(spec.name, spec.target, values)
+
+
+def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
+    """(the spec of an embedder, options and values checked; role -> what is read of long texts), no model looked for.
+
+    A UsageError says what is not there, not possible, or changes nothing.
+    """
+    model, policies = long_text.split_spec(text)
+    spec = parse_embedder(model)
+    if set(policies.values()) != {"head"} and not _LONG_TEXT.keys() <= EMBEDDERS[spec.name].options.keys():
+        raise long_text.changes_nothing(spec)
+    return spec, policies
+
+
+def settled(text: str) -> str:
+    """The spec with all options that are known before a model is found: two that mean one embedder give one text."""
+    spec, policies = choose_embedder(text)
+    if spec.name in models.EMBEDDERS:
+        spec = models.settled(spec)
+    named: dict[str, str] = {long_text.OPTIONS[role]: policy for role, policy in policies.items()}
+    return format_spec(spec.name, dict(sorted(spec.params.items())) | named, spec.target)
 
 
 def needs_files(text: str) -> bool:

@@ -11,6 +11,7 @@ from repoeval_bench.cli.prepared import default_options
 from repoeval_bench.cli.run import read_bench
 from repoeval_bench.config import PACK
 from repoeval_bench.errors import UsageError
+from support.minirepo import build_mirror
 
 BROKEN = """\
 pack: repoeval
@@ -31,6 +32,19 @@ k: 100
 header: scopes
 limit: 0
 baseline: ast
+"""
+
+
+UNRUNNABLE = """\
+chunkers: ast
+repositories:
+  - maxhumber/redframes
+  - google--lightweight_mmm
+  - nonsuch
+  - maxhumber_redframe
+embedder: [static, minilm, hash]
+long_text: mean
+measures: ndgc@10
 """
 
 
@@ -83,11 +97,40 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
     ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
     ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
+    ("chunkers: ast\nprotocol: [body, context, body]", ":2: protocol: 'body' is 'body' once more"),
+    ("chunkers: ast\nprotocol: [context+gold=body, context]\ngold: body", ":2: protocol: 'context' is 'context+gold"),
+    ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25:k1=1.2\n  - bm26", ":4: retrievers: 'bm25:k1=1.2' is 'bm25' on"),
+    ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25", ":4: retrievers: 'bm25' is 'bm25' once more"),
+    ("chunkers: ast\nembedder: [hash, 'hash:dim=256']", ":2: embedder: 'hash:dim=256' is 'hash' once more"),
+    ("chunkers: ast\nembedder: [minilm, 'minilm:device=cpu']", ":2: embedder: 'minilm:device=cpu' is 'minilm' once"),
+    ("chunkers: ast\nembedder: [minilm, 'minilm:precision=fp32']\nprecision: fp32", ":2: embedder: 'minilm:precision"),
+    ("chunkers: ast\nsource: githb", ":2: unknown source 'githb'; did you mean 'github'"),
+    ("chunkers: ast\nsource: pypi\nlevel: line", ":2: the source pypi carries the function level only"),
+    ("chunkers: ast\nprotocol: linemap\nrepositories: CarperAI_trlx", ":2: protocol linemap scores none of Carper"),
     ("chunkers: &a [*a]", "a text was expected"),
 ])  # fmt: skip
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
     """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
     assert [each for each in mistakes(tmp_path, text) if message in each]
+
+
+def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
+    """Every unknown repository on its line and what no embedder can do, beside a wrong measure."""
+    assert mistakes(tmp_path, UNRUNNABLE) == [
+        ":5: unknown repository 'nonsuch'; choose from CarperAI_trlx, amazon-science_patchcore-inspection, "
+        "deepmind_tracr, facebookresearch_omnivore, google_lightweight_mmm, leopard-ai_betty, "
+        "lucidrains_imagen-pytorch, maxhumber_redframes",
+        ":6: unknown repository 'maxhumber_redframe'; did you mean 'maxhumber_redframes'?",
+        ":7: static:dim=256 is given every text whole, so a policy for long texts changes nothing; leave it out",
+        ":7: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
+        ":9: unknown measure 'ndgc'; did you mean 'ndcg'?",
+    ]
+
+
+def test_repositories_of_another_set_are_known_once_it_is_read(tmp_path):
+    """A set of one's own, an address that was not fetched from, a level without an index: any name may be right."""
+    for source in (f"source: {build_mirror(tmp_path / 'mirror')}", "source: https://127.0.0.1:9/x", "level: line"):
+        assert read(tmp_path, f"chunkers: ast\n{source}\nrepositories: acme_inventory\n").choices
 
 
 def test_the_list_of_keys_is_told_once(tmp_path):
@@ -111,8 +154,8 @@ def test_every_combination_is_asked_for(tmp_path):
     bench = read(
         tmp_path,
         "chunkers: [fixed, ast]\nbaseline: ast\nprotocol: [context, body]\nretrievers: [bm25, dense]\n"
-        "source: there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nlong_text: tail\nheader: path\n",
-        source="here",
+        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nlong_text: tail\nheader: path\n",
+        source="https://here",
     )
     assert [(each.protocol.name, each.options["retriever"]) for each in bench.choices] == [
         ("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense"),
@@ -120,7 +163,7 @@ def test_every_combination_is_asked_for(tmp_path):
     assert bench.baseline == 1
     assert read(tmp_path, "chunkers: [fixed, ast]").baseline is None
     options = bench.choices[0].options
-    assert (options["source"], options["repos"], options["repositories"]) == ("here", ("x", "y"), None)
+    assert (options["source"], options["repos"], options["repositories"]) == ("https://here", ("x", "y"), None)
     assert (options["metrics"], options["k"], options["header"]) == (("mrr",), 7, "path")
     assert bench.choices[0].embedder == "minilm:long_queries=tail,long_chunks=tail"
 

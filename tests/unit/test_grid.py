@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.cells import CellFile
+from repoeval_bench.cli.prepared import default_options
 from repoeval_bench.cli.sensitivity import _check, _summary
 from repoeval_bench.config import OUTSIDE_THE_SIX, Protocol, passed_over
 from repoeval_bench.contests import Cell, Contest, Scores, contests, flips, placebo_bands
@@ -156,7 +157,7 @@ def test_all_wrong_names_of_a_grid_are_told_at_once():
     grid = {"protocols": ("bdy",), "queries": ("tail",), "relevances": ("iou:2",), "retrievers": ("bm26",),
             "measures": ("ndgc@10",)}  # fmt: skip
     with pytest.raises(UsageError) as error:
-        _check(("asst", "fixed:max_nsw=1"), "minilmm", "auto", grid)
+        _check(("asst", "fixed:max_nsw=1"), "minilmm", "auto", grid, default_options())
     for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'"):
         assert piece in str(error.value)
 
@@ -166,7 +167,7 @@ def test_everything_that_no_grid_can_compare_is_told_at_once():
     grid = {"protocols": ("coderag", "code-chunk+scope=pooled", "linemap"), "queries": ("full",), "measures": ("mrr",),
             "relevances": ("overlap",), "retrievers": ("oracle", "rerank:overlap")}  # fmt: skip
     with pytest.raises(UsageError) as error:
-        _check(("ast", "ast:max_nws=1500"), "hash:dim=8", "auto", grid)
+        _check(("ast", "ast:max_nws=1500"), "hash:dim=8", "auto", grid, default_options())
     first, *told = str(error.value).splitlines()
     assert first == "5 mistakes:"
     for piece in (
@@ -177,6 +178,24 @@ def test_everything_that_no_grid_can_compare_is_told_at_once():
         "the first 100",
     ):
         assert [sentence for sentence in told if piece in sentence], piece
+
+
+def test_what_is_wrong_with_the_data_is_told_with_the_rest():
+    """Unknown repositories beside an unknown protocol; every protocol that scores none of the repositories."""
+    grid = {"protocols": ("q",), "queries": ("full",), "relevances": ("overlap",), "retrievers": ("bm25",),
+            "measures": ("mrr",)}  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("nope", "nein"), "level": "fn"})
+    assert len(str(error.value).splitlines()) == 3  # of a level that does not exist nobody knows the repositories
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("nope", "nein")})
+    for piece in ("protocol 'q'", "repository 'nope'", "repository 'nein'"):
+        assert piece in str(error.value)
+    grid["protocols"] = ("linemap", "code-chunk", "context")
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("leopard-ai/betty",)})
+    told = "protocol {} scores none of leopard-ai_betty; choose other repositories or repositories=all"
+    assert str(error.value).split("\n  ")[1:] == [told.format("linemap"), told.format("code-chunk")]
 
 
 def test_a_limit_passes_over_what_one_of_the_protocols_does_not_score():
