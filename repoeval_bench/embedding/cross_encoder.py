@@ -105,6 +105,7 @@ class CrossEncoderScorer:
         return {
             "model": files.model_id,
             "weights_sha256": files.weights,
+            **files.settings,
             "max_length": files.max_tokens,
             "tokenizer_sha256": files.tokenizer_hash,
             "precision": "fp32",

