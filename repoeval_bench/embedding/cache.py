@@ -63,13 +63,15 @@ class CachedEmbedder:
         """Whether the model's tokenizer is known."""
         return self._encoder.count_tokens is not None
 
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """Tokens of each text before truncation, special ones and the role's prompt included; cached.
+    def count_tokens(self, texts: Sequence[str], role: Role, *, keep: bool = True) -> list[int]:
+        """Tokens of each text before truncation, special ones and the role's prompt included.
 
-        Asked where `counts_tokens`.
+        Asked where `counts_tokens`. They are cached, unless the texts are not to be kept.
         """
         count = self._encoder.count_tokens
         assert count is not None
+        if not keep:
+            return count(texts, role)
         counts = self._integers(texts, role, "tokens", lambda missing: count(missing, role))
         return [counts[text] for text in texts]
 

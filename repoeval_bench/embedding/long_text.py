@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -191,17 +192,18 @@ class LongTextEmbedder:
         words = [i for i, start in enumerate(starts) if i == 0 or text[start - 1].isspace()]
 
         def fits(part: str) -> bool:
-            # Cut out of its text, a part may be read as a token more or less.
-            return self._inner.count_tokens([part], role)[0] <= limit
+            # Cut out of its text, a part may be read as a token more or less. What is chosen is counted and kept later.
+            return self._inner.count_tokens([part], role, keep=False)[0] <= limit
 
         if policy == "tail":
             first = len(starts) - room
-            candidates = [i for i in words if i >= first] or range(first, len(starts))
+            candidates = words[bisect_left(words, first) :] or range(first, len(starts))
             return (next(part for i in candidates if fits(part := text[starts[i] :]) or i == candidates[-1]),)
         parts: list[str] = []
         at = 0
         while at < len(starts):
-            ends = [i for i in words if at < i <= at + room]
+            # Words ascend: looking each window's up keeps the whole linear in the text.
+            ends = words[bisect_right(words, at) : bisect_right(words, at + room)]
             if len(starts) - at <= room:
                 ends.append(len(starts))
             ends = ends or list(range(at + 1, min(at + room, len(starts)) + 1))

@@ -1,5 +1,6 @@
 """Texts and models that nobody expects, with the real model: a right vector, or one clear error."""
 
+import re
 import shutil
 
 import numpy as np
@@ -8,8 +9,11 @@ from safetensors.numpy import load_file, save_file
 
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.hashing import HashEncoder
+from repoeval_bench.embedding.long_text import LongTextEmbedder
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.text_encoder import Limit
 from repoeval_bench.errors import EmbeddingError
 
 
@@ -29,6 +33,46 @@ def test_ten_megabytes(embedder):
     assert embedder.count_tokens([text], "document")[0] > 2_000_000
     vectors = embedder.encode([text, text[:9000]], "document")
     assert np.array_equal(vectors[0], vectors[1])
+
+
+class WordReader(HashEncoder):
+    """Reads 256 words at a time, and hashes them: what a text of 10 MB costs is then its cutting."""
+
+    limit = Limit(256, lambda text: [word.start() for word in re.finditer(r"\S+", text)])
+
+    def __init__(self):
+        super().__init__("words", dim=64, seed=0)
+
+    def count_tokens(self, texts, role):
+        return [len(text.split()) for text in texts]
+
+
+class CountingCache(VectorCache):
+    """Counts its transactions."""
+
+    written = 0
+
+    def write(self, values, kind, identity):
+        self.written += 1
+        super().write(values, kind, identity)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["tail", "mean", "max"])
+def test_ten_megabytes_by_policy(tmp_path, policy):
+    """A text of 10 MB is cut in a pass over it and without a transaction for each window; its vector is its words'."""
+    text = "lorem ipsum dolor sit " * 454_546
+    assert len(text) > 10_000_000
+    cache = CountingCache(tmp_path)
+    reader = LongTextEmbedder(CachedEmbedder(WordReader(), cache), {"query": "head", "document": policy})
+    assert reader.missing([text], "document") == [text]
+    assert cache.written == 2  # the tokens of the text, and those that every text has
+    rows, counts = reader.encode_windows([text], "document")
+    assert len(rows) == (7103 if policy == "max" else 1)
+    assert counts == [len(rows)]
+    assert reader.n_encoded <= 2  # all windows but the last are one text
+    assert np.allclose(reader.encode(["lorem ipsum dolor sit"], "document") @ rows.T, 1, atol=1e-6)
+    cache.close()
 
 
 @pytest.mark.slow
