@@ -22,7 +22,12 @@ class CoderagWindows:
     spec = f"coderag-windows:lines={2 * HALF},step={STEP}"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The windows in order; identical ones are merged afterwards, over a whole repository."""
+        """The windows in order, without blank ones: they hold nothing to be found.
+
+        Identical ones are merged afterwards, over a whole repository.
+        """
         title = f"{file.repo}-{file.path}\n"
         spans = (LineSpan(max(0, n - HALF), min(file.n_lines, n + HALF)) for n in range(0, file.n_lines, STEP))
-        return [Chunk.cut(file, file.chars_of(span), title) for span in dict.fromkeys(spans)]
+        return [
+            Chunk.cut(file, file.chars_of(span), title) for span in dict.fromkeys(spans) if file.line_text(span).strip()
+        ]

@@ -15,7 +15,7 @@ from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import check_data, dataset_options, precision_option, say
 from repoeval_bench.config import CHOICES, DEPTH, NO_EMBEDDER, PACK, Protocol, RunConfig, check_choice, passed_over
 from repoeval_bench.errors import UsageError
-from repoeval_bench.spec import nearest
+from repoeval_bench.spec import Spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,6 +79,9 @@ def default_options() -> dict[str, Any]:
         pass
 
     return dict(nothing.make_context("eval", []).params)
+
+
+_OTHERWISE = "leave it out, or choose another protocol"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +163,48 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
     for spec in specs or ((None,) if protocol else ()):
         with found.about("chunkers", spec):
             chunkers.append(api.make_parts(protocol or Protocol.parse(api.PROTOCOL), spec)[0])
+    _check_headers(chunkers, options["header"], protocol, found)
     with found.about("chunkers"):
-        repeated = {c.spec for c in chunkers if [d.spec for d in chunkers].count(c.spec) > 1}
+        named = [chunker.spec for chunker in _headed(chunkers, options["header"])]
+        repeated = {spec for spec in named if named.count(spec) > 1}
         if repeated:
             raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
     if options["match_size"]:
         with found.about("match_size"):
             make_chunker(options["match_size"])
+        with found.about("match_size"):
+            if protocol and protocol.documents == "windows":
+                raise UsageError(f"protocol {protocol.name} fixes its documents, so no size is matched; {_OTHERWISE}")
     if protocol is None or len(found.mistakes) > before:
         return None
     return Choices(protocol, chunkers, embedder, options)
+
+
+def _check_headers(chunkers: Sequence[Chunker], header: str, protocol: Protocol | None, found: Gathered) -> None:
+    """Keep in `found` where a header for all chunkers has none to go with, or contradicts a chunker's own."""
+    if header == "none":
+        return
+    if protocol and protocol.documents == "windows":
+        with found.about("header"):
+            raise UsageError(
+                f"protocol {protocol.name} fixes its documents and their titles, so there is no header to choose; "
+                f"{_OTHERWISE}"
+            )
+        return
+    for chunker in chunkers:
+        with found.about("header"):
+            if Spec.parse(chunker.spec).params.get("header", header) != header:
+                raise UsageError(f"header {header} contradicts chunker {chunker.spec}; leave one of them out")
+
+
+def _headed(chunkers: Sequence[Chunker], header: str) -> Sequence[Chunker]:
+    """The chunkers with headers of a kind that exists; as they are for any other."""
+    if header == "none":
+        return chunkers
+    from chunkers.headed import HeadedChunker
+    from chunkers.headers import KINDS
+
+    return [HeadedChunker(chunker, header) for chunker in chunkers] if header in KINDS else chunkers
 
 
 class Prepared:
@@ -190,9 +225,9 @@ class Prepared:
         self.options = options
 
     @classmethod
-    def make(cls, specs: Sequence[str], options: dict[str, Any]) -> Prepared:
-        """Check what was asked for, then fetch and locate it."""
-        found = Gathered()
+    def make(cls, specs: Sequence[str], options: dict[str, Any], found: Gathered | None = None) -> Prepared:
+        """Check what was asked for, then fetch and locate it; `found` are mistakes that are to be told with its own."""
+        found = found or Gathered()
         choices = check_choices(specs, options, found)
         found.check()
         assert choices is not None
@@ -202,7 +237,6 @@ class Prepared:
     @classmethod
     def make_all(cls, asked: Sequence[Choices]) -> list[Prepared]:
         """Fetch the data, which is the same for all of `asked`, once, and each model once."""
-        from chunkers.headed import HeadedChunker
         from repoeval_bench.store import check_writable
 
         options = asked[0].options
@@ -239,9 +273,8 @@ class Prepared:
                     for match in matched[name]:
                         say(str(match))
                 chunkers = [api.make_parts(each.protocol, match.spec)[0] for match in matched[name]]
-            if options["header"] != "none":
-                chunkers = [HeadedChunker(chunker, options["header"]) for chunker in chunkers]
             embedder = embedders[each.embedder] if each.vectors else None
+            chunkers = _headed(chunkers, options["header"])
             made.append(cls(benchmark, chunkers, each.protocol, embedder, each.options))
         return made
 

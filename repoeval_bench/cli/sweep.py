@@ -9,11 +9,13 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Prepared, run_options
-from repoeval_bench.errors import SpecError, UsageError
+from repoeval_bench.config import Protocol
+from repoeval_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -51,27 +53,51 @@ def sweep_command(
     whose recall stands farthest above a straight line from the first k to the last. Runs that are stored already are
     not made again.
 
+    A chunker's other options stay as they are named, so an overlap is swept by naming several: -c ast:overlap=0 -c
+    ast:overlap=5 --sizes 500 1500. `window` keeps the ratio of step to lines.
+
     Example: repoeval-bench sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000
     """
-    nominal = _sizes(size, sizes)
-    if not nominal and not options["metrics"]:
+    found = Gathered()
+    nominal: tuple[int, ...] = ()
+    with found.about("sizes"):
+        nominal = _sizes(size, sizes)
+    if size is None and not options["metrics"]:
         options["metrics"] = K_MEASURES
-    specs = [_sized(spec, each) for spec in chunkers for each in nominal] if nominal else list(chunkers)
-    prepared = Prepared.make(specs, options)
+    prepared = Prepared.make(_specs(chunkers, nominal, options, found), options, found)
     runs = prepared.evaluate(reuse=True)
     rows = [_row(run) for run in runs]
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    click.echo(f"{runs[0].metrics['dataset']['label']}\nprotocol {runs[0].metrics['protocol']}")
+    metrics = runs[0].metrics
+    click.echo(metrics["dataset"]["label"])
+    click.echo(f"protocol {metrics['protocol']} · embedder {metrics['embedder']} · retriever {metrics['retriever']}")
     print_table(_table(rows))
 
 
-def _sized(spec: str, size: int) -> str:
-    try:
-        return api.resize(spec, size)
-    except SpecError:
-        return spec  # no chunker: told with all other mistakes when the runs are prepared
+def _specs(chunkers: Sequence[str], nominal: Sequence[int], options: Mapping[str, Any], found: Gathered) -> list[str]:
+    """Each chunker at each size, or as it is where none is given; what cannot be of a size is kept in `found`."""
+    if not nominal:
+        return list(chunkers)
+    with found.about("sizes"):
+        if options["match_size"]:
+            raise UsageError(
+                "--match-size sets the size of every chunker, so no --sizes are tried; leave one of them out"
+            )
+    with found.about("sizes"):
+        if Protocol.parse(options["protocol"]).documents == "windows":
+            raise UsageError(
+                f"protocol {options['protocol']} fixes its documents, so --sizes change nothing; leave them out, or "
+                "choose another protocol"
+            )
+    specs = []
+    for spec in chunkers:
+        sized = [spec]  # where it has no size: told here, or with all that is told of chunkers
+        with found.about("chunkers", spec):
+            sized = [api.resize(spec, each) for each in nominal]
+        specs += sized
+    return specs
 
 
 def _row(run: StoredRun) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from repoeval_bench.api import load_benchmark, plan_run
-from repoeval_bench.cli.sweep import knee
 from repoeval_bench.embedding.precision import choose_precision
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
 from support.command import bench, one_sentence
@@ -223,32 +222,3 @@ def test_explain_tells_who_uses_a_protocol_and_what_it_cannot_tell():
     done = bench("explain", "coderag+relevance=gold-share:0.3")
     for piece in ("CodeRAG-Bench", "[c, h+1)", "T of the gold's non-blank lines", "windows", "mind"):
         assert piece in done.out
-
-
-def test_a_sweep_of_sizes_prints_what_was_realised(mirror, warm_home, tmp_path):
-    """One row a chunker and size, doubled sizes included; a second sweep and eval agree; bad sizes are refused."""
-    arguments = ["sweep", "-c", AST, "-c", "fixed", *BM25, "--source", mirror, "--out", tmp_path]
-    rows = metrics_of(bench(*arguments, "--sizes", "200", "400", "--json", home=warm_home))
-    assert [row["chunker"].partition(",")[0] for row in rows] == [
-        "ast:max_nws=200", "ast:max_nws=400", "fixed:max_nws=200", "fixed:max_nws=400",
-    ]  # fmt: skip
-    assert rows[2]["mean_nws"] < rows[3]["mean_nws"]
-    assert "line_recall_auc" in rows[0]
-    assert "is no size" in one_sentence(bench(*arguments, "--sizes", "0"), 2)
-    assert "'400' belongs to no option" in one_sentence(bench(*arguments, "400"), 2)
-    sentence = one_sentence(bench("sweep", "-c", "asst", "--sizes", "10", "--gold", "bdy", "--source", mirror), 2)
-    assert "did you mean 'ast'" in sentence
-    assert "did you mean 'body'" in sentence
-    assert "no option for a size" in one_sentence(bench("sweep", "-c", "file", "--sizes", "10", "--source", mirror), 2)
-
-
-def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, warm_home, tmp_path):
-    """Recall grows with k; the knee is one of the cutoffs."""
-    (row,) = metrics_of(
-        bench("sweep", "-c", AST, *BM25, "--source", mirror, "--out", tmp_path, "--json", home=warm_home)
-    )
-    recalls = [row[f"recall@{k}"] for k in (1, 3, 5, 10, 20, 50)]
-    assert recalls == sorted(recalls)
-    assert row["knee"] in (1, 3, 5, 10, 20, 50)
-    assert knee((1, 3, 5, 10, 20, 50), (0.1, 0.5, 0.8, 0.85, 0.9, 0.95)) == 5
-    assert 0 < row["recall_auc@50"] <= 1

@@ -107,6 +107,9 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: ast\nsource: githb", ":2: unknown source 'githb'; did you mean 'github'"),
     ("chunkers: ast\nsource: pypi\nlevel: line", ":2: the source pypi carries the function level only"),
     ("chunkers: ast\nprotocol: linemap\nrepositories: CarperAI_trlx", ":2: protocol linemap scores none of Carper"),
+    ("protocol: coderag\nmatch_size: fixed", ":2: protocol coderag fixes its documents, so no size is matched"),
+    ("protocol: coderag\nheader: path", ":2: protocol coderag fixes its documents and their titles"),
+    ("chunkers: [ast, 'fixed:header=scope']\nheader: path", ":2: header path contradicts chunker fixed:max_nws=1500"),
     ("chunkers: &a [*a]", "a text was expected"),
 ])  # fmt: skip
 def test_files_that_describe_no_benchmark(tmp_path, text, message):

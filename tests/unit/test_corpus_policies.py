@@ -77,6 +77,14 @@ def test_coderag_windows():
     assert [chunk.path for chunk in merged.dropped["r"]] == ["s.py"]
 
 
+def test_coderag_leaves_out_blank_windows():
+    """A file of blanks has no document, and a long gap in a file none of its own; every other window is there."""
+    blank = SourceFile("r", "a/__init__.py", "\n")
+    gap = SourceFile("r", "gap.py", "x = 1\n" + "\n" * 80 + "y = 2\n")
+    corpus = build_corpus({"r": (blank, gap, SourceFile("r", "empty.py", ""))}, CoderagWindows())
+    assert spans(corpus.chunks["r"]) == [(0, 25), (0, 35), (0, 45), (35, 82), (45, 82), (55, 82)]
+
+
 def test_duplicates_are_found_within_a_repository():
     """The same text but for blanks at its ends, twice in one repository, is one group; in another it is not."""
     files = {
