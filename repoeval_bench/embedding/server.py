@@ -5,7 +5,9 @@ The key comes from the environment and goes into one header. No text that this m
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.embedding.request import post
 from repoeval_bench.errors import EmbeddingError, SpecError
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
     import httpx
     from numpy.typing import NDArray
+
+    from repoeval_bench.embedding.request import Answer
 
 OPENAI = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
@@ -31,6 +36,9 @@ USAGE = ("prompt_tokens", "total_tokens")
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
 """Seconds; a server that asks for more is not waited for."""
+
+ANSWER_BYTES = 2**20
+"""What an answer may hold for each text, and once more: 40,000 numbers as servers write them."""
 
 _SHOWN = 200  # characters of a server's own words in an error
 
@@ -46,7 +54,8 @@ class _Again(Exception):  # noqa: N818 - caught here, shown to nobody
 class EmbeddingServer:
     """One model of one server.
 
-    `dimensions` asks for shorter vectors; None takes the model's own. `timeout` is in seconds, for each request.
+    `dimensions` asks for shorter vectors; None takes the model's own. `timeout` is in seconds, from a request's
+    beginning to the last byte of its answer.
     """
 
     def __init__(
@@ -111,33 +120,44 @@ class EmbeddingServer:
     def _ask(self, texts: Sequence[str]) -> dict[str, Any]:
         import httpx
 
-        if self._client is None:
-            if not (self._key.isascii() and self._key.isprintable()):
-                # The library would quote it in its complaint.
-                raise EmbeddingError(f"{KEY} holds characters that no header can carry; set it again")
-            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            self._client = httpx.Client(timeout=self._timeout, headers=headers)
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         if self._dimensions is not None:
             body["dimensions"] = self._dimensions
+        late = f"no whole answer within {self._timeout:g} seconds (timeout=SECONDS gives more, batch=N asks for less)"
         try:
-            answer = self._client.post(self._url, json=body)
+            answer = post(
+                self._connected(), self._url, body, seconds=self._timeout, most=ANSWER_BYTES * (len(texts) + 1)
+            )
+        except (TimeoutError, httpx.TimeoutException):
+            # Whoever still reads has the client that was given up; the next attempt gets one of its own.
+            self._client = None
+            raise _Again(late) from None
         except httpx.TransportError as error:
             raise _Again(self._clean(f"{type(error).__name__}: {error}".rstrip(": "))) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             # The library's own words may quote a header.
             raise EmbeddingError(f"{self._url} cannot be asked ({type(error).__name__}); check base_url") from None
         self._check_status(answer)
-        try:
-            content = answer.json()
-        except ValueError:
-            raise _Again(f"an answer that is no JSON: {self._words(answer)!r}") from None
+        content = _parsed(answer.body)
+        if content is None:
+            raise _Again(f"an answer that is no JSON: {self._words(answer)!r}")
         if not isinstance(content, dict):
             raise _Again("an answer that is no JSON object")
         return content
 
-    def _check_status(self, answer: httpx.Response) -> None:
-        status = answer.status_code
+    def _connected(self) -> httpx.Client:
+        import httpx
+
+        if self._client is None:
+            if not (self._key.isascii() and self._key.isprintable()):
+                # The library would quote it in its complaint.
+                raise EmbeddingError(f"{KEY} holds characters that no header can carry; set it again")
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+            self._client = httpx.Client(timeout=self._timeout, headers=headers)
+        return self._client
+
+    def _check_status(self, answer: Answer) -> None:
+        status = answer.status
         if status == 200:
             return
         if status in (401, 403):
@@ -147,6 +167,11 @@ class EmbeddingServer:
         reason = f"HTTP {status}: {self._words(answer)!r}"
         if status in (408, 429) or status >= 500:
             raise _Again(reason, self._retry_after(answer.headers.get("Retry-After")))
+        if 300 <= status < 400:
+            raise EmbeddingError(
+                f"{self._url} sends requests elsewhere (HTTP {status}), where no key is sent; give base_url as the "
+                "server's own address"
+            )
         raise EmbeddingError(
             f"{self._url} refuses model {self._model!r} or a text ({reason}); check model and base_url, or shorten the "
             "texts with --query tail:N and a smaller chunker"
@@ -169,12 +194,12 @@ class EmbeddingServer:
         if not isinstance(rows, list) or len(rows) != n or not all(isinstance(row, dict) for row in rows):
             got = len(rows) if isinstance(rows, list) else "no"
             raise EmbeddingError(f"{self._url} gave {got} vectors for {n} texts; it does not speak the embeddings API")
-        by_index = {row.get("index"): row.get("embedding") for row in rows}
-        if set(by_index) != set(range(n)):
+        by_index = {row["index"]: row.get("embedding") for row in rows if type(row.get("index")) is int}
+        if by_index.keys() != set(range(n)):
             raise EmbeddingError(f"{self._url} gave vectors without an index each from 0 to {n - 1}; it cannot be used")
         try:
             with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
-                vectors = [np.array(by_index[i], dtype=np.float32) for i in range(n)]
+                vectors = [_numbers(by_index[i]) for i in range(n)]
         except (TypeError, ValueError, OverflowError):
             raise EmbeddingError(f"{self._url} gave a vector that is no list of numbers; it cannot be used") from None
         wanted = self._width or len(vectors[0])
@@ -187,19 +212,37 @@ class EmbeddingServer:
         self._width = wanted
         return np.stack(vectors)
 
-    def _words(self, answer: httpx.Response) -> str:
+    def _words(self, answer: Answer) -> str:
         """What the server says is wrong: its error's message, else its whole body; cut short, without the key."""
         try:
-            content = answer.json()
-            return self._clean(str(content["error"]["message"]))
-        except (ValueError, KeyError, TypeError):
-            return self._clean(answer.text)
+            return self._clean(str(_parsed(answer.body)["error"]["message"]))
+        except (KeyError, TypeError):
+            return self._clean(answer.body.decode("utf-8", "replace"))
 
     def _clean(self, text: str) -> str:
-        """A text that somebody else made, cut short, without the key."""
+        """A text that somebody else made, cut short, without the key, however it is quoted or spelt."""
+        from urllib.parse import quote, quote_plus
+
         if self._key:
-            text = text.replace(self._key, f"[{KEY}]")
+            forms = {self._key, quote(self._key), quote_plus(self._key), json.dumps(self._key)[1:-1]}
+            shown = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
+            text = re.sub(shown, f"[{KEY}]", text, flags=re.IGNORECASE)
         return " ".join(text.split())[:_SHOWN]
+
+
+def _parsed(body: bytes) -> Any:
+    """The body as JSON; None where it is none, or brackets in brackets without an end."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _numbers(given: object) -> NDArray[np.float32]:
+    """float32 (dim,); a ValueError where it is no list of numbers."""
+    if not isinstance(given, list) or not all(type(number) in (int, float) for number in given):
+        raise ValueError("no list of numbers")
+    return np.array(given, dtype=np.float32)
 
 
 def server_address(given: str) -> str:

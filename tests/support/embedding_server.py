@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,7 +110,10 @@ def main() -> None:
 
         def embed(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
             if "status" in fault:
-                said = {"error": {"message": f"told to fail, you sent {self.headers.get('Authorization')}"}}
+                sent = self.headers.get("Authorization")
+                if fault.get("quoting"):
+                    sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"
+                said = {"error": {"message": f"told to fail, you sent {sent}"}}
                 self.answer(fault["status"], json.dumps(said).encode(), fault.get("headers", {}))
                 return
             if fault.get("drop"):
@@ -118,6 +122,9 @@ def main() -> None:
                 return
             if "sleep" in fault:
                 time.sleep(fault["sleep"])
+            if "trickle" in fault:
+                self.trickle(fault["trickle"])
+                return
             if "raw" in fault:
                 self.answer(200, fault["raw"].encode())
                 return
@@ -140,6 +147,14 @@ def main() -> None:
             said = {"object": "list", "data": data, "model": "m"}
             said["usage"] = fault.get("usage", {"prompt_tokens": tokens, "total_tokens": tokens})
             self.answer(200, json.dumps(said).encode())
+
+        def trickle(self, begin: str) -> None:
+            """A byte at a time, for longer than anybody waits; the first of them are `begin`."""
+            self.close_connection = True
+            for byte in begin.encode() + b" " * 100:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                time.sleep(0.05)
 
         def answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
             self.send_response(status)

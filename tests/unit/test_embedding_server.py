@@ -1,5 +1,6 @@
 """The client of embedding servers against a real server process that serves the bundled model, faults included."""
 
+import time
 from datetime import UTC, datetime
 
 import numpy as np
@@ -120,12 +121,40 @@ def test_a_silent_server_is_a_timeout(server):
     """A request that is not answered in time is tried again, and ends in a sentence."""
     client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=0.1, sleep=lambda _: None)
     server.fail(*[{"sleep": 0.5}] * 6)
-    assert "failed 6 times, at last with: ReadTimeout" in refused(client)
+    assert "failed 6 times, at last with: no whole answer within 0.1 seconds" in refused(client)
+
+
+@pytest.mark.parametrize("begin", ["HTTP/1.1 200 OK\r\nX: ", "HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_server_that_never_ends_is_a_timeout(server, begin):
+    """The time is that of the whole answer, its head included: a byte now and then is not enough."""
+    client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=1.5, sleep=lambda _: None)
+    server.fail({"trickle": begin})
+    started = time.monotonic()
+    assert client.embed(["a"]).shape == (1, 384)
+    assert 1.5 <= time.monotonic() - started < 4
+    assert len(server.seen()) == 2
+
+
+def test_an_answer_that_is_too_long_is_not_read(server, client):
+    """What no vector needs fills no memory."""
+    server.fail({"raw": " " * (4 * 2**20)})
+    assert "answers with more than 3,145,728 bytes" in refused(client)
+    assert client.slept == []
+
+
+@pytest.mark.parametrize("status", [400, 429])
+def test_a_key_that_is_quoted_otherwise_is_not_shown(server, client, status):
+    """In capitals, as part of an address, or in JSON: a server's words are shown without it."""
+    server.fail(*[{"status": status, "quoting": True}] * 6)
+    said = refused(client)
+    assert said.count("[OPENAI_API_KEY]") == 3
+    assert "quite" not in said.lower()
 
 
 @pytest.mark.parametrize(("fault", "message"), [
     ({"status": 500}, "failed 6 times, at last with: HTTP 500: 'told to fail, you sent Bearer [OPENAI_API_KEY]'"),
     ({"drop": True}, "failed 6 times"), ({"raw": "<html>"}, "no JSON: '<html>'"),
+    ({"raw": "[" * 200_000}, "no JSON: '[[["),
 ])  # fmt: skip
 def test_tries_are_bounded(server, client, fault, message):
     """After six failures the last reason is told, the key taken out of it."""
@@ -148,7 +177,10 @@ def test_who_asks_for_too_long_a_wait_is_not_waited_for(server, client):
     ({"same_index": True}, "without an index each"), ({"short_row": True}, "383 dimensions where 384"),
     ({"raw": '{"data": "x"}'}, "gave no vectors"), ({"raw": '{"error": {"message": "odd"}}'}, "gave no vectors"),
     ({"raw": '{"data": [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": [1]}]}'}, "no list of numbers"),
-    ({"raw": '{"data": [{"index": 0, "embedding": [[1]]}, {"index": 1, "embedding": [[1]]}]}'}, "dimensions where"),
+    ({"raw": '{"data": [{"index": [1], "embedding": [1]}, {"index": 1, "embedding": [1]}]}'}, "without an index each"),
+    ({"raw": '{"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": [1]}]}'}, "no list of numbers"),
+    ({"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, "sends requests elsewhere (HTTP 307)"),
+    ({"raw": '{"data": [{"index": 0, "embedding": [[1]]}, {"index": 1, "embedding": [[1]]}]}'}, "no list of numbers"),
 ])  # fmt: skip
 def test_what_is_wrong_is_told_at_once(server, client, fault, message):
     """No retry where the next answer would be the same."""
