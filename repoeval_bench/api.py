@@ -175,7 +175,10 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
             return CoderagWindows(), None
         raise UsageError(f"protocol {protocol.name} fixes its documents; name no chunker, or choose another protocol")
     if chunker is None:
-        raise UsageError("no chunker was named; add --chunker ast, or see repoeval-bench list chunkers")
+        raise UsageError(
+            "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file), or see "
+            "repoeval-bench list chunkers"
+        )
     baseline = make_chunker(BASELINE) if protocol.documents == "baseline" else None
     return make_chunker(chunker) if isinstance(chunker, str) else chunker, baseline
 

@@ -29,7 +29,7 @@ from repoeval_bench.stats import (
 from repoeval_bench.types import Comparison, MeanDifference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
     from typing import Protocol
 
@@ -107,6 +107,32 @@ def headline_measure(runs: Sequence[ComparableRun]) -> str:
 
 def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
     """A UsageError that lists every difference, unless both answer one question: protocol, data, queries, depth."""
+    check_all_comparable([(baseline, run)])
+
+
+def check_all_comparable(pairs: Iterable[tuple[ComparableRun, ComparableRun]]) -> None:
+    """A UsageError that lists every difference, unless all pairs answer one question.
+
+    The later run of a pair is told once, beside the first run that it is unlike; nothing else is told of such a run.
+    """
+    found: dict[Path, tuple[str, list[str]]] = {}
+    for baseline, run in pairs:
+        if found.keys().isdisjoint({baseline.folder, run.folder}) and (unlike := _differences(baseline, run)):
+            found[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)
+    if not found:
+        return
+    way_out = "compare runs of one protocol on the same queries"
+    if len(found) == 1:
+        ((names, unlike),) = found.values()
+        if len(unlike) == 1:
+            raise UsageError(f"{names} cannot be compared: {unlike[0]}; {way_out}")
+        raise UsageError("\n  ".join([f"{names} cannot be compared; {way_out}:", *unlike]))
+    told = [f"{names}: {each}" for names, unlike in found.values() for each in unlike]
+    raise UsageError("\n  ".join([f"{len(found)} runs cannot be compared with one before them; {way_out}:", *told]))
+
+
+def _differences(baseline: ComparableRun, run: ComparableRun) -> list[str]:
+    """What keeps two runs from being compared, one phrase each."""
     a, b = baseline.metrics, run.metrics
     found = [f"{key} {a[key]} against {b[key]}" for key in ("protocol", "k") if a[key] != b[key]]
     definitions = [_definition(each) for each in (baseline, run)]
@@ -133,12 +159,7 @@ def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
     ]
     if reworded := _reworded(baseline.scored, run.scored):
         found.append(f"another text of {len(reworded)} of {len(ours & theirs)} queries (such as {min(reworded)})")
-    if found:
-        told = f"{baseline.run_id} and {run.run_id} cannot be compared"
-        way_out = "compare runs of one protocol on the same queries"
-        if len(found) == 1:
-            raise UsageError(f"{told}: {found[0]}; {way_out}")
-        raise UsageError("\n  ".join([f"{told}; {way_out}:", *found]))
+    return found
 
 
 def check_margin(equivalence: float | None) -> None:
@@ -179,8 +200,7 @@ def compare_runs(
     pairs = [
         (earlier, later) for earlier, later in combinations(range(len(distinct)), 2) if baseline is None or earlier == 0
     ]
-    for earlier, later in pairs:
-        check_comparable(distinct[earlier], distinct[later])
+    check_all_comparable((distinct[earlier], distinct[later]) for earlier, later in pairs)
     chosen = shared_measures(distinct, measures)
     if not chosen:
         raise UsageError("nothing to compare: the runs share no measure")

@@ -156,6 +156,11 @@ class Protocol:
 
 _COPY = "the query is a copy of the gold text: bigger chunks and lexical overlap raise the score by themselves"
 
+_PROMPT = (
+    f"{_COPY}; the gold ends with the first line to be written, so it is no search for the rest of it; at function "
+    "level trlx and betty are left out, and each of the six others weighs the same, however few its tasks"
+)
+
 PROTOCOLS: Mapping[str, Protocol] = {
     "context": Protocol(
         "context", "full", "context", "overlap", "all", "micro",
@@ -163,12 +168,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
     ),
     "code-chunk": Protocol(
         "code-chunk", "full", "prompt", "overlap", "six", "macro",
-        "the RepoEval evaluation of supermemoryai/code-chunk", _COPY,
+        "the RepoEval evaluation of supermemoryai/code-chunk", _PROMPT,
     ),
     "coderag": Protocol(
         "coderag", "full", "prompt", "overlap", "six", "macro",
         "CodeRAG-Bench (Wang et al. 2024): windows of 50 lines every 10, identical ones merged, titled by their file",
-        "there is no chunker here, so it says nothing about one; " + _COPY, documents="windows",
+        "there is no chunker here, so it says nothing about one; " + _PROMPT, documents="windows",
     ),
     "body": Protocol(
         "body", "tail:20", "body", "overlap", "all", "micro",
@@ -180,7 +185,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
         "linemap", "full", "prompt", "overlap", "six", "macro",
         "after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to the "
         f"chunks of {BASELINE}, so that all are judged on one set of documents",
-        "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage; " + _COPY,
+        "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage; " + _PROMPT,
         documents="baseline",
     ),
 }  # fmt: skip

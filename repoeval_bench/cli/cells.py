@@ -24,4 +24,6 @@ def read_cells(path: Path) -> list[dict[str, Any]]:
         ) from error
     if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= CELL for cell in cells):
         raise UsageError(f"--sensitivity {path} holds no grid of cells; give what sensitivity --json prints")
+    if not cells:
+        raise UsageError(f"--sensitivity {path} holds a grid without a cell; give one that sensitivity has filled")
     return cells

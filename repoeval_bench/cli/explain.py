@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.cli.console import print_lines
-from repoeval_bench.cli.listing import LISTS
+from repoeval_bench.cli.listing import LISTS, named_option
 from repoeval_bench.config import BASELINE, PROTOCOLS, Protocol
 from repoeval_bench.errors import UsageError
 from repoeval_bench.spec import Spec, nearest
@@ -131,8 +131,7 @@ def _with_options(name: str, meaning: str, options: Mapping[str, Option]) -> str
     rows = [f"{name}: {meaning}"]
     for key, option in options.items():
         where = f" (with {'='.join(option.only)})" if option.only else ""
-        named = f"{key}={option.default}" if option.default else key
-        rows.append(f"  {named:<17} {option.meaning}{where}")
+        rows.append(f"  {named_option(key, option):<17} {option.meaning}{where}")
     return "\n".join(rows)
 
 

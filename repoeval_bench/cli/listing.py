@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from repoeval_bench.spec import Option
+
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     from repoeval_bench.report.frame import new_table
@@ -26,6 +28,11 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def named_option(name: str, option: Option) -> str:
+    """An option with its default; its name alone where it has none of its own."""
+    return f"{name}={option.default}" if option.default else name
 
 
 def _chunkers() -> Table:
@@ -64,10 +71,9 @@ def _retrievers() -> Table:
     from repoeval_bench.retrieval.registry import RETRIEVERS
 
     rows = [
-        (name, ", ".join(f"{key}={option.default}" for key, option in entry.options.items() if option.default),
-         entry.meaning)
+        (name, ", ".join(named_option(*each) for each in entry.options.items()), entry.meaning)
         for name, entry in RETRIEVERS.items()
-    ]  # fmt: skip
+    ]
     return _table(("retriever", "options and defaults", "what it does"), rows)
 
 
@@ -84,11 +90,7 @@ def _embedders() -> Table:
     from repoeval_bench.embedding.registry import EMBEDDERS
 
     rows = [
-        (
-            name,
-            ", ".join(f"{key}={option.default}" for key, option in entry.options.items() if option.default),
-            entry.meaning,
-        )
+        (name, ", ".join(named_option(*each) for each in entry.options.items()), entry.meaning)
         for name, entry in EMBEDDERS.items()
     ]
     return _table(("embedder", "options and defaults", "what it is"), rows)

@@ -7,7 +7,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import PARTS, check_comparable, run_names
+from repoeval_bench.comparison import PARTS, check_all_comparable, run_names
 from repoeval_bench.config import NO_EMBEDDER
 from repoeval_bench.errors import ResultError
 from repoeval_bench.metrics import Context, Measure, Place, score_run
@@ -121,8 +121,7 @@ def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
 
     A UsageError with every difference where two do not answer one question: protocol, data, queries, depth.
     """
-    for run in stored[1:]:
-        check_comparable(stored[0], run)
+    check_all_comparable((stored[0], run) for run in stored[1:])
     names = run_names(stored)
     ids = stored[0].scored.query_ids
     return [

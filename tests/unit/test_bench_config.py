@@ -85,7 +85,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
     ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
     ("chunkers: [ast, ast]", ":1: ast:max_nws=1500"),
-    ("protocol: context", "no chunker was named"),
+    ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)"),
     ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
     ("chunkers: [ast]\nprotocol: body\nexclude: repocoder", "leaves no gold"),
     ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),

@@ -272,6 +272,23 @@ def test_each_pair_has_to_be_comparable(tmp_path):
         compare_runs(runs, draws=200)
 
 
+def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
+    """Beside the first run that it is unlike; several are counted, one alone is told as before."""
+    like, deep, other, again = (
+        write_run(tmp_path / name, {"mrr": [0.1, 0.2]}, **changed)
+        for name, changed in (("a", {}), ("b", {"k": 7}), ("c", {"k": 7, "protocol": "body"}), ("d", {}))
+    )
+    with pytest.raises(UsageError) as error:
+        compare_runs([like, deep, other, again])
+    assert str(error.value).split("\n  ") == [
+        "2 runs cannot be compared with one before them; compare runs of one protocol on the same queries:",
+        "a and b: k 100 against 7", "a and c: protocol context against body", "a and c: k 100 against 7",
+    ]  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        compare_runs([again, like, deep])
+    assert str(error.value).startswith("d and b cannot be compared: k 100 against 7; compare runs of one")
+
+
 @pytest.mark.slow
 def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
     """Under the null, over five measures with Holm, a verdict other than "no difference shown" is rare."""

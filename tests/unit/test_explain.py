@@ -22,6 +22,7 @@ def explain(name):
     ("graded:iou", ["relevance graded:iou: gain = IoU"]),
     ("graded", ["relevance graded:iou", "relevance graded:levels"]),
     ("iou:0.5", ["relevance iou:0.5: shared lines over"]),
+    ("code-chunk", ["mind", "the gold ends with the first line to be written", "trlx and betty are left out"]),
     ("repocoder", ["exclude repocoder: "]),
     ("body", ["relevant", "exclude body: the ground truth's lines"]),
     ("judged@10", ["measure judged@10: Share of the first 10"]),

@@ -1,12 +1,14 @@
 """Figures: their numbers are the stored ones, their SVG is safe to inline, their colours can be told apart."""
 
 import itertools
+import json
 import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
+from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.comparison import compare_runs
 from repoeval_bench.errors import ResultError, UsageError
 from repoeval_bench.report.means import mean_curve
@@ -222,6 +224,17 @@ def test_the_heat_map_counts_every_cell_and_speaks_of_noise_where_a_band_was_mea
     assert texts == ["+"] * 6
     with pytest.raises(ResultError, match="no cells of a sensitivity grid"):
         heat_maps([{"a": "ast", "b": "fixed"}])
+
+
+def test_a_file_of_a_grid_has_cells(tmp_path):
+    """What sensitivity wrote is read back; a list of nothing would draw nothing, and is refused."""
+    path = tmp_path / "grid.json"
+    path.write_text(json.dumps([cell | {"interval": [0.1, 0.2]} for cell in CELLS]))
+    assert len(read_cells(path)) == len(CELLS)
+    for text, message in (("[]", "holds a grid without a cell"), ("[{}]", "no grid of cells"), ("", "cannot be read")):
+        path.write_text(text)
+        with pytest.raises(UsageError, match=message):
+            read_cells(path)
 
 
 # Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.
