@@ -137,14 +137,8 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     no query of a plan has a relevant chunk this is a ResultError, before the first text is embedded.
     """
     started, before, used = perf_counter(), embedder.n_encoded, embedder.usage
-    texts: dict[Role, list[str]] = {"query": [], "document": []}
-    for planned in plans:
-        if ranked:
-            for role, each in planned.texts().items():
-                texts[role] += each
-        if measured:
-            texts["document"] += [chunk.embed_text for chunk in planned.documents]
-    if any(embedder.missing(each, role) for role, each in texts.items()):
+    texts = texts_of(plans, ranked=ranked, measured=measured)
+    if any(embedder.pending(texts).values()):
         for planned in plans:
             check_gold(judge_corpus(planned.benchmark, planned.documents, planned.protocol, ()), planned.protocol)
     embedder.ensure(texts)
@@ -152,6 +146,18 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     encoded = embedder.n_encoded - before
     usage = {name: count - used[name] for name, count in embedder.usage.items()} if encoded else {}
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
+
+
+def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = False) -> dict[Role, list[str]]:
+    """Role -> the texts of that role that `embed` has to have vectors of, with repeats."""
+    texts: dict[Role, list[str]] = {"query": [], "document": []}
+    for planned in plans:
+        if ranked:
+            for role, each in planned.texts().items():
+                texts[role] += each
+        if measured:
+            texts["document"] += [chunk.embed_text for chunk in planned.documents]
+    return texts
 
 
 def execute(
@@ -284,18 +290,22 @@ def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> dict[str, Any
 def _index_cost(planned: Plan, tokens: Sequence[int] | None, embedder: Embedder) -> dict[str, int | None] | None:
     """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any.
 
-    Tokens are None where the model does not tell them.
+    A text that is searched by its windows has a vector for each; of long texts the parts that are read count. Tokens
+    are None where the model does not tell them.
     """
     texts = planned.texts()["document"]
     if not texts:
         return None
+    n_vectors = embedder.n_vectors(texts, "document")
+    (row,) = embedder.encode(texts[:1], "document")
     n_read = None
     if tokens is not None:
-        limit = embedder.max_tokens if embedder.truncates("document") else None
-        read = {text: count if limit is None else min(count, limit) for text, count in zip(texts, tokens, strict=True)}
-        n_read = sum(read.values())
-    (row,) = embedder.encode(texts[:1], "document")
-    return {"vectors": len(texts), "tokens": n_read, "bytes": len(texts) * row.nbytes}
+        whole = dict(zip(texts, tokens, strict=True))
+        parts = list({part: None for pieces in embedder.parts(texts, "document") for part in pieces})
+        cut = [part for part in parts if part not in whole]
+        counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document"), strict=True))
+        n_read = sum(min(counts[part], embedder.max_tokens or counts[part]) for part in parts)
+    return {"vectors": n_vectors, "tokens": n_read, "bytes": n_vectors * row.nbytes}
 
 
 def _facts(

@@ -400,8 +400,11 @@ class Embedder(Protocol):
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
         """The characters of each text that the model reads; all of them where nothing is lost."""
 
-    def missing(self, texts: Iterable[str], role: Role) -> list[str]:
-        """The distinct texts whose vectors are not at hand yet."""
+    def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
+        """What the model is given of each text: the text as it is, its tail, or its windows in order."""
+
+    def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
+        """The distinct parts that `ensure` would encode: one that is the same under two roles is under one of them."""
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
         """Have the vectors of every text at hand, those that are missing computed in one pass."""
@@ -414,6 +417,9 @@ class Embedder(Protocol):
 
         A text has one, that of `encode`, unless it is scored by the best of its windows.
         """
+
+    def n_vectors(self, texts: Sequence[str], role: Role) -> int:
+        """Rows that `encode_windows` gives."""
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each text before truncation, special ones and the role's prompt included."""

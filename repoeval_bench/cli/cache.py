@@ -27,12 +27,15 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 
 
 def parse_size(text: str) -> int:
-    """Bytes: a number with or without kB, MB, GB, TB (thousands) or KiB, MiB, GiB, TiB; a UsageError for another text.
+    """Bytes: a number with or without kB, MB, GB, TB (thousands; k, M, G, T are the same) or KiB, MiB, GiB, TiB.
 
-    >>> parse_size("2GB"), parse_size("1.5 GiB"), parse_size("0")
-    (2000000000, 1610612736, 0)
+    Another text is a UsageError.
+
+    >>> parse_size("2GB"), parse_size("2G"), parse_size("1.5 GiB"), parse_size("0")
+    (2000000000, 2000000000, 1610612736, 0)
     """
     units = {unit.lower(): factor for unit, factor in UNITS.items()}
+    units |= {unit[0]: factor for unit, factor in units.items() if unit.endswith("b") and "i" not in unit}
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower(), re.ASCII)
     if match is None or match[2] not in units:
         raise UsageError(
@@ -125,7 +128,12 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
 
 
 @_command
-@click.option("--max-size", required=True, metavar="SIZE", help="What the database may take, such as 2GB or 500MiB.")
+@click.option(
+    "--max-size",
+    required=True,
+    metavar="SIZE",
+    help="What the database may take, such as 2GB, 2G (the same) or 500MiB.",
+)
 def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
     """Remove the least recently used entries until the database is at most --max-size; exit 1 if it stays larger.
 
@@ -133,7 +141,9 @@ def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
     """
     from repoeval_bench.embedding.housekeeping import prune as make_smaller
 
-    done = make_smaller(vectors_folder(home), parse_size(max_size))
+    allowed = parse_size(max_size)
+    done = make_smaller(vectors_folder(home), allowed)
+    larger = done.bytes_after > allowed
     if as_json:
         _print_json(done)
     else:
@@ -143,7 +153,12 @@ def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
         )
     if done.note and not as_json:
         click.echo(f"not packed, so new entries fill the room first: {done.note}")
-    if done.note:
+    elif larger and not as_json:
+        why = (
+            "another process writes to it; prune again later" if done.entries else "an empty database keeps its tables"
+        )
+        click.echo(f"still larger than {show_size(allowed)}: {why}")
+    if done.note or larger:
         click.get_current_context().exit(1)
 
 

@@ -13,9 +13,9 @@ from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.types import Chunker, Embedder
+    from repoeval_bench.types import Embedder, Role
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
@@ -48,37 +48,63 @@ def evaluate_command(
 
 
 def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
-    rows = [row for chunker in prepared.chunkers for row in _would_embed(prepared, chunker, embedder)]
+    from repoeval_bench.metrics import inputs_of
+    from repoeval_bench.pipeline import texts_of
+
+    options = prepared.options
+    needs = {
+        "ranked": api.choose_retriever(options["retriever"], prepared.protocol).vectors,
+        "measured": "vectors" in inputs_of(api.choose_measures(options["metrics"] or None, options["k"])),
+    }
+    plans = [
+        api.plan_run(prepared.benchmark, chunker, protocol=prepared.protocol, skip_errors=options["skip_errors"])
+        for chunker in prepared.chunkers
+    ]
+    rows: list[dict[str, str | int]] = []
+    if needs["ranked"]:
+        # They are the same for every chunker.
+        asked = texts_of(plans[:1], **needs)["query"]
+        rows.append({"chunker": "all", "texts": "queries", **_would_embed(asked, "query", embedder)})
+    for planned in plans:
+        cut = texts_of([planned], **needs)["document"]
+        rows.append({"chunker": planned.chunker, "texts": "chunks", **_would_embed(cut, "document", embedder)})
+    total = _cost(embedder.pending(texts_of(plans, **needs)), embedder)
     if as_json:
-        click.echo(json.dumps({"dataset": prepared.benchmark.label, "texts": rows}, indent=2, ensure_ascii=False))
+        found = {"dataset": prepared.benchmark.label, "texts": rows, "total": total}
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     from repoeval_bench.report.frame import new_table
 
     table = new_table(f"would embed · {prepared.benchmark.label}")
     for column in rows[0]:
         table.add_column(column.replace("_", " "), justify="left" if column in {"chunker", "texts"} else "right")
+    rows.append({"texts": "in one pass", **total})
     for row in rows:
-        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row.values()))
+        cells = [row.get(column, "") for column in rows[0]]
+        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in cells))
     print_table(table)
 
 
-def _would_embed(prepared: Prepared, chunker: Chunker, embedder: Embedder) -> Iterator[dict[str, str | int]]:
-    """For queries and chunks: texts, distinct ones, those cached, and the tokens of those that are not."""
-    planned = api.plan_run(
-        prepared.benchmark, chunker, protocol=prepared.protocol, skip_errors=prepared.options["skip_errors"]
-    )
-    for role, texts in planned.texts().items():
-        distinct = list(dict.fromkeys(texts))
-        missing = embedder.missing(distinct, role)
-        tokens = embedder.count_tokens(missing, role) if embedder.counts_tokens else []
-        limit = embedder.max_tokens if embedder.truncates(role) else None
-        yield {
-            "chunker": chunker.spec,
-            "texts": "queries" if role == "query" else "chunks",
-            "count": len(texts),
-            "distinct": len(distinct),
-            "cached": len(distinct) - len(missing),
-            "to_embed": len(missing),
-            "tokens": sum(tokens),
-            "tokens_read": sum(tokens if limit is None else (min(count, limit) for count in tokens)),
-        }
+def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[str, int]:
+    """Texts of one role; of what the model is given of them (tails and windows in place of long ones) the distinct."""
+    parts = {part for pieces in embedder.parts(texts, role) for part in pieces}
+    pending = embedder.pending({role: texts})
+    n_pending = sum(map(len, pending.values()))
+    return {
+        "count": len(texts),
+        "distinct": len(parts),
+        "cached": len(parts) - n_pending,
+        **_cost(pending, embedder),
+    }
+
+
+def _cost(pending: Mapping[Role, Sequence[str]], embedder: Embedder) -> dict[str, int]:
+    """What is to be embedded, its tokens, and those of them that the model reads; no tokens where it tells none."""
+    limit = embedder.max_tokens
+    told = pending if embedder.counts_tokens else {}
+    counts = [n for role, each in told.items() for n in embedder.count_tokens(each, role)]
+    return {
+        "to_embed": sum(map(len, pending.values())),
+        "tokens": sum(counts),
+        "tokens_read": sum(counts if limit is None else (min(n, limit) for n in counts)),
+    }

@@ -108,14 +108,22 @@ class CachedEmbedder:
         present = self._cache.present(keys)
         return [text for text, key in zip(distinct, keys, strict=True) if key not in present]
 
-    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
-        """Encode and keep every text that is not cached yet: under one bar, roles of one prompt in one pass."""
+    def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:  # noqa: ARG002 - the same for both
+        """Each text as it is: the model itself drops what is beyond its limit."""
+        return [(text,) for text in texts]
+
+    def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
+        """The distinct texts whose vectors are not cached yet, those of roles of one prompt under one of them."""
         roles: dict[str, Role] = {}
         wanted: dict[Role, list[str]] = {}
         for role, each in texts.items():
             # Where two roles have one prompt, a text has one vector in both.
             wanted.setdefault(roles.setdefault(self._encoder.prompt(role), role), []).extend(each)
-        missing = {role: self.missing(each, role) for role, each in wanted.items()}
+        return {role: self.missing(each, role) for role, each in wanted.items()}
+
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
+        """Encode and keep every text that is not cached yet: under one bar, roles of one prompt in one pass."""
+        missing = self.pending(texts)
         tokens = {
             role: self.count_tokens(each, role) if self.counts_tokens else [1] * len(each)
             for role, each in missing.items()
@@ -172,6 +180,10 @@ class CachedEmbedder:
     def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
         """(the rows of `encode`, one for each text)."""
         return self.encode(texts, role), [1] * len(texts)
+
+    def n_vectors(self, texts: Sequence[str], role: Role) -> int:  # noqa: ARG002 - the same for both
+        """One for each text."""
+        return len(texts)
 
     def _stored(self, texts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `texts`, encoded where they are missing."""

@@ -129,7 +129,7 @@ class LongTextEmbedder:
         """The characters of each text that the model reads."""
         if self._policies[role] == "head":
             return self._inner.read_chars(texts, role)
-        parts = self._split(texts, role)
+        parts = self.parts(texts, role)
         return [
             CharSpan(max(0, len(text) - sum(map(len, pieces))), len(text))
             for text, pieces in zip(texts, parts, strict=True)
@@ -139,17 +139,23 @@ class LongTextEmbedder:
         """Tokens of each whole text, special ones and the role's prompt included."""
         return self._inner.count_tokens(texts, role)
 
-    def missing(self, texts: Iterable[str], role: Role) -> list[str]:
-        """The distinct texts of which a part is not cached yet."""
-        distinct = list(dict.fromkeys(texts))
-        parts = self._split(distinct, role)
-        absent = set(self._inner.missing((part for pieces in parts for part in pieces), role))
-        return [text for text, pieces in zip(distinct, parts, strict=True) if absent.intersection(pieces)]
+    def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
+        """What the model is given of each text: the text as it is, its tail, or its windows in order."""
+        policy, limit = self._policies[role], self.max_tokens
+        if policy == "head" or limit is None:
+            return [(text,) for text in texts]
+        for text, count in zip(texts, self._inner.count_tokens(texts, role), strict=True):
+            if (role, text) not in self._parts:
+                self._parts[role, text] = (text,) if count <= limit else self._cut(readable(text), role, policy, limit)
+        return [self._parts[role, text] for text in texts]
+
+    def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
+        """The distinct parts whose vectors are not cached yet, as `ensure` would encode them."""
+        return self._inner.pending(self._all_parts(texts))
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
         """Have the vectors of every part of every text at hand, those that are missing computed in one pass."""
-        parts = {role: self._split(list(each), role) for role, each in texts.items()}
-        self._inner.ensure({role: [part for pieces in each for part in pieces] for role, each in parts.items()})
+        self._inner.ensure(self._all_parts(texts))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
@@ -157,7 +163,7 @@ class LongTextEmbedder:
         A text in several windows has their mean, under `max` too: what asks for one vector (a measure of how much
         results differ) gets one.
         """
-        parts = self._split(texts, role)
+        parts = self.parts(texts, role)
         rows = self._inner.encode([part for pieces in parts for part in pieces], role)
         if len(rows) == len(parts):
             return rows
@@ -170,20 +176,20 @@ class LongTextEmbedder:
         """(float32 (m, dim) unit rows, how many of them each text has in turn): under `max` a row for each window."""
         if self._policies[role] != "max":
             return self.encode(texts, role), [1] * len(texts)
-        parts = self._split(texts, role)
+        parts = self.parts(texts, role)
         return self._inner.encode([part for pieces in parts for part in pieces], role), [*map(len, parts)]
+
+    def n_vectors(self, texts: Sequence[str], role: Role) -> int:
+        """One for each text, under `max` one for each of its windows."""
+        return sum(map(len, self.parts(texts, role))) if self._policies[role] == "max" else len(texts)
+
+    def _all_parts(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
+        return {
+            role: [part for pieces in self.parts(list(each), role) for part in pieces] for role, each in texts.items()
+        }
 
     def _named(self) -> dict[str, str]:
         return {OPTIONS[role]: policy for role, policy in self._policies.items() if policy != "head"}
-
-    def _split(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
-        policy, limit = self._policies[role], self.max_tokens
-        if policy == "head" or limit is None:
-            return [(text,) for text in texts]
-        for text, count in zip(texts, self._inner.count_tokens(texts, role), strict=True):
-            if (role, text) not in self._parts:
-                self._parts[role, text] = (text,) if count <= limit else self._cut(readable(text), role, policy, limit)
-        return [self._parts[role, text] for text in texts]
 
     def _cut(self, text: str, role: Role, policy: LongText, limit: int) -> tuple[str, ...]:
         """The tail, or the windows in order; a part starts at a word unless a word is longer than the model reads."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -151,6 +152,29 @@ def test_dry_run_computes_nothing(mirror, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "distinct" in done.stdout
     assert not (tmp_path / "results").exists()
+
+
+def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_home, tmp_path):
+    """Queries once; in total each distinct text once, and of a long one its windows: what the run then embeds."""
+    run = ("eval", "-c", AST, "-c", "fixed:max_nws=300", "--embedder", "minilm:max_length=32,long_chunks=max",
+           "--source", mirror, "--out", tmp_path / "results", "--limit", "4")  # fmt: skip
+    shutil.copytree(warm_home, home := tmp_path / "home")
+    dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)
+    assert [(row["chunker"].partition(":")[0], row["texts"]) for row in dry["texts"]] == [
+        ("all", "queries"), ("ast", "chunks"), ("fixed", "chunks")
+    ]  # fmt: skip
+    queries, *chunks = dry["texts"]
+    assert all(row["distinct"] > row["count"] for row in chunks)
+    assert dry["total"]["to_embed"] <= sum(row["to_embed"] for row in dry["texts"])
+    assert sum(row["tokens"] - row["tokens_read"] for row in chunks) == 0 < queries["tokens"] - queries["tokens_read"]
+    vectors = vectors_of(home)
+    assert bench(*run, home=home).code == 0
+    assert vectors_of(home) - vectors == dry["total"]["to_embed"]
+
+
+def vectors_of(home):
+    """Vectors in the cache."""
+    return sum(model["vectors"] for model in json.loads(bench("cache", "info", "--json", home=home).out)["models"])
 
 
 def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):

@@ -208,14 +208,23 @@ def test_prune_while_another_process_reads_and_writes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("0", 0), ("2GB", 2 * 10**9), ("2 gb", 2 * 10**9), ("1.5GiB", 3 * 2**29), ("10kB", 10_000)]
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("2GB", 2 * 10**9),
+        ("2G", 2 * 10**9),
+        ("3k", 3000),
+        ("2 gb", 2 * 10**9),
+        ("1.5GiB", 3 * 2**29),
+        ("10kB", 10_000),
+    ],
 )
 def test_sizes(text, size):
     """Sizes are read in thousands and in powers of two."""
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "GB", "-1", "2 XB", "1e9", "2G"])
+@pytest.mark.parametrize("text", ["", "GB", "-1", "2 XB", "1e9", "2i", "2Gi"])
 def test_no_sizes(text):
     """Another text is a usage error that shows how sizes are written."""
     with pytest.raises(UsageError, match="GiB"):

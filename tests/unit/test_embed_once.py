@@ -102,6 +102,21 @@ def test_windows_of_long_texts_are_embedded_in_the_same_pass(tmp_path):
     assert max(len(text.split()) for text in texts) == 40
 
 
+@pytest.mark.parametrize("policy", ["head", "tail", "mean", "max"])
+def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
+    """Vectors and bytes are those of the rows that are ranked, tokens those that the model reads for them."""
+    _, model = embedder(tmp_path)
+    long = LongTextEmbedder(model, {"query": "head", "document": policy})
+    run = api.evaluate(benchmark, "fixed:max_nws=800", embedder=long, out=tmp_path / "out")
+    texts = api.plan_run(benchmark, "fixed:max_nws=800").texts()["document"]
+    rows, counts = long.encode_windows(texts, "document")
+    assert (max(counts) > 1) == (policy == "max")
+    read = sum(
+        min(40, len(part.split())) for part in {part for parts in long.parts(texts, "document") for part in parts}
+    )
+    assert run.manifest["index"] == {"vectors": len(rows), "tokens": read, "bytes": rows.nbytes}
+
+
 def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
     """Every chunker, size, offset and query policy of `sensitivity`: one pass."""
     encoder, model = embedder(tmp_path)

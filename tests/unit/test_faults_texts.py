@@ -65,7 +65,7 @@ def test_ten_megabytes_by_policy(tmp_path, policy):
     assert len(text) > 10_000_000
     cache = CountingCache(tmp_path)
     reader = LongTextEmbedder(CachedEmbedder(WordReader(), cache), {"query": "head", "document": policy})
-    assert reader.missing([text], "document") == [text]
+    assert reader.pending({"document": [text]})["document"]
     assert cache.written == 2  # the tokens of the text, and those that every text has
     rows, counts = reader.encode_windows([text], "document")
     assert len(rows) == (7103 if policy == "max" else 1)

@@ -25,8 +25,8 @@ class Words:
     def token_starts(self, text):
         return [i for i, char in enumerate(text) if not char.isspace() and (i == 0 or text[i - 1].isspace())]
 
-    def missing(self, texts, role):
-        return list(dict.fromkeys(texts))
+    def pending(self, texts):
+        return {role: list(dict.fromkeys(each)) for role, each in texts.items()}
 
     def encode(self, texts, role):
         self.seen.extend(texts)
@@ -62,6 +62,7 @@ def test_max_keeps_a_vector_for_each_window():
     texts = ["a a a a c c c", "b", "a a a a b b b b c"]
     rows, counts = best.encode_windows(texts, "document")
     assert counts == [2, 1, 3]
+    assert (best.n_vectors(texts, "document"), mean.n_vectors(texts, "document")) == (6, 3)
     assert best._inner.seen == ["a a a a ", "c c c", "b", "a a a a ", "b b b b ", "c"]
     assert [int(row.argmax()) for row in rows] == [0, 2, 1, 0, 1, 2]
     assert np.array_equal(best.encode(texts, "document"), mean.encode(texts, "document"))
@@ -76,7 +77,7 @@ def test_no_part_is_longer_than_the_model_reads_and_no_word_is_lost(pieces, poli
     """Windows put together are the text; a tail is its end; nothing exceeds the limit."""
     text = " ".join(pieces)
     long = embedder(policy)
-    (parts,) = long._split([text], "query")
+    (parts,) = long.parts([text], "query")
     assert all(count <= LIMIT for count in long.count_tokens(parts, "query"))
     if policy == "mean":
         assert [word for part in parts for word in part.split()] == text.split()
@@ -92,7 +93,7 @@ def test_roles_have_policies_of_their_own_and_the_spec_names_them():
     assert both.identity == {"model": "toy", "long_chunks": "tail"}
     both.encode(["a a a a b b"], "query")
     assert both._inner.seen == ["a a a a b b"]
-    assert both.missing(["a a a a b b"], "document") == ["a a a a b b"]
+    assert both.pending({"document": ["a a a a b b"]}) == {"document": ["a a b b"]}
 
 
 def test_specs_are_split():
