@@ -13,10 +13,11 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.bench_config import BenchConfig, shipped
+from repoeval_bench.cli.choices import Choices, check_choices
 from repoeval_bench.cli.compare import print_comparison
 from repoeval_bench.cli.compared import remember
 from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.prepared import Choices, Prepared, check_choices, default_options, print_scores
+from repoeval_bench.cli.prepared import Prepared, default_options, print_scores
 from repoeval_bench.config import CHOICES, Protocol
 from repoeval_bench.errors import SpecError, UsageError, all_mistakes
 from repoeval_bench.report.comparison import comparison_records

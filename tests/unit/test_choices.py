@@ -2,8 +2,9 @@
 
 import pytest
 
+from repoeval_bench.cli.choices import check_choices
 from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.prepared import check_choices, default_options
+from repoeval_bench.cli.prepared import default_options
 
 
 def told(*chunkers, **given):
@@ -19,6 +20,8 @@ def test_a_header_for_all_does_not_override_a_chunkers_own(own):
     (sentence,) = told(own, header="path")
     assert sentence.startswith("header path contradicts chunker ")
     assert "header=scope; leave one of them out" in sentence
+    (sentence,) = told(own, own.partition(":")[0], header="path")  # they are not called the same besides
+    assert sentence.startswith("header path contradicts chunker ")
     assert told(own, "fixed-tokens", header="scope") == []
     assert told(own, "fixed-tokens") == []
 

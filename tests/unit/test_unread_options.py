@@ -2,8 +2,9 @@
 
 import pytest
 
+from repoeval_bench.cli.choices import check_choices
 from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.prepared import Prepared, check_choices, default_options
+from repoeval_bench.cli.prepared import Prepared, default_options
 from support.minirepo import build_mirror
 
 
