@@ -147,7 +147,9 @@ def _differences(baseline: ComparableRun, run: ComparableRun) -> list[str]:
     identities = [_identity(each) for each in (baseline, run)]
     precisions = [identity.pop("precision", None) for identity in identities]
     if all(precisions) and precisions[0] != precisions[1]:
-        found.append(f"precision {precisions[0]} against {precisions[1]}")
+        found.append(
+            f"precision {precisions[0]} against {precisions[1]} (--precision fp32 makes a model's run of fp32)"
+        )
     if same_embedder and identities[0] != identities[1]:
         keys = [key for key in {**identities[0], **identities[1]} if identities[0].get(key) != identities[1].get(key)]
         found.append(f"the embedder's {', '.join(keys)}")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.embedding.models import ModelFiles
+    from repoeval_bench.embedding.precision import Precision
     from repoeval_bench.types import Role
 
 BUCKET_TOKENS = 32
@@ -33,6 +34,10 @@ BUCKET_TOKENS = 32
 
 BATCH_TOKENS = 1024
 """Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32."""
+
+
+CUDA_BATCH_BYTES = 2**31
+"""Memory that a batch on CUDA is to fit in: the same on every card, for a batch's shape moves the last bits."""
 
 
 class _Batch(NamedTuple):
@@ -121,16 +126,12 @@ class SentenceTransformerEncoder:
         return width if limit is None else min(width, limit)
 
     def _batch_tokens(self) -> int:
-        """Tokens in one batch, the same for every text: on CUDA as many as an eighth of the device's memory holds."""
-        import torch
-
-        if torch.device(self.files.device).type != "cuda":
+        """Tokens in one batch, the same for every text and on every machine."""
+        if self.files.device.partition(":")[0] != "cuda":
             return BATCH_TOKENS
-        config = self._load()[0].auto_model.config
-        # Between two layers a token holds some 32 vectors of the hidden size, 2 bytes a number, 4 in fp32.
-        token_bytes = 32 * config.hidden_size * (4 if self.files.precision == "fp32" else 2)
-        memory = torch.cuda.get_device_properties(self.files.device).total_memory
-        return int(min(2**17, max(BATCH_TOKENS, 2 ** int(math.log2(memory / 8 / token_bytes)))))
+        transformer = getattr(self._load()[0], "auto_model", None)
+        # Looking vectors up in a table takes none of the memory that layers take.
+        return BATCH_TOKENS if transformer is None else cuda_batch(transformer.config.hidden_size, self.files.precision)
 
     def _features(self, texts: list[str], role: Role, width: int, rows: int) -> dict[str, Any]:
         """The model's input for the texts, filled up to `rows` rows with repeats of the last one."""
@@ -192,3 +193,10 @@ class SentenceTransformerEncoder:
                 model.max_seq_length = self.files.max_tokens
             self._model = model
         return self._model
+
+
+def cuda_batch(hidden_size: int, precision: Precision) -> int:
+    """Tokens in one batch on CUDA: a power of two from `BATCH_TOKENS` to 131,072, decided by the model alone."""
+    # Between two layers a token holds some 32 vectors of the hidden size, 2 bytes a number, 4 in fp32.
+    token_bytes = 32 * hidden_size * (4 if precision == "fp32" else 2)
+    return int(min(2**17, max(BATCH_TOKENS, 2 ** int(math.log2(CUDA_BATCH_BYTES / token_bytes)))))

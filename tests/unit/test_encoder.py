@@ -1,6 +1,7 @@
 """The bundled model, really loaded: what a vector depends on, and what is checked before it is used."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,6 +87,15 @@ def test_another_batch_size_reorders_nothing(encoder, monkeypatch):
     apart, still = (scores[:, :, np.newaxis] - scores[:, np.newaxis] for scores in (small @ small.T, large @ large.T))
     assert (apart > 2e-5).sum() > 1000
     assert (still[apart > 2e-5] > 0).all()
+
+
+def test_the_shape_of_a_batch_on_cuda_is_decided_by_the_model(encoder):
+    """No card is asked, so that one key has one shape; here there need not be one."""
+    on_cuda = SentenceTransformerEncoder(replace(encoder.files, device="cuda:0", precision="fp16"))
+    on_cuda._model = encoder._load()
+    assert on_cuda._batch_tokens() == encoder_module.cuda_batch(384, "fp16") == 65_536
+    assert encoder_module.cuda_batch(384, "fp32") == 32_768
+    assert encoder_module.cuda_batch(8192, "fp32") == 2048
 
 
 def test_half_precision_stays_near_single(encoder, half):

@@ -91,7 +91,7 @@ def test_runs_of_two_precisions_are_not_compared(tmp_path):
     runs = [write_run(tmp_path / name, {"ndcg@10": [0.5, 0.6]}) for name in ("a", "b")]
     check_comparable(*runs)
     runs[1].manifest["config"]["embedder_identity"]["precision"] = "bf16"
-    with pytest.raises(UsageError, match="precision fp32 against bf16"):
+    with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--precision fp32 makes"):
         check_comparable(*runs)
     runs[1].metrics.update(embedder="st:other", protocol="body")
     with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
