@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixedChunker:
-    """Whole lines up to max_nws non-whitespace characters; with `offset`, packed anew from that line on.
+    """Whole lines up to max_nws non-whitespace characters; with `offset`, packed from that line on.
 
-    Every line is in exactly one chunk; a single line above `max_nws` is a chunk of its own. `offset` moves
-    the boundaries, so that the spread between offsets tells how much of a difference is mere luck of the cut.
+    Every line is in exactly one chunk; a single line above `max_nws` is a chunk of its own. `offset` moves the
+    boundaries, so that the spread between offsets tells how much of a difference is mere luck of the cut. The lines
+    before it join the first chunk, which may so hold up to `offset` lines more than `max_nws`: a chunk of their own
+    would be a stub at the head of every file, and tell of its size.
     """
 
     max_nws: int = 1500
@@ -38,9 +40,8 @@ class FixedChunker:
         before = nws_before(file)
         if not before[-1]:
             return []
-        # Blank lines cannot stand alone, so an offset within the file's leading ones is no cut.
+        # An offset within the file's leading blank lines, or behind its last other line, leaves nothing to move.
         offset = self.offset if 0 < before[min(self.offset, file.n_lines)] < before[-1] else 0
-        sizes = [after - earlier for earlier, after in pairwise(before)]
-        starts = pack(sizes[:offset], self.max_nws)
-        starts += [offset + start for start in pack(sizes[offset:], self.max_nws)]
-        return cut_before(file, starts)
+        sizes = [after - earlier for earlier, after in pairwise(before[offset:])]
+        _, *starts = pack(sizes, self.max_nws)
+        return cut_before(file, [0, *(offset + start for start in starts)])

@@ -385,6 +385,7 @@ def sensitivity(
     measure none. Chunkers, protocols and retrievers are specs. Cells are kept in `out`/sensitivity, and those that this
     very code has computed are not computed again. Raises a BenchError in one sentence.
     """
+    from chunkers.placebo import describe, placebo_arms
     from chunkers.registry import BUILT_IN, make_chunker
     from chunkers.sizes import match_size, mean_nws
     from repoeval_bench.contests import contests, placebo_bands
@@ -412,11 +413,18 @@ def sensitivity(
         embedder=model,
         folder=Path(out) / "sensitivity",
     )
-    shifted = [f"{BASELINE},offset={4 * i}" for i in range(placebo)] if placebo > 1 else []
+    files = [file for held in benchmark.files.values() for file in held]
+    same = placebo_arms(BASELINE, placebo, files) if placebo else []
+    shifted = [arm.size.spec for arm in same if arm.alike]
+    if same:
+        notify(describe(same))
+    if len(shifted) < 2:
+        shifted = []
+        if same:
+            notify("placebo band: left out, fewer than two arms are alike in size")
     sizes: dict[str, SizeMatch] = {}
     first, *others = arms
     if match:
-        files = [file for held in benchmark.files.values() for file in held]
         target = mean_nws(arms[first], files)
         for spec in others:
             size = sizes[spec] = match_size(spec, target, files)

@@ -25,8 +25,13 @@ def test_a_line_above_the_limit_stands_alone_with_the_blanks_behind_it() -> None
     assert texts("a\nbcdefgh\n\ni\n", max_nws=3) == ["a\n", "bcdefgh\n\n", "i\n"]
 
 
-def test_an_offset_moves_every_boundary() -> None:
-    assert texts("ab\ncd\nef\ngh\n", max_nws=4, offset=1) == ["ab\n", "cd\nef\n", "gh\n"]
+def test_an_offset_moves_every_boundary_and_leaves_no_stub_at_the_head() -> None:
+    assert texts("ab\ncd\nef\ngh\n", max_nws=4) == ["ab\ncd\n", "ef\ngh\n"]
+    assert texts("ab\ncd\nef\ngh\n", max_nws=4, offset=1) == ["ab\ncd\nef\n", "gh\n"]
+
+
+def test_a_file_that_fits_into_one_chunk_is_one_at_every_offset() -> None:
+    assert all(texts("ab\ncd\nef\n", max_nws=6, offset=offset) == ["ab\ncd\nef\n"] for offset in range(5))
 
 
 def test_an_offset_among_blank_lines_or_beyond_the_file_changes_nothing() -> None:

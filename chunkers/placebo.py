@@ -1,0 +1,65 @@
+"""One chunker in several cuts that differ in nothing which should matter: how far scores differ by luck alone.
+
+Arms of a placebo have to be of one size, as chunkers that are compared have to be: otherwise their spread tells of sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chunkers.registry import make_chunker
+from chunkers.sizes import SizeMatch, match_size, mean_nws
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.types import SourceFile
+
+SPAN = 20
+"""Offsets lie within so many lines: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
+
+TOLERANCE = 0.05
+"""An arm whose realised mean is farther from the baseline's, as a share of it, is no placebo."""
+
+_AIM = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceboArm:
+    """The baseline from another line on: its size as matched, and how many chunks it makes of the files."""
+
+    size: SizeMatch
+    n_chunks: int
+
+    @property
+    def alike(self) -> bool:
+        """Whether the realised mean is within TOLERANCE of the baseline's."""
+        return abs(self.size.realised - self.size.target) <= TOLERANCE * self.size.target
+
+
+def placebo_arms(baseline: str, n: int, files: Sequence[SourceFile]) -> list[PlaceboArm]:
+    """`fixed` started at `n` lines spread over SPAN, each at the size whose realised mean is nearest to the baseline's.
+
+    `baseline` is a spec of `fixed`; up to SPAN arms, the first one at its offset 0. Arms that cannot be made alike
+    (few files, long lines) are among them: `alike` tells.
+    """
+    target = mean_nws(make_chunker(baseline), files)
+    found = []
+    for i in range(n):
+        size = match_size(f"{baseline},offset={SPAN * i // n}", target, files, _AIM)
+        chunker = make_chunker(size.spec)
+        found.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files)))
+    return found
+
+
+def describe(arms: Sequence[PlaceboArm]) -> str:
+    """How alike the arms are in words: how many there are of how many, their realised means and numbers of chunks."""
+    kept = [arm for arm in arms if arm.alike]
+    target = arms[0].size.target
+    said = f"placebo band: {len(kept)} of {len(arms)} arms within {TOLERANCE:.0%} of the baseline's mean {target:.0f} nws"
+    if not kept:
+        return said
+    means = [arm.size.realised for arm in kept]
+    counts = [arm.n_chunks for arm in kept]
+    return f"{said}, realised means {min(means):.0f} to {max(means):.0f}, {min(counts):,} to {max(counts):,} chunks"
