@@ -381,11 +381,12 @@ def sensitivity(
 ) -> list[Contest]:
     """Every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's realised size.
 
-    `placebo` is the number of line offsets at which the fixed baseline is started for the placebo band; fewer than 2
-    measure none. Chunkers, protocols and retrievers are specs. Cells are kept in `out`/sensitivity, and those that this
-    very code has computed are not computed again. Raises a BenchError in one sentence.
+    `placebo` is the number of line offsets at which the fixed baseline is started for the placebo band, 0 for none; an
+    arm that cannot be given the baseline's realised size is left out, counted. Chunkers, protocols and retrievers are
+    specs. Cells are kept in `out`/sensitivity, and those that this very code has computed are not computed again.
+    Raises a BenchError in one sentence.
     """
-    from chunkers.placebo import describe, placebo_arms
+    from chunkers.placebo import describe, placebo_arms, placebo_problems
     from chunkers.registry import BUILT_IN, make_chunker
     from chunkers.sizes import match_size, mean_nws
     from repoeval_bench.contests import contests, placebo_bands
@@ -396,7 +397,9 @@ def sensitivity(
 
     arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
     grid = make_protocols(protocols, queries, relevances)
-    if problems := grid_problems(list(arms), grid, [choose_retriever(spec).spec for spec in retrievers]):
+    asked = [Protocol.parse(name) for name in protocols]
+    problems = grid_problems(list(arms), asked, [choose_retriever(spec).spec for spec in retrievers])
+    if problems := [*problems, *placebo_problems(placebo)]:
         raise UsageError(all_mistakes(problems))
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures))
     strictest = next((protocol for protocol in grid if protocol.documents == "baseline"), grid[0])
@@ -413,24 +416,24 @@ def sensitivity(
         embedder=model,
         folder=Path(out) / "sensitivity",
     )
-    files = [file for held in benchmark.files.values() for file in held]
-    same = placebo_arms(BASELINE, placebo, files) if placebo else []
-    shifted = [arm.size.spec for arm in same if arm.alike]
+    parts = cells.parts()
+    same = placebo_arms(BASELINE, placebo, [files for files, _ in parts]) if placebo else []
     if same:
         notify(describe(same))
-    if len(shifted) < 2:
-        shifted = []
-        if same:
-            notify("placebo band: left out, fewer than two arms are alike in size")
-    sizes: dict[str, SizeMatch] = {}
+    shifted = [arm.size.spec for arm in same if arm.alike]
+    # Protocols score different repositories: sizes are matched on those, and hold for these protocols alone.
+    matched: list[tuple[frozenset[str], dict[str, str]]] = []
     first, *others = arms
-    if match:
-        target = mean_nws(arms[first], files)
+    for files, scored_by in parts if match else []:
+        target, of = mean_nws(arms[first], files), {first: first}
         for spec in others:
-            size = sizes[spec] = match_size(spec, target, files)
-            notify(f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip())
-    matched = {spec: size.spec for spec, size in sizes.items() if size.matched}
-    cutters = arms | {spec: make_chunker(spec) for spec in (*shifted, *matched.values())}
+            size = match_size(spec, target, files)
+            if size.matched:
+                of[spec] = size.spec
+            told = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
+            notify(f"{told} ({len({file.repo for file in files})} repositories)")
+        matched.append((scored_by, of))
+    cutters = arms | {spec: make_chunker(spec) for spec in (*shifted, *(s for _, of in matched for s in of.values()))}
     ready = {spec for spec, cutter in cutters.items() if cells.kept(cutter)}
     if ready:
         notify(f"{len(ready)} of {len(cutters)} arms are kept from before and read, not scored again")
@@ -449,9 +452,12 @@ def sensitivity(
         and is_large(benchmark)
     )
     scored = dict(zip(cutters, share_out([partial(score, spec) for spec in cutters], copies=copies), strict=True))
-    bands = placebo_bands([scored[spec] for spec in shifted])
+    bands = placebo_bands([scored[spec] for spec in shifted]) if len(shifted) > 1 else {}
     found = contests({spec: scored[spec] for spec in arms}, "nominal", bands)
-    if match:
-        resized = {first: scored[first]} | {spec: scored[of] for spec, of in matched.items()}
+    for scored_by, of in matched:
+        resized = {
+            spec: {cell: each for cell, each in scored[size].items() if cell.protocol in scored_by}
+            for spec, size in of.items()
+        }
         found += contests(resized, f"matched to {first}", bands)
     return found

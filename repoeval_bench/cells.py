@@ -1,7 +1,8 @@
 """Scores of a grid's cells on disk: each is computed once, and a killed grid goes on where it stopped.
 
 One file per arm (a chunker over one data set, with one model), a line per cell, appended as they are computed. What
-another version of the code wrote is not read: the file's name is the hash of everything that decides a value.
+another version of the code wrote is not read: the file's name is the hash of everything that decides a value. A line is
+the hash of a JSON object and the object; one that has changed since it was written is not read either.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+FORMAT = 2
+"""Raised when cells that were kept before must not be read again, whatever code is said to have written them."""
+
+
 class CellFile:
     """The cells of one arm; `identity` is everything beside the code that decides their values, as plain values."""
 
@@ -30,8 +35,8 @@ class CellFile:
         state = code_state()
         # Files that differ from the commit are no version: what they computed is kept for nobody.
         self._keeps = not state["dirty"]
-        key = json.dumps([identity, state, versions()], sort_keys=True, ensure_ascii=False)
-        self.path = folder / f"{slug(name)}-{short_hash(key, 16)}.jsonl"
+        key = json.dumps([FORMAT, identity, state, versions()], sort_keys=True, ensure_ascii=False)
+        self.path = folder / f"{slug(name)}-{short_hash(key, 16)}.cells"
         self._values = self._read() if self._keeps else {}
 
     def get(self, cell: Cell) -> NDArray[np.float64] | None:
@@ -51,7 +56,7 @@ class CellFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
                 # A line that a killed grid left half-written ends here, and is skipped when the file is read.
-                stream.write("\n" + "".join(json.dumps(row) + "\n" for row in rows))
+                stream.write("\n" + "".join(f"{short_hash(text, 16)} {text}\n" for text in map(json.dumps, rows)))
         except OSError as error:
             raise ResultError(f"{self.path} cannot be written ({error}); choose another folder with --out") from error
 
@@ -62,10 +67,9 @@ class CellFile:
         except OSError as error:
             raise ResultError(f"{self.path} cannot be read ({error}); choose another folder with --out") from error
         for line in filter(None, text.split("\n")):
-            try:
-                row = json.loads(line)
-                cell = Cell(row["protocol"], row["retriever"], row["measure"])
-                found[cell] = np.array(row["values"], dtype=np.float64)
-            except (ValueError, KeyError, TypeError):
-                continue  # a killed grid's last line; its cells are computed again
+            seal, _, content = line.partition(" ")
+            if seal != short_hash(content, 16):
+                continue  # a killed grid's last line, or a damaged one; its cells are computed again
+            row = json.loads(content)
+            found[Cell(row["protocol"], row["retriever"], row["measure"])] = np.array(row["values"], dtype=np.float64)
         return found

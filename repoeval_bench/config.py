@@ -93,6 +93,11 @@ class Protocol:
         """The measure that chunkers are compared by first: a short gold is read at its own size."""
         return "line_rprec" if self.gold == "body" else "line_recall_auc"
 
+    @property
+    def overridden(self) -> frozenset[str]:
+        """The choices in which it differs from the protocol that it is named after."""
+        return frozenset(choice.partition("=")[0] for choice in self.name.split("+")[1:])
+
     def override(
         self,
         *,
@@ -114,8 +119,12 @@ class Protocol:
             return self
         for key, value in changed.items():
             check_choice(key, value)
-        suffix = "".join(f"+{key}={value}" for key, value in changed.items())
-        chosen = replace(self, name=self.name + suffix, **changed)  # type: ignore[arg-type]
+        # The name tells what differs from the protocol of that name, each choice once, however often it was replaced.
+        name = self.name.partition("+")[0]
+        origin = PROTOCOLS.get(name, self)
+        values = {key: changed.get(key, getattr(self, key)) for key in asked}
+        suffix = "".join(f"+{key}={value}" for key, value in values.items() if value != getattr(origin, key))
+        chosen = replace(self, name=name + suffix, **changed)  # type: ignore[arg-type]
         chosen.check()
         return chosen
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.cells import CellFile
-from repoeval_bench.config import DEPTH, Protocol
+from repoeval_bench.config import CHOICES, DEPTH, Protocol
 from repoeval_bench.contests import Cell, Scores
 from repoeval_bench.corpus import build_corpus
 from repoeval_bench.judging import count_lines, judge_corpus
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from repoeval_bench.corpus import Corpus
     from repoeval_bench.judging import JudgedCorpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
-    from repoeval_bench.types import Benchmark, Chunker, Embedder, Retriever, Role, Run
+    from repoeval_bench.types import Benchmark, Chunker, Embedder, Retriever, Role, Run, SourceFile
 
 
 def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Sequence[str]) -> list[Protocol]:
@@ -39,7 +39,8 @@ def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Seq
 def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrievers: Sequence[str]) -> list[str]:
     """A sentence for everything in which a grid of these specs asks for what no grid can compare; none for a good one.
 
-    Chunkers and retrievers are specs as they print themselves.
+    Chunkers and retrievers are specs as they print themselves, protocols as they were asked for, before the grid's
+    query policies and relevance rules are set.
     """
     found = []
     if len(set(chunkers)) < 2:
@@ -54,6 +55,13 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
         "and scope="
         for protocol in protocols
         if (protocol.exclude, protocol.scope) != ("none", "repository")
+    ]
+    found += [
+        f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "
+        f"{getattr(protocol, choice)}"
+        for protocol in protocols
+        for choice in ("query", "relevance")
+        if choice in protocol.overridden
     ]
     if "oracle" in retrievers:
         found.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
@@ -125,6 +133,15 @@ class Grid:
                     assert values is not None
                     found[cell] = Scores(values, repos, files, setting.protocol.headline)
         return found
+
+    def parts(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
+        """Every set of files that protocols of the grid score, and the names of those protocols."""
+        found: dict[tuple[str, ...], tuple[list[SourceFile], set[str]]] = {}
+        for setting in self._settings:
+            held = setting.selected.files
+            files = [file for repo_files in held.values() for file in repo_files]
+            found.setdefault(tuple(held), (files, set()))[1].add(setting.protocol.name)
+        return [(files, frozenset(names)) for files, names in found.values()]
 
     def kept(self, chunker: Chunker) -> bool:
         """Whether every cell of this chunker stands on disk, so that `score` computes none."""
@@ -242,7 +259,8 @@ class _Arm:
     def judge(self, setting: _Setting, documents: Corpus, line_nws: dict[str, list[int]]) -> JudgedCorpus:
         """The judgements of a protocol, which do not depend on its query policy."""
         protocol = setting.protocol
-        key = (protocol.gold, protocol.relevance, protocol.repositories, protocol.documents, *setting.measures)
+        chosen = tuple(getattr(protocol, choice) for choice in CHOICES if choice != "query")
+        key = (*chosen, protocol.documents, *setting.measures)
         if key not in self._judged:
             self._judged[key] = judge_corpus(setting.selected, documents, protocol, setting.measures, line_nws=line_nws)
         return self._judged[key]

@@ -50,6 +50,8 @@ def judge_corpus(
     qrels = merge_copies(build_qrels(tasks, with_dropped, protocol, line_nws, corpus.own), corpus.merged)
     if protocol.copies == "credited":
         qrels = credit_copies(qrels, corpus.duplicates())
+        for query_id in corpus.own:
+            qrels |= credit_copies({query_id: qrels[query_id]}, corpus.own_duplicates(query_id))
     hidden = hidden_chunks(tasks, corpus.chunks, protocol.exclude)
     qrels = hide(qrels, hidden)
     spans = {task.task_id: gold_span(task, protocol) for task in tasks}

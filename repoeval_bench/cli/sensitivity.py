@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
@@ -36,23 +38,21 @@ SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""
 
 
-def _several(
-    name: str, attribute: str, default: tuple[str, ...], what: str
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(name, attribute, multiple=True, default=default, show_default=True, help=f"{what}; repeat it.")
+def _several(*names: str, default: tuple[str, ...], what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(*names, multiple=True, default=default, show_default=True, help=f"{what}; repeat it.")
 
 
 @click.command("sensitivity", short_help="Say in how many settings one chunker beats another.")
 @click.option("--chunker", "-c", "chunkers", multiple=True, metavar="SPEC", help="Two or more; repeat it.")
-@_several("--protocol", "protocols", PROTOCOLS, "Protocols of the grid")
-@_several("--query", "queries", QUERIES, "Query policies of the grid")
-@_several("--relevance", "relevances", RELEVANCES, "Relevance rules of the grid")
-@_several("--retriever", "retrievers", RETRIEVERS, "Retrievers of the grid")
-@_several("--metrics", "measures", MEASURES, "Measures of the grid")
+@_several("--protocol", "protocols", default=PROTOCOLS, what="Protocols of the grid")
+@_several("--query", "queries", default=QUERIES, what="Query policies of the grid")
+@_several("--relevance", "relevances", default=RELEVANCES, what="Relevance rules of the grid")
+@_several("--retriever", "retrievers", default=RETRIEVERS, what="Retrievers of the grid")
+@_several("--metrics", "-m", "measures", default=MEASURES, what="Measures of the grid")
 @click.option("--match/--no-match", default=True, show_default=True, help="Compare at matched realised sizes too.")
 @click.option(
     "--placebo",
-    type=click.IntRange(min=0),
+    type=int,
     default=10,
     show_default=True,
     metavar="N",
@@ -91,6 +91,8 @@ def sensitivity_command(
     data: dict[str, Any] = {
         "source": source, "level": level, "context": context, "tokenizer": tokenizer, "home": home, "repos": repos,
     }  # fmt: skip
+    if click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT:
+        grid["protocols"] = _scoring(grid["protocols"], repos or (), level)
     embedder, protocols = _check(chunkers, embedder, precision, grid, data)
     vectors = any(api.needs_vectors(retriever, grid["measures"]) for retriever in grid["retrievers"])
     say_unread([given], vectors=vectors)
@@ -109,6 +111,7 @@ def sensitivity_command(
 
     click.echo(benchmark.label)
     print_table(_summary(found))
+    click.echo(_bands(found), nl=False)
     against = flips(found)
     if against:
         print_table(_cells(against[:SHOWN]))
@@ -125,6 +128,7 @@ def _check(
 
     Gives the embedder's spec with its precision, and the grid's protocols.
     """
+    from chunkers.placebo import placebo_problems
     from chunkers.registry import make_chunker
     from repoeval_bench.embedding.precision import with_precision
     from repoeval_bench.embedding.registry import choose_embedder
@@ -156,11 +160,28 @@ def _check(
                 api.choose_retriever(retriever.spec, protocol)
     # A chunker that is misspelt is told already: it may well be another one.
     specs += chunkers[len(specs) :]
-    for sentence in grid_problems(specs, good["protocols"], [each.spec for each in good["retrievers"]]):
+    problems = grid_problems(specs, good["protocols"], [each.spec for each in good["retrievers"]])
+    for sentence in (*problems, *placebo_problems(grid["placebo"])):
         with found.about("grid"):
             raise UsageError(sentence)
     found.check()
     return embedder, make_protocols(grid["protocols"], grid["queries"], grid["relevances"])
+
+
+def _scoring(protocols: Sequence[str], repos: Sequence[str], level: str) -> list[str]:
+    """Those of the usual protocols that score one of the repositories asked for; what is left out is said."""
+    from repoeval_bench.config import check_scored
+    from repoeval_bench.dataset.index import repository_name
+
+    kept = []
+    for name in protocols:
+        try:
+            check_scored(Protocol.parse(name), map(repository_name, repos), level)
+        except UsageError:
+            say(f"protocol {name} scores none of {', '.join(repos)} and is left out")
+        else:
+            kept.append(name)
+    return kept
 
 
 def _summary(found: Sequence[Contest]) -> Table:
@@ -177,6 +198,19 @@ def _summary(found: Sequence[Contest]) -> Table:
     for key, tally in tallies.items():
         table.add_row(*key, str(tally.total()), *(str(tally[verdict]) for verdict in verdicts))
     return table
+
+
+def _bands(found: Sequence[Contest]) -> str:
+    """How wide the placebo band is, by measure, over the cells; "" where none was measured."""
+    bands: dict[str, list[float]] = defaultdict(list)
+    for contest in found:
+        if contest.band is not None:
+            bands[contest.cell.measure].append(contest.band)
+    told = [
+        f"{measure} {min(values):.4f} to {max(values):.4f} (median {median(values):.4f})"
+        for measure, values in bands.items()
+    ]
+    return f"placebo band over the cells: {', '.join(told)}\n" if told else ""
 
 
 def _cells(found: Sequence[Contest]) -> Table:

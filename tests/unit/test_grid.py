@@ -2,18 +2,23 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from chunkers.registry import make_chunker
 from repoeval_bench.cells import CellFile
 from repoeval_bench.cli.prepared import default_options
-from repoeval_bench.cli.sensitivity import _check, _summary
-from repoeval_bench.config import OUTSIDE_THE_SIX, Protocol, passed_over
+from repoeval_bench.cli.sensitivity import PROTOCOLS as PROTOCOL_NAMES
+from repoeval_bench.cli.sensitivity import _bands, _check, _scoring, _summary
+from repoeval_bench.config import OUTSIDE_THE_SIX, PROTOCOLS, Protocol, passed_over
 from repoeval_bench.contests import Cell, Contest, Scores, contests, flips, placebo_bands
+from repoeval_bench.corpus import build_corpus
 from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.grid import make_protocols
+from repoeval_bench.grid import _Arm, _Setting, grid_problems, make_protocols
 from repoeval_bench.stats import SEED, Sample, bca_intervals
+from repoeval_bench.types import LineSpan, SourceFile, Task
 
 CELL = Cell("context", "bm25", "ndcg@10")
 
@@ -138,6 +143,20 @@ def test_a_killed_grid_keeps_what_was_written(tmp_path, committed):
     assert CellFile(tmp_path, "ast", {}).get(second).tolist() == [0.75]
 
 
+@pytest.mark.parametrize(("old", "new"), [("0.25, 0.5", "0.25"), ("0.25", "0.75"), ("0.25", "NaN"), ("mrr", "map")])
+def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
+    """A line that has changed since it was written, in its numbers or in what they belong to, is no cell."""
+    damaged, sound = Cell("body", "bm25", "mrr"), CELL
+    kept = CellFile(tmp_path, "ast", {})
+    kept.add({damaged: np.array([0.25, 0.5]), sound: np.array([1.0, 0.0])})
+    text = kept.path.read_text()
+    assert old in text
+    kept.path.write_text(text.replace(old, new))
+    again = CellFile(tmp_path, "ast", {})
+    assert [again.get(Cell("body", "bm25", measure)) for measure in ("mrr", "map")] == [None, None]
+    assert again.get(sound).tolist() == [1.0, 0.0]
+
+
 def test_changed_code_keeps_nothing(tmp_path, monkeypatch):
     """Where files differ from the commit, nothing is written and nothing is read."""
     monkeypatch.setattr("repoeval_bench.cells.code_state", lambda: {"commit": "c" * 40, "dirty": True})
@@ -155,17 +174,17 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, committed):
 def test_all_wrong_names_of_a_grid_are_told_at_once():
     """Chunkers, protocols, policies, rules, retrievers, measures and the embedder: one sentence."""
     grid = {"protocols": ("bdy",), "queries": ("tail",), "relevances": ("iou:2",), "retrievers": ("bm26",),
-            "measures": ("ndgc@10",)}  # fmt: skip
+            "measures": ("ndgc@10",), "placebo": 1}  # fmt: skip
     with pytest.raises(UsageError) as error:
         _check(("asst", "fixed:max_nsw=1"), "minilmm", "auto", grid, default_options())
-    for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'"):
+    for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'", "2 to 20"):
         assert piece in str(error.value)
 
 
 def test_everything_that_no_grid_can_compare_is_told_at_once():
     """One chunker under two names, fixed documents, another scope, a retriever that cheats, one that scores a part."""
     grid = {"protocols": ("coderag", "code-chunk+scope=pooled", "linemap"), "queries": ("full",), "measures": ("mrr",),
-            "relevances": ("overlap",), "retrievers": ("oracle", "rerank:overlap")}  # fmt: skip
+            "relevances": ("overlap",), "retrievers": ("oracle", "rerank:overlap"), "placebo": 0}  # fmt: skip
     with pytest.raises(UsageError) as error:
         _check(("ast", "ast:max_nws=1500"), "hash:dim=8", "auto", grid, default_options())
     first, *told = str(error.value).splitlines()
@@ -183,7 +202,7 @@ def test_everything_that_no_grid_can_compare_is_told_at_once():
 def test_what_is_wrong_with_the_data_is_told_with_the_rest():
     """Unknown repositories beside an unknown protocol; every protocol that scores none of the repositories."""
     grid = {"protocols": ("q",), "queries": ("full",), "relevances": ("overlap",), "retrievers": ("bm25",),
-            "measures": ("mrr",)}  # fmt: skip
+            "measures": ("mrr",), "placebo": 10}  # fmt: skip
     with pytest.raises(UsageError) as error:
         _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("nope", "nein"), "level": "fn"})
     assert len(str(error.value).splitlines()) == 3  # of a level that does not exist nobody knows the repositories
@@ -211,3 +230,45 @@ def test_the_grid_has_each_protocol_once():
     assert names == ["context", "context+query=tail:20", "body+query=full", "body"]
     with pytest.raises(UsageError, match="did you mean 'body'"):
         make_protocols(["bdy"], ["full"], ["overlap"])
+
+
+@pytest.mark.parametrize(("name", "way_out"), [
+    ("context+query=tail:5", "leave out query= and give --query tail:5"),
+    ("body+relevance=lines:3", "leave out relevance= and give --relevance lines:3"),
+])  # fmt: skip
+def test_what_the_grid_sets_is_not_set_by_a_protocol(name, way_out):
+    """A query policy or a relevance rule in a protocol's name would be overwritten: it is refused."""
+    (sentence,) = grid_problems(["ast", "fixed"], [PROTOCOLS["context"], Protocol.parse(name)], ["bm25"])
+    assert sentence == f"protocol {name}: the grid sets every {way_out.split()[2][:-1]}; {way_out}"
+
+
+def test_each_choice_of_a_protocol_is_judged_apart():
+    """Two protocols share their judgements only where no choice that judging reads differs: copies do."""
+    text = "".join(f"line{i} = {i}\n" for i in range(20))
+    files = {"r": (SourceFile("r", "a.py", text), SourceFile("r", "b.py", text))}
+    task = Task("r/0", "r", "a.py", "line5 = 5", "x\n", LineSpan(9, 10), 5, "function")
+    benchmark = SimpleNamespace(tasks=(task,), files=files)
+    arm = _Arm(benchmark, build_corpus(files, make_chunker("file")), None)
+    relevant = {
+        protocol.name: set(arm.judge(_Setting(protocol, ("mrr",), benchmark), arm.corpus, {}).qrels["r/0"])
+        for protocol in make_protocols(["context", "context+copies=credited"], ["full", "tail:20"], ["overlap"])
+    }
+    assert len(relevant) == 4
+    assert {len(found) for name, found in relevant.items() if "copies" in name} == {2}
+    assert {len(found) for name, found in relevant.items() if "copies" not in name} == {1}
+
+
+def test_usual_protocols_that_score_nothing_are_left_out_and_said(capsys):
+    """Of the repositories outside the six only `context` and `body` are scored."""
+    assert _scoring(PROTOCOL_NAMES, ("CarperAI_trlx",), "function") == ["context", "body"]
+    assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in capsys.readouterr().err
+    assert _scoring(PROTOCOL_NAMES, (), "function") == list(PROTOCOL_NAMES)
+
+
+def test_the_width_of_the_bands_is_told_by_measure():
+    """Smallest, largest and median over the cells; nothing where no band was measured."""
+    cells = [
+        Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro") for band in (0.1, 0.2, 0.6)
+    ]
+    assert _bands(cells) == "placebo band over the cells: ndcg@10 0.1000 to 0.6000 (median 0.2000)\n"
+    assert _bands([Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")]) == ""

@@ -159,6 +159,13 @@ def test_overriding_a_choice_renames_the_protocol():
     assert PROTOCOLS["context"].override(query="full") is PROTOCOLS["context"]
 
 
+def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
+    """The name tells what differs from the protocol it is named after, not what was done to it."""
+    once = PROTOCOLS["context"].override(query="tail:5", copies="credited")
+    assert once.override(query="tail:20").name == "context+query=tail:20+copies=credited"
+    assert once.override(query="full", copies="distinct") == PROTOCOLS["context"]
+
+
 @pytest.mark.parametrize("name", [
     "context+exclude=prompt+gold=prompt", "body+exclude=repocoder", "body+exclude=body", "coderag+exclude=body",
 ])  # fmt: skip
