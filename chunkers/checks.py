@@ -30,7 +30,7 @@ PROMISES = {
     "in order": "chunks come in order of their start, none twice",
     "nothing lost": "every non-whitespace character is in a chunk",
     "no blanks": "no chunk holds only whitespace, and a blank file gives none",
-    "size": "without overlap no chunk of several lines is above max_nws",
+    "size": "without overlap no chunk of several lines is above max_nws; lines before an offset aside",
     "deterministic": "the same file gives the same chunks, whatever was chunked in between",
     "line ends": "the same text with CRLF gives chunks of the same lines",
     "spec": "the spec rebuilds a chunker that prints the same spec",
@@ -199,8 +199,11 @@ def _size(chunker: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:  
     limit = _limit(chunker)
     if limit is None or _option(chunker, "overlap"):
         return ""
+    # Lines before the offset of `fixed` join its first chunk, above the limit.
+    offset = _option(chunker, "offset") or 0
     for chunk in chunks:
-        full = [nws for nws in map(count_nws, chunk.text.splitlines()) if nws]
+        lines = chunk.text.splitlines()[max(0, offset - chunk.lines.start) :]
+        full = [nws for nws in map(count_nws, lines) if nws]
         if len(full) > 1 and sum(full) > limit:
             return f"{chunk.chunk_id} has {sum(full)} nws on {len(full)} lines, above {limit}"
     return ""
