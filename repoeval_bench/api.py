@@ -79,7 +79,7 @@ def make_embedder(
 ) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`.
 
-    `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything.
+    `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything, or a fit.
     """
     from repoeval_bench.dataset.install import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
@@ -89,7 +89,7 @@ def make_embedder(
 
     model, policies = choose_embedder(spec)
     files = [file for held in benchmark.files.values() for file in held] if benchmark else None
-    encoder = find_encoder(str(model), Material(data_home(home) / "models", files))
+    encoder = find_encoder(str(model), Material(data_home(home) / "models", files, notify))
     embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify))
     if set(policies.values()) == {"head"}:
         return embedder

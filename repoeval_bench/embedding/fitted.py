@@ -1,7 +1,11 @@
-"""Models that are made here, kept on disk: made once, sealed with the hashes of their files, and never unpickled."""
+"""Models that are made here, kept on disk: made once, sealed with the hashes of their files, and never unpickled.
+
+Where they cannot be kept they are made for one process.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -28,13 +32,32 @@ class FittedEncoder(WholeTextEncoder):
         self._folder = folder
 
 
-def keep(folder: Path, make: Callable[[Path], None]) -> str:
-    """The fingerprint (hexadecimal SHA-256 over the files' hashes) of the model in `folder`, made where there is none.
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+_held: list[tempfile.TemporaryDirectory[str]] = []
+"""Folders of models that could not be kept: they go when the process ends."""
+
+
+def keep(
+    folder: Path, make: Callable[[Path], None], notify: Callable[[str], None] = lambda _: None
+) -> tuple[Path, str]:
+    """(its folder, hexadecimal SHA-256 over its files' hashes) of the model in `folder`, made where there is none.
 
     `make` writes the model's files into the folder it is given. Two processes may make one model at once: the first
-    to finish stands. A folder whose files are not what was written is an EmbeddingError.
+    to finish stands. Where `folder` is read-only the model stands in a temporary one, and `notify` gets a line that
+    says so. A folder whose files are not what was written is an EmbeddingError.
     """
-    if not (folder / SEAL).is_file():
+    try:
+        if not (folder / SEAL).is_file():
+            _make(folder, make)
+    except OSError as error:
+        if error.errno not in _READ_ONLY:
+            raise EmbeddingError(
+                f"the model folder {folder} cannot be written ({error}); set REPOEVAL_HOME to a writable folder"
+            ) from error
+        notify(f"mind: the model folder {folder.parent} is read-only; {folder.name} is made for this command alone")
+        _held.append(tempfile.TemporaryDirectory(prefix="repoeval-bench-"))
+        folder = Path(_held[-1].name) / folder.name
         _make(folder, make)
     try:
         seal: dict[str, str] = dict(json.loads((folder / SEAL).read_text(encoding="utf-8")))
@@ -43,29 +66,24 @@ def keep(folder: Path, make: Callable[[Path], None]) -> str:
         raise _broken(folder, str(error)) from error
     if changed:
         raise _broken(folder, f"{changed[0]} has changed")
-    return hashlib.sha256(json.dumps(seal, sort_keys=True).encode()).hexdigest()
+    return folder, hashlib.sha256(json.dumps(seal, sort_keys=True).encode()).hexdigest()
 
 
 def _make(folder: Path, make: Callable[[Path], None]) -> None:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
-            made = Path(temporary) / "model"
-            made.mkdir()
-            make(made)
-            names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
-            write_atomic(made / SEAL, json.dumps({name: sha256_file(made / name) for name in names}, indent=1))
-            if folder.is_dir() and not (folder / SEAL).is_file():
-                shutil.rmtree(folder)
-            try:
-                made.rename(folder)
-            except OSError:
-                if not (folder / SEAL).is_file():
-                    raise
-    except OSError as error:
-        raise EmbeddingError(
-            f"the model folder {folder} cannot be written ({error}); set REPOEVAL_HOME to a writable folder"
-        ) from error
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
+        made = Path(temporary) / "model"
+        made.mkdir()
+        make(made)
+        names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
+        write_atomic(made / SEAL, json.dumps({name: sha256_file(made / name) for name in names}, indent=1))
+        if folder.is_dir() and not (folder / SEAL).is_file():
+            shutil.rmtree(folder)
+        try:
+            made.rename(folder)
+        except OSError:
+            if not (folder / SEAL).is_file():
+                raise
 
 
 def _broken(folder: Path, reason: str) -> EmbeddingError:

@@ -19,7 +19,7 @@ from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.tokens import CODE_TERMS, identifiers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,17 +30,19 @@ LEAST_FILES = 2
 """A term stands in so many files or is left out."""
 
 
-def fit_lsa(spec: str, folder: Path, files: Sequence[SourceFile], *, dim: int, seed: int) -> LsaEncoder:
+def fit_lsa(
+    spec: str, folder: Path, files: Sequence[SourceFile], *, dim: int, seed: int, notify: Callable[[str], None]
+) -> LsaEncoder:
     """The encoder fitted on these files' texts, from `folder` where the same fit was made before.
 
-    Fewer files or terms than two are an EmbeddingError.
+    `notify` gets a line where the fit cannot be kept. Fewer files or terms than two are an EmbeddingError.
     """
     texts = sorted(file.text for file in files)
     asked = hashlib.sha256(json.dumps([_version(), CODE_TERMS, dim, seed, LEAST_FILES]).encode())
     for text in texts:
         asked.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    place = folder / f"lsa-{asked.hexdigest()[:16]}"
-    fingerprint = keep(place, lambda made: _fit(texts, dim, seed, made))
+    wanted = folder / f"lsa-{asked.hexdigest()[:16]}"
+    place, fingerprint = keep(wanted, lambda made: _fit(texts, dim, seed, made), notify)
     identity = {"model": "lsa", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32", "fit": fingerprint}
     return LsaEncoder(spec, identity, place)
 

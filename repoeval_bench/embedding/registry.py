@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What an encoder may be made from: where fitted models are kept, and the benchmark's files (None: not at hand)."""
+    """What an encoder may be made from: where fitted models are kept, and the benchmark's files (None: not at hand).
+
+    `notify` gets a line where they cannot be kept.
+    """
 
     folder: Path
     files: Sequence[SourceFile] | None
+    notify: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ def _static(spec: Spec, material: Material) -> TextEncoder:
     from repoeval_bench.embedding.static import distill_static
 
     source = models.locate(f"st:{spec.target}" if spec.target else "minilm")
-    return distill_static(str(spec), material.folder, source, dim=int(spec.params["dim"]))
+    return distill_static(str(spec), material.folder, source, dim=int(spec.params["dim"]), notify=material.notify)
 
 
 def _lsa(spec: Spec, material: Material) -> TextEncoder:
@@ -146,8 +150,9 @@ def _lsa(spec: Spec, material: Material) -> TextEncoder:
     if material.files is None:
         raise SpecError("embedder lsa is fitted on a benchmark's files; make it with that benchmark")
     return fit_lsa(
-        str(spec), material.folder, material.files, dim=int(spec.params["dim"]), seed=int(spec.params["seed"])
-    )
+        str(spec), material.folder, material.files, dim=int(spec.params["dim"]), seed=int(spec.params["seed"]),
+        notify=material.notify,
+    )  # fmt: skip
 
 
 def _hash(spec: Spec, _: Material) -> TextEncoder:

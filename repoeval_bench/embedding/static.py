@@ -18,7 +18,7 @@ from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -27,19 +27,21 @@ if TYPE_CHECKING:
     from repoeval_bench.types import Role
 
 
-def distill_static(spec: str, folder: Path, files: ModelFiles, *, dim: int) -> StaticEncoder:
+def distill_static(
+    spec: str, folder: Path, files: ModelFiles, *, dim: int, notify: Callable[[str], None]
+) -> StaticEncoder:
     """The static model distilled from `files`, from `folder` where that was done before.
 
-    Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law in place of counts). Needs the
-    extra `static`; without it this is an EmbeddingError.
+    Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law in place of counts). `notify`
+    gets a line where the model cannot be kept. Needs the extra `static`; without it this is an EmbeddingError.
     """
     if find_spec("model2vec") is None:
         raise EmbeddingError("the embedder static needs model2vec; run pip install 'repoeval-bench[static]'")
     from importlib.metadata import version
 
     settings = [files.weights, *files.settings.values(), files.tokenizer_hash, dim, version("model2vec")]
-    place = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
-    fingerprint = keep(place, lambda made: _distill(files, dim, made))
+    wanted = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
+    place, fingerprint = keep(wanted, lambda made: _distill(files, dim, made), notify)
     identity = {
         "model": f"static from {files.model_id}", "weights_sha256": fingerprint, "dim": dim, "precision": "fp32",
     }  # fmt: skip

@@ -147,6 +147,21 @@ def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path)
     assert "is read-only" in one_sentence(bench("cache", "prune", "--max-size", "0", home=home), 1)
 
 
+def test_what_cannot_be_fitted_there_is_fitted_for_one_command(mirror, home, mounted, tmp_path):
+    """A home without the right to write: lsa is fitted all the same, to the same run, and a line says so each time."""
+    mounted(home / "models")
+    subprocess.run(["mount", "-o", "remount,ro", home / "models"], check=True)
+    run = ("eval", "-c", AST, "--embedder", "lsa:dim=8", "--source", mirror)
+    done = bench(*run, "--out", tmp_path / "unkept", home=home)
+    assert done.code == 0, done.err
+    assert f"mind: the model folder {home / 'models'} is read-only; lsa-" in done.err
+    shutil.copytree(home, tmp_path / "writable", ignore=shutil.ignore_patterns("models", "vectors"))
+    assert bench(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
+    first, second = (next((tmp_path / name).glob("*/run.trec")) for name in ("unkept", "kept"))
+    assert first.read_bytes() == second.read_bytes()
+    assert first.parent.name == second.parent.name
+
+
 def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_path):
     """Missing vectors are computed for the run, and counted; the cache stays as it is."""
 

@@ -136,6 +136,7 @@ def test_a_fit_is_made_once_and_never_used_when_changed(tmp_path):
     place = tmp_path / "model"
     fingerprint = keep(place, make)
     assert keep(place, make) == fingerprint
+    assert fingerprint[0] == place
     assert len(made) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     for damage in (lambda: (place / "weights.bin").write_bytes(b"\1\2\2"), (place / "weights.bin").unlink,
