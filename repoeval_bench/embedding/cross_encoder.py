@@ -6,7 +6,6 @@ width, a batch always has the same number of rows, and one thread computes it.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.models import locate, read_json
 from repoeval_bench.embedding.workers import side_by_side
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from repoeval_bench.embedding.models import ModelFiles
 
@@ -75,16 +73,12 @@ def find_cross_encoder(spec: str) -> CrossEncoderScorer:
     A model that scores no pairs is an EmbeddingError: the library would give it a head of random weights.
     """
     files = locate(spec)
-    architectures = _config(files.folder / "config.json").get("architectures") or []
-    kind = _config(files.folder / "config_sentence_transformers.json").get("model_type")
+    architectures = read_json(files.folder / "config.json", {}).get("architectures") or []
+    kind = read_json(files.folder / "config_sentence_transformers.json", {}).get("model_type")
     if kind != "CrossEncoder" and not any(name.endswith("ForSequenceClassification") for name in architectures):
         what = ", ".join(architectures) or "no architecture"
         raise EmbeddingError(f"{files.model_id} is no cross-encoder ({what}); name a model that scores pairs")
     return CrossEncoderScorer(files)
-
-
-def _config(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 class CrossEncoderScorer:

@@ -132,7 +132,13 @@ def locate(text: str) -> ModelFiles:
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:
         folder, model_id = _model_folder(spec.target), spec.target
-    files = _read(spec, folder, model_id)
+    try:
+        files = _read(spec, folder, model_id)
+    except (AttributeError, LookupError, TypeError) as error:
+        raise EmbeddingError(
+            f"the configuration files in {folder} are not those of a sentence-transformers model "
+            f"({type(error).__name__}: {error}); restore the model's folder"
+        ) from error
     if spec.name != "minilm":
         return files
     for what, found, published in (
@@ -171,7 +177,7 @@ def _model_folder(name: str) -> Path:
 
 
 def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
-    modules = _json(folder / "modules.json", default=[])
+    modules = read_json(folder / "modules.json", default=[])
     tokenizer = next(iter(sorted(folder.glob("tokenizer.json")) + sorted(folder.glob("*/tokenizer.json"))), None)
     weights = _files(folder, _WEIGHTS)
     for pickled in sorted(path for pattern in _PICKLES for path in _files(folder, pattern)):
@@ -206,7 +212,7 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
         max_tokens=max_tokens,
         pooling=_pooling(folder, modules),
         normalize="Normalize" in kinds,
-        prompts=_json(folder / "config_sentence_transformers.json", default={}).get("prompts") or {},
+        prompts=read_json(folder / "config_sentence_transformers.json", default={}).get("prompts") or {},
         tokenizer=tokenizer,
         tokenizer_hash=sha256_file(tokenizer),
         device=device,
@@ -230,11 +236,11 @@ def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
         if "max_length" in spec.params:
             raise SpecError(f"embedder {spec!s}: the model reads texts whole; leave max_length out")
         return None
-    stated: int | None = _json(folder / "sentence_bert_config.json", default={}).get("max_seq_length")
+    stated: int | None = read_json(folder / "sentence_bert_config.json", default={}).get("max_seq_length")
     if stated is None:
         limits = (
-            _json(folder / "tokenizer_config.json", default={}).get("model_max_length"),
-            _json(folder / "config.json", default={}).get("max_position_embeddings"),
+            read_json(folder / "tokenizer_config.json", default={}).get("model_max_length"),
+            read_json(folder / "config.json", default={}).get("max_position_embeddings"),
         )
         # Tokenizers without a limit state 1e30.
         stated = min((int(limit) for limit in limits if limit and limit < 1e9), default=None)
@@ -249,13 +255,14 @@ def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
 def _pooling(folder: Path, modules: list[dict[str, Any]]) -> str:
     for module in modules:
         if str(module["type"]).endswith("Pooling"):
-            config = _json(folder / str(module["path"]) / "config.json", default={})
+            config = read_json(folder / str(module["path"]) / "config.json", default={})
             modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
             return str(config.get("pooling_mode") or "+".join(sorted(modes)).replace("pooling_mode_", ""))
     return "+".join(str(module["type"]).rpartition(".")[2] for module in modules) or "mean_tokens"
 
 
-def _json(path: Path, default: Any) -> Any:
+def read_json(path: Path, default: Any) -> Any:
+    """What a file of a model's folder holds, `default` where there is none; an EmbeddingError where it is no JSON."""
     if not path.is_file():
         return default
     try:

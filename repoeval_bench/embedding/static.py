@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.embedding.fitted import FittedEncoder, keep
+from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.errors import EmbeddingError
 from repoeval_bench.files import readable
 
@@ -71,10 +72,19 @@ def _distill(files: ModelFiles, dim: int, folder: Path) -> None:
     from model2vec.distill import distill
     from threadpoolctl import threadpool_limits
 
+    # The library would distil the random numbers that stand for what a file of weights lacks.
+    load_model("SentenceTransformer", files)
     # One thread: how many there are must not decide the last bits. The library's bars are for a terminal only.
     seen = sys.stderr if sys.stderr.isatty() else io.StringIO()
     with threadpool_limits(1), redirect_stderr(seen):
-        model = distill(str(files.folder), device="cpu", pca_dims=dim, quantize_to="float32")
+        try:
+            model = distill(str(files.folder), device="cpu", pca_dims=dim, quantize_to="float32")
+        except Exception as error:  # what is no transformer, or has no vocabulary, fails in a way of its own
+            reason = str(error).partition("\n")[0]
+            raise EmbeddingError(
+                f"nothing can be distilled from {files.folder} ({type(error).__name__}: {reason}); name a model that "
+                "begins with a Transformer"
+            ) from error
     # Settings of the model it comes from, which would cut long texts and fill short ones up.
     model.tokenizer.no_truncation()
     model.tokenizer.no_padding()

@@ -17,6 +17,7 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.cross_encoder import find_cross_encoder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.registry import Material, find_encoder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.errors import EmbeddingError, SpecError
 from support.models import tiny_cross_encoder, tiny_encoder, tiny_tokenizer
@@ -112,6 +113,14 @@ def test_weights_that_are_missing_are_never_random_numbers(folder, cache):
     assert embedder(folder, cache).missing(TEXTS, "document") == TEXTS
 
 
+def test_nothing_is_distilled_from_random_numbers(folder, tmp_path):
+    """A static model is not made from weights that lack a tensor either."""
+    drop(folder / "model.safetensors", "encoder.layer.1.")
+    with pytest.raises(EmbeddingError, match="random numbers"):
+        find_encoder(f"static:{folder},dim=8", Material(tmp_path / "made", None))
+    assert not list((tmp_path / "made").glob("static-*"))
+
+
 def test_a_pooler_that_nobody_asks_may_be_missing(folder, cache):
     """Many models are saved without one, and no vector depends on it."""
     expected = library(folder)
@@ -135,6 +144,16 @@ def test_a_file_of_weights_that_ends_early(folder, cache, length):
     weights.write_bytes(weights.read_bytes()[:length])
     with pytest.raises(EmbeddingError, match="cannot be loaded .* restore the model's folder"):
         embedder(folder, cache).encode(TEXTS, "document")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"), [("modules.json", '["x"]'), ("sentence_bert_config.json", "[]"), ("modules.json", "{")]
+)
+def test_configuration_in_another_form(folder, file, content):
+    """A file that is no JSON, or holds something else, is told with its folder."""
+    (folder / file).write_text(content)
+    with pytest.raises(EmbeddingError, match="restore the model's folder"):
+        locate(f"st:{folder}")
 
 
 class Planted:
@@ -189,6 +208,8 @@ def test_static_embeddings_are_read_whole(tmp_path, cache):
         alone = VectorCache(tmp_path / str(i))
         assert np.array_equal(embedder(folder, alone).encode([text], "document")[0], rows[i])
         alone.close()
+    with pytest.raises(EmbeddingError, match="nothing can be distilled from"):
+        find_encoder(f"static:{folder}", Material(tmp_path / "made", None))
     with pytest.raises(SpecError, match="reads texts whole"):
         locate(f"st:{folder},max_length=64")
 
