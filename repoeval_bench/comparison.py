@@ -10,7 +10,7 @@ import numpy as np
 
 from repoeval_bench.config import CHOICES
 from repoeval_bench.errors import UsageError
-from repoeval_bench.metrics import Measure
+from repoeval_bench.metrics import CEILING, Measure
 from repoeval_bench.progress import progress
 from repoeval_bench.stats import (
     ALPHA,
@@ -189,10 +189,11 @@ def compare_runs(
     """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
 
     Differences are treatment - baseline over the same queries, of a pair the later run minus the earlier; pairs come
-    in the order of the runs, (1, 2), (1, 3), …, (2, 3), … Intervals and tests resample files. p is adjusted by Holm
-    over all comparisons returned, and the verdict follows from it alone: over all pairs it holds for a run that was
-    picked by its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1.
-    Runs of different protocols, data or queries are a UsageError.
+    in the order of the runs, (1, 2), (1, 3), …, (2, 3), … Intervals and tests resample files. Ceilings are not tested:
+    they are no result of a run, and each chunker's falls short of the best by an amount of its own. p is adjusted by
+    Holm over all other comparisons returned, and the verdict follows from it alone: over all pairs it holds for a run
+    that was picked by its scores too. `equivalence` is the margin within which two means count as equal, above 0 and
+    below 1. Runs of different protocols, data or queries are a UsageError.
     """
     check_margin(equivalence)
     given = runs if baseline is None else [baseline, *runs]
@@ -210,10 +211,11 @@ def compare_runs(
     scored = distinct[0].scored
     tables = [_table(run, scored.query_ids, chosen) for run in distinct]
     differences = np.column_stack([tables[later] - tables[earlier] for earlier, later in pairs])
-    means = _resample_means(scored, differences, equivalence, draws)
+    tested = [i for i in range(differences.shape[1]) if not chosen[i % len(chosen)].endswith(CEILING)]
+    means = _resample_means(scored, differences, equivalence, draws, max(1, len(tested)))
     headline: Literal["micro", "macro"] = distinct[0].metrics["headline"]
-    adjusted = holm(means[headline].p)
-    equal = holm(means[headline].equal) if equivalence is not None else [None] * len(adjusted)
+    adjusted = _adjusted(means[headline].p, tested)
+    equal = _adjusted(means[headline].equal, tested) if equivalence is not None else {}
     by_cluster = Sample.micro(differences, scored.clusters)
     tests, effects = beside(by_cluster), effect_sizes(differences)
     found = []
@@ -234,9 +236,9 @@ def compare_runs(
                 headline=headline,
                 micro=pair["micro"],
                 macro=pair["macro"],
-                p_adjusted=adjusted[column],
-                t_p=tests[column][0],
-                wilcoxon_p=tests[column][1],
+                p_adjusted=adjusted.get(column),
+                t_p=tests[column][0] if column in adjusted else None,
+                wilcoxon_p=tests[column][1] if column in adjusted else None,
                 effect_size=effects[column],
                 wins=int((moved > 0).sum()),
                 ties=int((moved == 0).sum()),
@@ -244,13 +246,18 @@ def compare_runs(
                 n_queries=len(moved),
                 n_clusters=by_cluster.n_clusters,
                 clustered_by=scored.clustered_by,
-                family=len(adjusted),
-                verdict=_verdict(pair[headline].difference, adjusted[column], equal[column], equivalence),
+                family=len(tested),
+                verdict=_verdict(pair[headline].difference, adjusted.get(column), equal.get(column), equivalence),
                 margin=equivalence,
-                equivalence_p_adjusted=equal[column],
+                equivalence_p_adjusted=equal.get(column),
             )
         )
     return found
+
+
+def _adjusted(p: Sequence[float], tested: Sequence[int]) -> dict[int, float]:
+    """Column -> its p, adjusted by Holm over the columns that are tested."""
+    return dict(zip(tested, holm([p[column] for column in tested]), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +280,7 @@ class _Resampled:
 
 
 def _resample_means(
-    scored: ScoredQueries, differences: NDArray[np.float64], margin: float | None, draws: int
+    scored: ScoredQueries, differences: NDArray[np.float64], margin: float | None, draws: int, n_tests: int
 ) -> dict[str, _Resampled]:
     """What resampling says of the mean over queries and of that over repositories."""
     micro = Sample.micro(differences, scored.clusters)
@@ -290,7 +297,7 @@ def _resample_means(
 
     fine = [sample for sample, _ in samples.values()]
     # A drawn p is at least 1 / flips; adjusted for many tests it must still be able to pass.
-    n_flips = max(draws, FLIPS_PER_TEST * differences.shape[1])
+    n_flips = max(draws, FLIPS_PER_TEST * n_tests)
     # A file that reaches over two repositories is two clusters of the macro mean: then signs cannot be shared.
     together = len({sample.n_clusters for sample in fine}) == 1
     flips = sign_flip_ps(fine, rng(), n_flips) if together else [sign_flip_p(each, rng(), n_flips) for each in fine]
@@ -301,7 +308,7 @@ def _resample_means(
             ci_repositories=bca_intervals(coarse, rng(), draws),
             p=p.tolist(),
             mde=minimum_detectable(sample),
-            mde_family=minimum_detectable(sample, tests=differences.shape[1]),
+            mde_family=minimum_detectable(sample, tests=n_tests),
             equal=[] if margin is None else equivalence_p(sample, margin, rng(), n_flips).tolist(),
         )
         for (over, (sample, coarse)), p in progress(
@@ -356,7 +363,9 @@ def _identity(run: ComparableRun) -> dict[str, Any]:
     return {key: value for key, value in identity.items() if key != "device"}
 
 
-def _verdict(difference: float, p: float, equal: float | None, margin: float | None) -> str:
+def _verdict(difference: float, p: float | None, equal: float | None, margin: float | None) -> str:
+    if p is None:
+        return "not tested"
     within = f"within {margin:g}" if equal is not None and equal < ALPHA else ""
     if p < ALPHA:
         word = "better" if difference > 0 else "worse"

@@ -348,9 +348,11 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
             f"protocol {protocol.name} scores none of {', '.join(benchmark.files)}; choose other repositories or "
             "repositories=all"
         )
+    # The two are of the published benchmark alone: a pack of one's own has all its repositories scored.
+    asked = benchmark.whole_repos - len(OUTSIDE_THE_SIX) if benchmark.name.startswith("repoeval-") else 0
     if len(tasks) == len(benchmark.tasks):
-        return benchmark
-    return replace(benchmark, tasks=tasks, files=files, fingerprint=fingerprint(tasks, files))
+        return replace(benchmark, asked_repos=asked)
+    return replace(benchmark, tasks=tasks, files=files, fingerprint=fingerprint(tasks, files), asked_repos=asked)
 
 
 def _truncated(embedder: Embedder | None, tokens: Sequence[int], role: Role) -> int:

@@ -6,7 +6,8 @@ Nothing is tuned towards a published number: every setting below was chosen from
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import shlex
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench import api
@@ -16,7 +17,15 @@ from repoeval_bench.embedding.registry import parse_embedder
 from repoeval_bench.errors import EmbeddingError, ResultError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.pipeline import embed
-from repoeval_bench.report.reproduction import CODERAG_TOLERANCE, MEASURES, TOLERANCE, Row, format_page, judge
+from repoeval_bench.report.reproduction import (
+    CODERAG_TOLERANCE,
+    MEASURES,
+    NOT_JUDGED,
+    TOLERANCE,
+    Row,
+    format_page,
+    judge,
+)
 from repoeval_bench.stats import mean_intervals
 
 if TYPE_CHECKING:
@@ -81,13 +90,15 @@ def reproduce(
     out: Path,
     *,
     embedders: Sequence[str] = (),
+    source: str = "",
     home: Path | None = None,
     notify: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Measure every row, write `out/reproduction.json` and `out/reproduction.md`, and return the page.
 
     Runs that are stored in `out` already, made by this very code, are not made again. `embedders` are specs of models
-    whose CodeRAG-Bench row is wanted; one that cannot be had is a row that says so.
+    whose CodeRAG-Bench row is wanted; one that cannot be had is a row that says so. `source` is what the commands have
+    to name as theirs to read the same data, if anything. On less than all published tasks nothing is judged.
     """
     for embedder in embedders:
         parse_embedder(split_spec(embedder)[0])
@@ -104,6 +115,7 @@ def reproduce(
             # A page that others measure again must not depend on the processor.
             embedder = with_precision(embedder, "fp32")
             command += " --precision fp32"
+        command += f" --source {shlex.quote(source)}" if source else ""
         notify(command)
         stored = api.evaluate(
             benchmark,
@@ -117,29 +129,43 @@ def reproduce(
         )
         return stored, command
 
+    why_not = _why_not_judged(benchmark)
+
+    def row(
+        made: tuple[StoredRun, str],
+        table: str,
+        setting: str,
+        system: str,
+        measure: str,
+        *,
+        published: float | None = None,
+        source: str = "",
+    ) -> Row:
+        return _row(made, Row(table, setting, system, measure, published, source=source), why_not)
+
     _embed_ahead(benchmark, home)
     for protocol in ("context", "code-chunk"):
         for chunker, values in EXPECTED.items():
             made = run(chunker, protocol=protocol)
             for measure, value in zip(MEASURES, values, strict=True):
-                found.append(_row(made, "expected", protocol, chunker, measure, published=value))
+                found.append(row(made, "expected", protocol, chunker, measure, published=value))
     for setting, changed in CAUSES:
         for chunker in EXPECTED:
             settings = {"protocol": "code-chunk", **changed}
             made = run(chunker + settings.pop("options", ""), **settings)
-            found += [_row(made, "causes", setting, chunker, measure) for measure in MEASURES]
+            found += [row(made, "causes", setting, chunker, measure) for measure in MEASURES]
     for chunker in EXPECTED:
         for size in SIZES:
             made = run(f"{chunker}:max_nws={size}", protocol="code-chunk", retriever="bm25")
             for measure in (*MEASURES, "line_recall_auc"):
-                found.append(_row(made, "sizes", f"{size}", chunker, measure))
+                found.append(row(made, "sizes", f"{size}", chunker, measure))
     made = run(None, protocol="coderag", retriever=CODERAG_BM25)
-    found.append(_row(made, "coderag", "coderag", "BM25", "ndcg@10", published=CODERAG["BM25"] / 100))
-    for what, retriever, source in BM25_SETTINGS:
+    found.append(row(made, "coderag", "coderag", "BM25", "ndcg@10", published=CODERAG["BM25"] / 100))
+    for what, retriever, whose in BM25_SETTINGS:
         made = run(None, protocol="coderag", retriever=retriever)
-        found.append(_row(made, "bm25", what, "BM25", "ndcg@10", published=CODERAG["BM25"] / 100, source=source))
+        found.append(row(made, "bm25", what, "BM25", "ndcg@10", published=CODERAG["BM25"] / 100, source=whose))
     made = run(None, protocol="coderag")
-    found.append(_row(made, "coderag", "coderag", UNPUBLISHED, "ndcg@10"))
+    found.append(row(made, "coderag", "coderag", UNPUBLISHED, "ndcg@10"))
     for embedder in embedders:
         name = embedder.partition(":")[2] or embedder
         points = CODERAG.get(name.partition(",")[0])
@@ -148,10 +174,11 @@ def reproduce(
             made = run(None, protocol="coderag", embedder=embedder)
         except EmbeddingError as error:
             reason = f"skipped: {error}"
-            found.append(Row("coderag", "coderag", name, "ndcg@10", published, None, None, None, reason, ""))
+            found.append(Row("coderag", "coderag", name, "ndcg@10", published, verdict=reason))
         else:
-            found.append(_row(made, "coderag", "coderag", name, "ndcg@10", published=published))
-    page = format_page(benchmark.label, found)
+            found.append(row(made, "coderag", "coderag", name, "ndcg@10", published=published))
+    scored = len(made[0].metrics["per_repo"])
+    page = format_page(benchmark.label, found, scored)
     try:
         write_atomic(out / "reproduction.json", json.dumps([asdict(row) for row in found], indent=2) + "\n")
         write_atomic(out / "reproduction.md", page)
@@ -174,21 +201,21 @@ def _embed_ahead(benchmark: Benchmark, home: Path | None) -> None:
         embed(planned_with, api.make_embedder(with_precision(embedder, "fp32"), home=home))
 
 
-def _row(
-    made: tuple[StoredRun, str],
-    table: str,
-    setting: str,
-    system: str,
-    measure: str,
-    *,
-    published: float | None = None,
-    source: str = "",
-) -> Row:
+def _row(made: tuple[StoredRun, str], asked: Row, why_not: str) -> Row:
+    """The row with what was measured; judged where something was published, unless `why_not` says why not."""
     stored, command = made
     scored = stored.scored
-    values = scored.table([measure])
-    (mean,), (ci,) = mean_intervals(values, scored.clusters, scored.repos, stored.metrics["headline"])
+    (mean,), (ci,) = mean_intervals(
+        scored.table([asked.measure]), scored.clusters, scored.repos, stored.metrics["headline"]
+    )
     low, high = ci or (None, None)
-    tolerance = TOLERANCE if table == "expected" else CODERAG_TOLERANCE / 100
-    verdict = "" if published is None else judge(mean, published, tolerance)
-    return Row(table, setting, system, measure, published, mean, low, high, verdict, command, source)
+    tolerance = TOLERANCE if asked.table == "expected" else CODERAG_TOLERANCE / 100
+    verdict = "" if asked.published is None else why_not or judge(mean, asked.published, tolerance)
+    return replace(asked, measured=mean, low=low, high=high, verdict=verdict, command=command)
+
+
+def _why_not_judged(benchmark: Benchmark) -> str:
+    """Published numbers are of the whole published benchmark: of anything else, why no verdict is given."""
+    if not benchmark.name.startswith("repoeval-"):
+        return f"{NOT_JUDGED}: {benchmark.name} is not what was published"
+    return "" if benchmark.is_whole else f"{NOT_JUDGED}: {len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"

@@ -220,7 +220,8 @@ class Benchmark:
     `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over every
     task (id, hashes of prompt and ground truth, lines) and every file (path, hash of its text): another set,
     another fingerprint. `whole_tasks` and `whole_repos` count the published benchmark, so that a part can
-    never pass for the whole. `undecodable` names the files that are no UTF-8 and were left out.
+    never pass for the whole; `asked_repos` counts those that the protocol scores, where it names them (else 0).
+    `undecodable` names the files that are no UTF-8 and were left out.
     """
 
     name: str
@@ -232,6 +233,7 @@ class Benchmark:
     whole_tasks: int
     whole_repos: int
     undecodable: tuple[str, ...] = ()
+    asked_repos: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -241,9 +243,12 @@ class Benchmark:
     @property
     def label(self) -> str:
         """Name, size and fingerprint in one line, as every table carries it."""
+        part = (
+            f" ({len(self.files)} of the protocol's {self.asked_repos})" if len(self.files) < self.asked_repos else ""
+        )
         return (
             f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks, "
-            f"{len(self.files)} of {self.whole_repos} repositories · {self.fingerprint}"
+            f"{len(self.files)} of {self.whole_repos} repositories{part} · {self.fingerprint}"
         )
 
 
@@ -315,8 +320,9 @@ class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
     `headline` says which mean decides: `p_adjusted` (Holm over the `family` tests), `equivalence_p_adjusted` and
-    `verdict` are about that one. `t_p` and `wilcoxon_p` are on cluster means and decide nothing. `effect_size` is
-    Cohen's d of the paired differences; None where all differ by the same.
+    `verdict` are about that one. `t_p` and `wilcoxon_p` are on cluster means and decide nothing. A ceiling is no result
+    of a run: it is not tested, and these are None. `effect_size` is Cohen's d of the paired differences; None where
+    all differ by the same.
     """
 
     metric: str
@@ -325,9 +331,9 @@ class Comparison:
     headline: Literal["micro", "macro"]
     micro: MeanDifference
     macro: MeanDifference
-    p_adjusted: float
-    t_p: float
-    wilcoxon_p: float
+    p_adjusted: float | None
+    t_p: float | None
+    wilcoxon_p: float | None
     effect_size: float | None
     wins: int
     ties: int
@@ -339,6 +345,11 @@ class Comparison:
     verdict: str
     margin: float | None = None
     equivalence_p_adjusted: float | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the verdict is that one run is better."""
+        return self.verdict.startswith(("better", "worse"))
 
     @property
     def mean(self) -> MeanDifference:

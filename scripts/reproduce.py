@@ -29,8 +29,10 @@ if __name__ == "__main__":
         print(line, file=sys.stderr)
 
     try:
+        # What `eval` finds by itself needs no name.
+        named = "" if arguments.source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else arguments.source
         benchmark = load_benchmark(arguments.source, notify=say)
-        print(reproduce(benchmark, arguments.out, embedders=arguments.embedder, notify=say), end="")
+        print(reproduce(benchmark, arguments.out, embedders=arguments.embedder, source=named, notify=say), end="")
     except BenchError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt:

@@ -270,7 +270,7 @@ def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
     ceiling = ceilings["line_rprec"]
     found = ceiling < limits["ceiling-low"]
     says = (
-        "not even a perfect ranker could read the gold lines from these chunks within the gold's own size: the chunker"
+        "even a ranker that knows the gold reads (greedily) little of it from these chunks in its own size: the chunker"
         if found
         else "a perfect ranker could read nearly all gold lines from these chunks"
     )

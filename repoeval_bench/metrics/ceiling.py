@@ -1,4 +1,4 @@
-"""The best score that is possible: what the chunker lost is 1 - ceiling, what the retriever lost the rest."""
+"""What a ranker that knows the gold reaches: 1 - ceiling is what the chunker lost, the rest what the retriever lost."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ def score_ceilings(
 ) -> RunScores:
     """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
 
-    Measures over chunks are scored on all relevant chunks by gain, descending. Line measures are scored on the greedy
-    choice among the chunks of the gold's file, and raised to what was `observed` (scores of a run on these qrels):
-    greedy is not always best. `hidden` is query_id -> the chunks a query may not see; qrels without them are given
-    by the caller.
+    Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
+    scored on the greedy choice among the chunks of the gold's file, a lower bound of the best possible, and raised to
+    what was `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over
+    the same chunks may state slightly different ones. `hidden` is query_id -> the chunks a query may not see; qrels
+    without them are given by the caller.
     """
     parsed = parse_measures(measures)
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]

@@ -31,9 +31,9 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
             probability(c.wilcoxon_p),
             f"{c.wins}/{c.ties}/{c.losses}",
             "-" if c.effect_size is None else f"{c.effect_size:+.2f}",
-            "-" if c.mean.mde_family is None else f"{c.mean.mde_family:.4f}",
+            "-" if c.mean.mde_family is None or c.p_adjusted is None else f"{c.mean.mde_family:.4f}",
         ]
-        if c.equivalence_p_adjusted is not None:
+        if c.margin is not None:
             cells.append(probability(c.equivalence_p_adjusted))
         tables[pair].add_row(*cells, c.verdict)
     return list(tables.values())
@@ -70,11 +70,13 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     if any(c.verdict == "no difference shown" for c in comparisons):
         asked = "" if first.margin is not None else "; --equivalence MARGIN tests that"
         lines.append(f'"no difference shown" does not mean equal{asked}.')
+    if any(c.p_adjusted is None for c in comparisons):
+        lines.append("a ceiling is no result of a run: its difference is not tested")
     several = len({c.baseline for c in comparisons}) > 1
     shaky: dict[str, list[str]] = {}
     for c in comparisons:
         ci = c.mean.ci_repositories
-        if c.verdict.startswith(("better", "worse")) and ci is not None and ci[0] <= 0 <= ci[1]:
+        if c.is_shown and ci is not None and ci[0] <= 0 <= ci[1]:
             whose = f"{c.treatment} minus {c.baseline}" if several else c.treatment
             shaky.setdefault(whose, []).append(heading(c.metric))
     if shaky:

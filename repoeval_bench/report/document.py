@@ -32,7 +32,9 @@ def score_part(runs: Sequence[StoredRun]) -> Part:
     """The score tables of runs of one protocol, lines first, and what stands under them."""
     notes = [line for run in runs for line in footnotes(run)]
     caution = f"mind: {Protocol.parse(runs[0].metrics['protocol']).caution}"
-    return Part(score_tables(runs, per_repo=len(runs) == 1), [*notes, caution])
+    headline = runs[0].metrics["headline"]
+    interval = f"95 %: interval of the {headline} mean, BCa, files resampled; compare says which differences are real"
+    return Part(score_tables(runs, per_repo=len(runs) == 1), [*notes, interval, caution])
 
 
 def comparison_part(comparisons: Sequence[Comparison]) -> Part:

@@ -45,8 +45,10 @@ def plain(value: float, interval: Interval) -> str:
     return f"{value:.4f} " + (f"[{interval[0]:.4f}, {interval[1]:.4f}]" if interval else "[one cluster]")
 
 
-def probability(p: float) -> str:
-    """A p-value with four digits; what is smaller is said to be so."""
+def probability(p: float | None) -> str:
+    """A p-value with four digits; what is smaller is said to be so, and a dash where nothing was tested."""
+    if p is None:
+        return "-"
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 

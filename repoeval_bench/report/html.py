@@ -153,8 +153,8 @@ def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
     if not found.differences:
         return ""
     first = found.differences[0]
-    hidden = sum(each.metric.endswith((CEILING, SHARE)) for each in found.differences)
-    left_out = " The ceiling's own are among the tests and not in these tables." if hidden else ""
+    hidden = any(each.metric.endswith(SHARE) for each in found.differences)
+    left_out = " That of the share of the ceiling is among the tests and not in these tables." if hidden else ""
     picked = ", so p holds although the best was picked from these very runs" if len(runs) > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query', 'queries')} of the {first.headline} mean; p by a sign-flip test "

@@ -145,5 +145,5 @@ def cells_on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[
 def _shares(runs: Sequence[PageRun], measure: str) -> Column:
     shares = [shares_of_ceiling(run.stored).get(measure) for run in runs]
     cells = tuple(Cell(None, "") if share is None else Cell(share, f"{share:.1%}") for share in shares)
-    meaning = f"{title(measure)} over what a perfect ranker reaches with the same chunks; the rest the retriever lost."
+    meaning = f"{title(measure)} over what a greedy ranker that knows the gold reaches; the rest the retriever lost."
     return Column("share", "share of ceiling", meaning, cells)

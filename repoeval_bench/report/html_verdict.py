@@ -62,7 +62,7 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     differences = [each for each in family if each.baseline == runs[best].name]
     of_headline = {each.treatment: each for each in differences if each.metric == measure}
     against = {i: of_headline[runs[i].name] for i in others}
-    clear = all(each.p_adjusted < 0.05 for each in against.values())
+    clear = all(each.is_shown for each in against.values())
     leads = _listed(
         [f"{_digits(-each.difference)} over {runs[i].short}{_interval(each)}" for i, each in against.items()]
     )
@@ -72,7 +72,7 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
         who = f"No winner is shown {where}: {equal}."
     elif clear:
         who = f"{runs[best].short} wins {where}: its {what} is {means[best]:.3f}, ahead by {leads}."
-    elif against[others[0]].p_adjusted < 0.05:
+    elif against[others[0]].is_shown:
         who = f"{runs[best].short} leads {where}: its {what} is {means[best]:.3f}, ahead by {leads}."
     else:
         who = (
@@ -91,7 +91,7 @@ def family_words(runs: Sequence[PageRun], one: Comparison) -> str:
 
 def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
     first = next(iter(against.values()))
-    shown = [i for i, each in against.items() if each.p_adjusted < 0.05]
+    shown = [i for i, each in against.items() if each.is_shown]
     rest = [i for i in against if i not in shown]
 
     def listed(which: Sequence[int]) -> str:
@@ -132,7 +132,7 @@ def _share(run: PageRun, measure: str) -> str:
     if "ceilings" not in run.stored.metrics:
         return ""
     share = shares_of_ceiling(run.stored).get(measure)
-    return "" if share is None else f", {share:.0%} of what a perfect ranker reaches with its chunks"
+    return "" if share is None else f", {share:.0%} of what a greedy ranker that knows the gold reaches"
 
 
 def _interval(each: Comparison) -> str:

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.report.frame import count
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,6 +18,10 @@ TOLERANCE = 0.05
 
 CODERAG_TOLERANCE = 1.5
 """Points of NDCG@10."""
+
+
+NOT_JUDGED = "not judged"
+"""Begins the verdict on a number that was not measured on what was published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +36,11 @@ class Row:
     system: str
     measure: str
     published: float | None
-    measured: float | None
-    low: float | None
-    high: float | None
-    verdict: str
-    command: str
+    measured: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str = ""
+    command: str = ""
     source: str = ""
 
 
@@ -44,10 +50,15 @@ def judge(measured: float, published: float, tolerance: float) -> str:
     return f"{'reproduced' if abs(distance) <= tolerance + 1e-9 else 'not reproduced'} ({distance:+.3f})"
 
 
-def format_page(label: str, found: Sequence[Row]) -> str:
-    """The Markdown page: tables, verdicts and the commands that print the figures."""
+def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
+    """The Markdown page: tables, verdicts and the commands that print the figures.
+
+    `repositories` is how many CodeRAG-Bench's rows are the mean of.
+    """
     expected = [row for row in found if row.table == "expected"]
     verdicts = Counter(row.verdict.partition(" (")[0] for row in expected)
+    tally = next((row.verdict for row in expected if row.verdict.startswith(NOT_JUDGED)), "")
+    tally = tally or f"{verdicts['reproduced']} of {len(expected)} cells are"
     lines = [
         "# Published numbers, measured again",
         "",
@@ -56,8 +67,7 @@ def format_page(label: str, found: Sequence[Row]) -> str:
         "",
         "## The expected results",
         "",
-        f"Quoted as approximate, the embedding model not stated. A cell is reproduced within {TOLERANCE}: "
-        f"{verdicts['reproduced']} of {len(expected)} cells are.",
+        f"Quoted as approximate, the embedding model not stated. A cell is reproduced within {TOLERANCE}: {tally}.",
         "",
         "| protocol | chunker | measure | expected | measured | 95 % interval | verdict |",
         "|---|---|---|---:|---:|---|---|",
@@ -82,7 +92,8 @@ def format_page(label: str, found: Sequence[Row]) -> str:
         *_size_effect([row for row in found if row.table == "sizes"]),
         "## CodeRAG-Bench, RepoEval function level",
         "",
-        f"nDCG@10, macro over six repositories; reproduced within {CODERAG_TOLERANCE} points.",
+        f"nDCG@10, macro over {count(repositories, 'repository', 'repositories')}; reproduced within "
+        f"{CODERAG_TOLERANCE} points.",
         "",
         "| system | published | measured | 95 % interval | verdict |",
         "|---|---:|---:|---|---|",
@@ -154,6 +165,9 @@ def _bm25(found: Sequence[Row]) -> list[str]:
     base, published = found[0].measured or 0.0, found[0].published or 0.0
     moved = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in found[1:]]
     left = (found[-1].measured or 0.0) - published
+    explained = f" Read as CodeRAG-Bench's own code reads, {left:+.4f} is left."
+    if found[0].verdict.startswith(NOT_JUDGED):
+        explained = ""
     return [
         "BM25 lies "
         f"{base - published:+.4f} from the published {published:.3f}. What it reads, changed to what others document:",
@@ -166,7 +180,7 @@ def _bm25(found: Sequence[Row]) -> list[str]:
         ),
         "",
         *_commands(found),
-        f"Against the first row: {'; '.join(moved)}. Read as CodeRAG-Bench's own code reads, {left:+.4f} is left.",
+        f"Against the first row: {'; '.join(moved)}.{explained}",
         "",
     ]
 

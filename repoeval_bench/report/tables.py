@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
 from repoeval_bench.report.frame import count, heading, new_table
+from repoeval_bench.stats import mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ def score_tables(runs: Sequence[StoredRun], *, per_repo: bool) -> list[Table]:
     """The line measures (comparable between chunkers, so they come first), then the measures over chunks.
 
     One row per chunker and mean; all runs are of one protocol and dataset. Under each run's headline mean stand the
-    ceiling (a perfect ranker over the same chunks) and the score's share of it. A single run stands in the title, so
+    ends of its 95 % interval, the ceiling and the score's share of it. A single run stands in the title, so
     that the repositories have the first column.
     """
     first = runs[0].metrics
@@ -70,10 +71,24 @@ def _score_table(title: str, measures: Sequence[str], runs: Sequence[StoredRun],
             bold = label == run.metrics["headline"]
             table.add_row(*name, _mean_label(label, run.metrics), *cells, style="bold" if bold else "")
             name = name and [""]
-        for label, values in (("ceiling", _ceilings(run)), ("share of it", shares_of_ceiling(run))):
+        for label, values in (
+            *_ends(run, measures).items(),
+            ("ceiling", _ceilings(run)),
+            ("share of it", shares_of_ceiling(run)),
+        ):
             cells = [f"{values[measure]:.4f}" if measure in values else "" for measure in measures]
             table.add_row(*name, f"  {run.metrics['headline']} {label}", *cells, style="dim")
     return table
+
+
+def _ends(run: StoredRun, measures: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The two ends of the headline mean's 95 % interval, each with its label; nothing where one cluster gives none."""
+    scored = run.scored
+    table = scored.table(measures)
+    _, intervals = mean_intervals(table, scored.clusters, scored.repos, run.metrics["headline"])
+    known = {measure: interval for measure, interval in zip(measures, intervals, strict=True) if interval}
+    ends = {f"95 % {end}": {name: known[name][i] for name in known} for i, end in enumerate(("from", "to"))}
+    return ends if known else {}
 
 
 def _ceilings(run: StoredRun) -> dict[str, float]:

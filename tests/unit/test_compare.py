@@ -230,6 +230,30 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
     assert found[5].micro.treatment == runs[2].metrics["micro"]["hit@5"]
 
 
+def test_a_ceiling_is_compared_and_not_tested(tmp_path):
+    """Its difference and interval stand there without a p or a verdict, and the others' p is adjusted without it."""
+    base = rng().uniform(0.3, 0.6, 120)
+    runs = [
+        write_run(
+            tmp_path / name, {"mrr": (base + up).tolist(), "mrr_ceiling": (base + 0.1 + up).tolist()}, files=FILES
+        )
+        for name, up in (("a", 0.0), ("b", rng(2).normal(0.1, 0.05, 120)))
+    ]
+    score, ceiling = compare_runs(runs, equivalence=0.5, draws=2000)
+    assert (score.family, score.verdict) == (1, "better, but within 0.5")
+    assert (ceiling.verdict, ceiling.p_adjusted, ceiling.t_p, ceiling.equivalence_p_adjusted) == (
+        "not tested",
+        *3 * (None,),
+    )
+    assert ceiling.difference == pytest.approx(score.difference)
+    assert ceiling.ci == pytest.approx(score.ci)
+    (table,) = comparison_tables([score, ceiling])
+    assert [list(column.cells)[1] for column in table.columns[3:6]] == ["-", "-", "-"]
+    assert {len(column.cells) if hasattr(column.cells, "__len__") else 2 for column in table.columns} == {2}
+    (alone,) = compare_runs(runs, measures=["mrr_ceiling"], draws=100)
+    assert (alone.verdict, alone.family) == ("not tested", 0)
+
+
 def test_many_runs_leave_room_for_a_verdict(tmp_path):
     """Holm over many pairs multiplies the smallest p that draws can give; more are drawn, so that it still passes."""
     runs = [

@@ -60,7 +60,7 @@ def test_the_whole_prompt_asks_for_its_own_lines(name):
         "ndcg@10": dcg(1, 3, 4, 5) / dcg(1, 2, 3, 4), "recall@2": 1 / 4, "mrr": 1.0,
         "line_rprec": (10 + of_chunk_3) / gold, "line_recall@250": 1.0, "line_recall_auc": AUC,
     })  # fmt: skip
-    # A perfect ranker reads chunks 1 and 2, chunk 0 (six gold lines), and what is left of the budget of chunk 3.
+    # Greedy reads chunks 1 and 2, chunk 0 (six gold lines), and what is left of the budget of chunk 3.
     assert ceilings == pytest.approx({
         "ndcg@10": 1.0, "recall@2": 2 / 4, "mrr": 1.0, "line_rprec": (10 + 10 + 6 + gold - 30) / gold,
         "line_recall@250": 1.0, "line_recall_auc": AUC,
@@ -125,3 +125,18 @@ def test_a_protocol_whose_repositories_are_not_there_is_refused():
     with pytest.raises(DatasetError, match=f"scores none of {name}; choose other repositories or repositories=all"):
         select(outside, PROTOCOLS["code-chunk"])
     assert select(outside, PROTOCOLS["context"]) is outside
+
+
+def test_six_repositories_of_which_some_are_missing_say_so_on_the_label():
+    """Of the published benchmark; a pack of one's own has no six."""
+    part = replace(BENCHMARK, name="repoeval-function-2k-codex", whole_tasks=455, whole_repos=8)
+    label = select(part, PROTOCOLS["code-chunk"]).label
+    assert (
+        label
+        == f"repoeval-function-2k-codex · 1 of 455 tasks, 1 of 8 repositories (1 of the protocol's 6) · {'0' * 12}"
+    )
+    files = {f"r{i}": (FILE,) for i in range(6)}
+    six = replace(part, files=files, tasks=tuple(replace(TASK, task_id=f"{repo}/0", repo=repo) for repo in files))
+    assert "6 of 8 repositories · " in select(six, PROTOCOLS["code-chunk"]).label
+    assert "1 of 8 repositories · " in select(part, PROTOCOLS["context"]).label
+    assert select(BENCHMARK, PROTOCOLS["code-chunk"]).label == BENCHMARK.label

@@ -37,7 +37,7 @@ def test_the_page_has_every_row_its_verdict_and_the_commands():
         replace(row("bm25", what, "BM25", "ndcg@10", 0.932), measured=score, source=source)
         for what, score, source in settings
     ]
-    page = format_page("mini", found)
+    page = format_page("mini", found, 6)
     assert "BM25 lies -0.0120 from the published 0.932." in page
     assert "| k1 0.9 | theirs | 0.9300 | [0.4000, 0.6000] | -0.0020 |" in page
     assert "Against the first row: k1 0.9 +0.0100; both +0.0145. Read as" in page
@@ -54,3 +54,18 @@ def test_a_model_that_no_embedder_is_called_is_told_before_anything_is_measured(
     with pytest.raises(SpecError, match="unknown embedder 'tf'"):
         reproduce(None, tmp_path / "out", embedders=["st:some/model", "tf:x"])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_part_of_the_benchmark_is_not_judged():
+    """The page says how much there is, claims nothing, and counts repositories as they are."""
+    reason = "not judged: 170 of 455 tasks"
+    found = [
+        row("expected", p, c, m, 0.8, reason) for p in ("context", "code-chunk") for c in EXPECTED for m in MEASURES
+    ]
+    found += [row("bm25", what, "BM25", "ndcg@10", 0.932, reason) for what in ("whole", "both")]
+    page = format_page("mini", found, 2)
+    assert f"reproduced within 0.05: {reason}." in page
+    assert page.count(f"| {reason} |") == 16
+    assert "macro over 2 repositories" in page
+    assert "cells are" not in page
+    assert "is left" not in page

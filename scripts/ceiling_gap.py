@@ -1,0 +1,74 @@
+"""How far the greedy line ceilings fall short of the best order: python scripts/ceiling_gap.py [--source SOURCE].
+
+The best is found by trying every order of the chunks that hold a gold line, where a query has few enough of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench import load_benchmark
+from repoeval_bench.api import make_parts
+from repoeval_bench.cli import fail
+from repoeval_bench.config import Protocol
+from repoeval_bench.errors import BenchError
+from repoeval_bench.judging import judge_corpus
+from repoeval_bench.metrics import score_ceilings
+from repoeval_bench.metrics.walk import BUDGETS, Lines, walk_lines
+from repoeval_bench.pipeline import plan
+from repoeval_bench.progress import progress
+
+if TYPE_CHECKING:
+    from repoeval_bench.types import Benchmark
+
+MEASURES = ("line_rprec", "line_recall_auc")
+MOST = 6
+"""Relevant chunks of a query whose orders are tried; of those with more the greedy choice is taken for the best."""
+
+
+def gap(benchmark: Benchmark, protocol: Protocol, chunker: str) -> tuple[dict[str, tuple[float, float]], int]:
+    """(measure -> mean over queries of the greedy and of the best ceiling, queries with too many relevant chunks)."""
+    planned = plan(benchmark, make_parts(protocol, chunker)[0], protocol)
+    judged = judge_corpus(benchmark, planned.corpus, protocol, MEASURES)
+    context = judged.context
+    assert context.places is not None
+    assert context.gold is not None
+    lines = Lines.of(context.line_nws or {})
+    greedy = score_ceilings(judged.qrels, MEASURES, context, hidden=judged.hidden).values
+    best = {measure: greedy[measure].copy() for measure in MEASURES}
+    skipped = 0
+    for i, (query_id, relevant) in enumerate(progress(list(judged.qrels.items()), desc="orders", unit="queries")):
+        if len(relevant) > MOST:
+            skipped += 1
+            continue
+        orders = [[context.places[chunk_id] for chunk_id in order] for order in permutations(relevant)]
+        walks = walk_lines(orders, [context.gold[query_id]] * len(orders), lines, BUDGETS[-1])
+        for measure, found in zip(MEASURES, (walks.recall_at_gold(), walks.recall_area()), strict=True):
+            best[measure][i] = max(best[measure][i], found.max())
+    return {measure: (float(np.mean(greedy[measure])), float(np.mean(best[measure]))) for measure in MEASURES}, skipped
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", default=os.environ.get("REPOEVAL_SOURCE", "auto"))
+    parser.add_argument("--repos", help="separated by commas")
+    arguments = parser.parse_args()
+    try:
+        repos = arguments.repos.split(",") if arguments.repos else None
+        benchmark = load_benchmark(arguments.source, repos=repos, notify=lambda line: print(line, file=sys.stderr))
+        print(benchmark.label)
+        print(f"{'protocol':<10}{'chunker':<9}{'measure':<17}{'greedy':>8}{'best':>8}{'short by':>10}{'not tried':>11}")
+        for name in ("context", "body"):
+            for chunker in ("ast", "fixed"):
+                found, skipped = gap(benchmark, Protocol.parse(name), chunker)
+                for measure, (greedy, best) in found.items():
+                    row = f"{greedy:>8.4f}{best:>8.4f}{best - greedy:>10.4f}{skipped:>11}"
+                    print(f"{name:<10}{chunker:<9}{measure:<17}{row}")
+    except BenchError as error:
+        fail(str(error), error.exit_code)
