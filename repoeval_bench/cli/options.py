@@ -114,7 +114,8 @@ precision_option = click.option(
     metavar="NAME",
     default="auto",
     show_default=True,
-    help="What the model computes in: auto (bf16 where the CPU has it, fp16 on CUDA) or fp32, the same everywhere.",
+    help="What the model computes in: auto (bf16 where the CPU has it, fp16 on CUDA) or fp32, the same everywhere but "
+    "for the last bits.",
 )
 
 
