@@ -51,15 +51,15 @@ def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -
     sets of files that are judged, and checked on all. Arms that cannot be made alike (few files, long lines) are among
     those that come back.
     """
-    files = max(parts, key=len)
     targets = [mean_nws(make_chunker(baseline), part) for part in parts]
+    files, target = max(zip(parts, targets, strict=True), key=lambda pair: len(pair[0]))
     found = []
     for i in range(n):
-        size = match_size(f"{baseline},offset={SPAN * i // n}", mean_nws(make_chunker(baseline), files), files, _AIM)
+        size = match_size(f"{baseline},offset={SPAN * i // n}", target, files, _AIM)
         chunker = make_chunker(size.spec)
         alike = all(
-            abs(mean_nws(chunker, part) - target) <= TOLERANCE * target
-            for part, target in zip(parts, targets, strict=True)
+            abs(mean_nws(chunker, part) - of_part) <= TOLERANCE * of_part
+            for part, of_part in zip(parts, targets, strict=True)
         )
         found.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), alike))
     return found

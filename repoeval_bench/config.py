@@ -213,9 +213,12 @@ def check_scored(protocol: Protocol, repos: Iterable[str], level: str) -> None:
     """A UsageError where a protocol scores none of the repositories that are named; naming none takes all."""
     named = sorted(set(repos))
     if named and passed_over([protocol], level).issuperset(named):
-        raise UsageError(
-            f"protocol {protocol.name} scores none of {', '.join(named)}; choose other repositories or repositories=all"
-        )
+        raise UsageError(scores_none(protocol, named))
+
+
+def scores_none(protocol: Protocol, repos: Iterable[str]) -> str:
+    """The sentence for a protocol that scores none of the repositories."""
+    return f"protocol {protocol.name} scores none of {', '.join(repos)}; choose other repositories or repositories=all"
 
 
 @dataclass(frozen=True, slots=True)

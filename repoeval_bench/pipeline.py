@@ -8,7 +8,7 @@ from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.config import OUTSIDE_THE_SIX
+from repoeval_bench.config import OUTSIDE_THE_SIX, scores_none
 from repoeval_bench.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.errors import DatasetError, ResultError
@@ -344,10 +344,7 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     files = {repo: files for repo, files in benchmark.files.items() if repo not in OUTSIDE_THE_SIX}
     tasks = tuple(task for task in benchmark.tasks if task.repo in files)
     if not tasks:
-        raise DatasetError(
-            f"protocol {protocol.name} scores none of {', '.join(benchmark.files)}; choose other repositories or "
-            "repositories=all"
-        )
+        raise DatasetError(scores_none(protocol, benchmark.files))
     # The two are of the published benchmark alone: a pack of one's own has all its repositories scored.
     asked = benchmark.whole_repos - len(OUTSIDE_THE_SIX) if benchmark.name.startswith("repoeval-") else 0
     if len(tasks) == len(benchmark.tasks):

@@ -11,9 +11,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench import api
-from repoeval_bench.embedding.long_text import split_spec
 from repoeval_bench.embedding.precision import with_precision
-from repoeval_bench.embedding.registry import parse_embedder
+from repoeval_bench.embedding.registry import choose_embedder
 from repoeval_bench.errors import EmbeddingError, ResultError
 from repoeval_bench.files import write_atomic
 from repoeval_bench.pipeline import embed
@@ -101,7 +100,7 @@ def reproduce(
     to name as theirs to read the same data, if anything. On less than all published tasks nothing is judged.
     """
     for embedder in embedders:
-        parse_embedder(split_spec(embedder)[0])
+        choose_embedder(embedder)
     found: list[Row] = []
 
     def run(
