@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chunkers._syntax import COMMENT, DECORATOR
+from repoeval_bench.chunkers._syntax import COMMENT, DECORATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from chunkers._syntax import Parsed
+    from repoeval_bench.chunkers._syntax import Parsed
 
 FUNCTIONS = frozenset({
     "function_definition", "function_declaration", "generator_function_declaration", "method_definition",

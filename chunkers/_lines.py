@@ -8,12 +8,12 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from repoeval_bench.types import CharSpan, Chunk, LineSpan
+from repoeval_bench.core.types import CharSpan, Chunk, LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from repoeval_bench.types import SourceFile
+    from repoeval_bench.core.types import SourceFile
 
 
 def nws_before(file: SourceFile) -> list[int]:

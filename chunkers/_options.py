@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import SpecError
-from repoeval_bench.spec import format_spec, nearest
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import format_spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

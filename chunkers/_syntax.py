@@ -15,7 +15,7 @@ from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import ChunkError
+from repoeval_bench.core.errors import ChunkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Language, Node
 
-    from repoeval_bench.types import SourceFile
+    from repoeval_bench.core.types import SourceFile
 
     Child: TypeAlias = "tuple[int, int, Node]"
     """First line, last line (inclusive), node."""

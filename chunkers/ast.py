@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from chunkers._lines import cut_before, nws_before, pack
-from chunkers._options import at_least, one_of, spec_of
-from chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, language_of, segments
+from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
+from repoeval_bench.chunkers._options import at_least, one_of, spec_of
+from repoeval_bench.chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, language_of, segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tree_sitter import Node
 
-    from chunkers._syntax import Parsed
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.chunkers._syntax import Parsed
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from chunkers._foreign import named_failure, require, spans_of
-from chunkers._lines import cut_spans
-from chunkers._options import at_least, one_of, spec_of
-from repoeval_bench.errors import ChunkError
+from repoeval_bench.chunkers._adapters import named_failure, require, spans_of
+from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.chunkers._options import at_least, one_of, spec_of
+from repoeval_bench.core.errors import ChunkError
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 _KINDS = {"code": "CodeChunker", "recursive": "RecursiveChunker", "token": "TokenChunker"}
 

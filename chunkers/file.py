@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chunkers._lines import cut_spans
-from chunkers._options import spec_of
+from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.chunkers._options import spec_of
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

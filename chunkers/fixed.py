@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from chunkers._lines import cut_before, nws_before, pack
-from chunkers._options import at_least, spec_of
+from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
+from repoeval_bench.chunkers._options import at_least, spec_of
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

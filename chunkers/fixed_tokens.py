@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chunkers._lines import cut_before, nws_before, pack
-from chunkers._options import at_least, spec_of
-from repoeval_bench.errors import SpecError
+from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
+from repoeval_bench.chunkers._options import at_least, spec_of
+from repoeval_bench.core.errors import SpecError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chunkers._definitions import definitions
-from chunkers._lines import cut_before, nws_before, pack
-from chunkers._options import one_of, spec_of
-from chunkers._syntax import GRAMMARS, language_of, parse
+from repoeval_bench.chunkers._definitions import definitions
+from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
+from repoeval_bench.chunkers._options import one_of, spec_of
+from repoeval_bench.chunkers._syntax import GRAMMARS, language_of, parse
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

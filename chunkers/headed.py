@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chunkers._options import one_of
-from chunkers.headers import KINDS, with_headers
-from repoeval_bench.spec import Spec
+from repoeval_bench.chunkers._options import one_of
+from repoeval_bench.chunkers.headers import KINDS, with_headers
+from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Chunk, Chunker, SourceFile
+    from repoeval_bench.core.types import Chunk, Chunker, SourceFile
 
 
 class HeadedChunker:

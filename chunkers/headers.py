@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chunkers._definitions import definitions
-from chunkers._options import one_of
-from chunkers._syntax import language_of, parse
+from repoeval_bench.chunkers._definitions import definitions
+from repoeval_bench.chunkers._options import one_of
+from repoeval_bench.chunkers._syntax import language_of, parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chunkers._definitions import Definition
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.chunkers._definitions import Definition
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 KINDS = {
     "none": "the chunk's text alone",

@@ -13,13 +13,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from chunkers._foreign import named_failure, require, spans_in_order
-from chunkers._lines import cut_spans
-from chunkers._options import at_least, spec_of
-from repoeval_bench.errors import ChunkError
+from repoeval_bench.chunkers._adapters import named_failure, require, spans_in_order
+from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.chunkers._options import at_least, spec_of
+from repoeval_bench.core.errors import ChunkError
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

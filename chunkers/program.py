@@ -25,15 +25,15 @@ from collections import deque
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from chunkers._foreign import char_offsets
-from chunkers._lines import cut_spans
-from repoeval_bench.errors import ChunkError, SpecError
-from repoeval_bench.spec import nearest
+from repoeval_bench.chunkers._adapters import char_offsets
+from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
     from typing import IO
 
-    from repoeval_bench.types import Chunk, SourceFile
+    from repoeval_bench.core.types import Chunk, SourceFile
 
 UNITS = ("characters", "bytes", "utf16", "lines")
 

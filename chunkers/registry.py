@@ -14,33 +14,33 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
-from chunkers._foreign import NamedChunker
-from repoeval_bench.errors import BenchError, SpecError
-from repoeval_bench.spec import Spec, format_spec, nearest
+from repoeval_bench.chunkers._adapters import NamedChunker
+from repoeval_bench.core.errors import BenchError, SpecError
+from repoeval_bench.core.spec import Spec, format_spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from repoeval_bench.types import Chunker
+    from repoeval_bench.core.types import Chunker
 
 GROUP = "repoeval_bench.chunkers"
 
 BUILT_IN = {
-    "ast": "chunkers.ast:AstChunker",
-    "functions": "chunkers.functions:FunctionsChunker",
-    "fixed": "chunkers.fixed:FixedChunker",
-    "fixed-tokens": "chunkers.fixed_tokens:FixedTokensChunker",
-    "window": "chunkers.window:WindowChunker",
-    "recursive": "chunkers.recursive:RecursiveChunker",
-    "file": "chunkers.file:FileChunker",
-    "chonkie": "chunkers.chonkie:ChonkieChunker",
+    "ast": "repoeval_bench.chunkers.ast:AstChunker",
+    "functions": "repoeval_bench.chunkers.functions:FunctionsChunker",
+    "fixed": "repoeval_bench.chunkers.fixed:FixedChunker",
+    "fixed-tokens": "repoeval_bench.chunkers.fixed_tokens:FixedTokensChunker",
+    "window": "repoeval_bench.chunkers.window:WindowChunker",
+    "recursive": "repoeval_bench.chunkers.recursive:RecursiveChunker",
+    "file": "repoeval_bench.chunkers.file:FileChunker",
+    "chonkie": "repoeval_bench.chunkers.chonkie:ChonkieChunker",
 }
 """Always there."""
 
 PEERS = {
-    "astchunk": "chunkers.astchunk:AstchunkChunker",
-    "langchain": "chunkers.langchain:LangchainChunker",
-    "llama-index": "chunkers.llama_index:LlamaIndexChunker",
+    "astchunk": "repoeval_bench.chunkers.astchunk:AstchunkChunker",
+    "langchain": "repoeval_bench.chunkers.langchain:LangchainChunker",
+    "llama-index": "repoeval_bench.chunkers.llama_index:LlamaIndexChunker",
 }
 """Other people's code, there where its extra is installed."""
 
@@ -62,7 +62,7 @@ def make_chunker(spec: str | Spec) -> Chunker:
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     if parsed.name == "exec":
-        from chunkers.program import ProgramChunker
+        from repoeval_bench.chunkers.program import ProgramChunker
 
         return ProgramChunker(parsed.target)
     if parsed.name == "py":
@@ -79,7 +79,7 @@ def make_chunker(spec: str | Spec) -> Chunker:
         kind = parsed.params.get("header", "none")
         if kind == "none":
             return chunker
-        from chunkers.headed import HeadedChunker
+        from repoeval_bench.chunkers.headed import HeadedChunker
 
         return HeadedChunker(chunker, kind)
     plug_ins = _plug_ins()

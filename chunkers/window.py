@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chunkers._lines import nws_before
-from chunkers._options import at_least, spec_of
-from repoeval_bench.errors import SpecError
-from repoeval_bench.types import Chunk, LineSpan
+from repoeval_bench.chunkers._lines import nws_before
+from repoeval_bench.chunkers._options import at_least, spec_of
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.types import Chunk, LineSpan
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import SourceFile
+    from repoeval_bench.core.types import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from repoeval_bench.api import compare, evaluate, load_benchmark
-    from repoeval_bench.types import Benchmark, CharSpan, Chunk, LineSpan, SourceFile, Task
+    from repoeval_bench.core.types import Benchmark, CharSpan, Chunk, LineSpan, SourceFile, Task
 
 _PUBLIC = {
     "load_benchmark": "repoeval_bench.api",
     "evaluate": "repoeval_bench.api",
     "compare": "repoeval_bench.api",
-    "Benchmark": "repoeval_bench.types",
-    "CharSpan": "repoeval_bench.types",
-    "Chunk": "repoeval_bench.types",
-    "LineSpan": "repoeval_bench.types",
-    "SourceFile": "repoeval_bench.types",
-    "Task": "repoeval_bench.types",
+    "Benchmark": "repoeval_bench.core.types",
+    "CharSpan": "repoeval_bench.core.types",
+    "Chunk": "repoeval_bench.core.types",
+    "LineSpan": "repoeval_bench.core.types",
+    "SourceFile": "repoeval_bench.core.types",
+    "Task": "repoeval_bench.core.types",
 }
 
 __all__ = [

@@ -8,19 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.config import BASELINE, DEPTH, NO_EMBEDDER, PACK, Protocol, RunConfig
-from repoeval_bench.errors import UsageError, all_mistakes
-from repoeval_bench.spec import Spec
+from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.protocols.protocol import BASELINE, Protocol
+from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK, RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from chunkers.sizes import SizeMatch
-    from repoeval_bench.contests import Cell, Contest, Scores
-    from repoeval_bench.pipeline import Plan
+    from repoeval_bench.analysis.sensitivity import Contest
+    from repoeval_bench.chunkers.tools.sizes import SizeMatch
+    from repoeval_bench.core.types import Benchmark, Chunker, Comparison, Embedder
     from repoeval_bench.retrieval.registry import ChosenRetriever
-    from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Benchmark, Chunker, Comparison, Embedder
+    from repoeval_bench.runs.grid_store import Cell, Scores
+    from repoeval_bench.runs.stages import Plan
+    from repoeval_bench.runs.store import StoredRun
 
 EMBEDDER = "minilm"
 RETRIEVER = "dense"
@@ -166,10 +168,10 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
 
     A chunker under a protocol whose documents are fixed, or none under another, is a UsageError.
     """
-    from chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import make_chunker
 
     if protocol.documents == "windows":
-        from repoeval_bench.windows import CoderagWindows
+        from repoeval_bench.protocols.windows import CoderagWindows
 
         if chunker is None or isinstance(chunker, CoderagWindows):
             return CoderagWindows(), None
@@ -185,8 +187,8 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
 
 def resize(chunker: str, size: int) -> str:
     """The chunker's spec with its own size option set; a UsageError where it has none."""
-    from chunkers.registry import make_chunker
-    from chunkers.sizes import resized, size_option
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.sizes import resized, size_option
 
     spec = Spec.parse(make_chunker(chunker).spec)
     option = size_option(spec)
@@ -202,9 +204,9 @@ def match_sizes(
 
     Where a chunker cannot come that near, its match says why.
     """
-    from chunkers.registry import make_chunker
-    from chunkers.sizes import match_size, mean_nws
-    from repoeval_bench.pipeline import select
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
+    from repoeval_bench.runs.stages import select
 
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     files = [file for found in select(benchmark, chosen).files.values() for file in found]
@@ -220,7 +222,7 @@ def plan_run(
     skip_errors: bool = False,
 ) -> Plan:
     """Chunk the repositories and make the queries, and compute nothing else."""
-    from repoeval_bench.pipeline import plan
+    from repoeval_bench.runs.stages import plan
 
     chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     cutter, baseline = make_parts(chosen, chunker)
@@ -281,11 +283,11 @@ def evaluate_all(
     All that is missing of all of them is embedded in one pass, each distinct text once, before the first is ranked.
     `meanwhile` is called if other processes make some of the runs: what has to be imported for what follows, say.
     """
-    from chunkers.registry import BUILT_IN
-    from repoeval_bench import store
-    from repoeval_bench.forked import share_out
+    from repoeval_bench.chunkers.registry import BUILT_IN
     from repoeval_bench.metrics import inputs_of
-    from repoeval_bench.pipeline import embed, execute, is_large, plan_all, select
+    from repoeval_bench.runs import store
+    from repoeval_bench.runs.executors import share_out
+    from repoeval_bench.runs.stages import embed, execute, is_large, plan_all, select
 
     RunConfig.check_depth(k)
     measures = choose_measures(metrics, k)
@@ -358,7 +360,7 @@ def compare(
     which means count as equal; without one, equality is never said. Only runs over the same queries under one protocol
     are compared; anything else is a UsageError.
     """
-    from repoeval_bench.comparison import compare_runs
+    from repoeval_bench.analysis.comparison import compare_runs
 
     return compare_runs(runs, baseline, measures=metrics, equivalence=equivalence)
 
@@ -386,14 +388,14 @@ def sensitivity(
     specs. Cells are kept in `out`/sensitivity, and those that this very code has computed are not computed again.
     Raises a BenchError in one sentence.
     """
-    from chunkers.placebo import describe, placebo_arms, placebo_problems
-    from chunkers.registry import BUILT_IN, make_chunker
-    from chunkers.sizes import match_size, mean_nws
-    from repoeval_bench.contests import contests, placebo_bands
-    from repoeval_bench.forked import share_out
-    from repoeval_bench.grid import Grid, grid_problems, make_protocols
+    from repoeval_bench.analysis.sensitivity import contests, placebo_bands
+    from repoeval_bench.chunkers.registry import BUILT_IN, make_chunker
+    from repoeval_bench.chunkers.tools.placebo import describe, placebo_arms, placebo_problems
+    from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
     from repoeval_bench.metrics import Measure
-    from repoeval_bench.pipeline import is_large
+    from repoeval_bench.runs.executors import share_out
+    from repoeval_bench.runs.grid import Grid, grid_problems, make_protocols
+    from repoeval_bench.runs.stages import is_large
 
     arms = {(cutter := make_chunker(spec)).spec: cutter for spec in chunkers}
     grid = make_protocols(protocols, queries, relevances)

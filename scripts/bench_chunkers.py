@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from _bench import Row, memory, print_rows
 
-from chunkers.ast import AstChunker
-from chunkers.registry import make_chunker
+from repoeval_bench.chunkers.ast import AstChunker
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.types import SourceFile
 from repoeval_bench.dataset.loader import load
-from repoeval_bench.errors import SpecError
-from repoeval_bench.types import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

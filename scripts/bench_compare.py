@@ -17,7 +17,7 @@ import numpy as np
 from _bench import Row, print_rows
 
 from repoeval_bench.metrics import EVAL_MEASURES
-from repoeval_bench.store import METRICS, PER_QUERY, SCHEMA, jsonl, means, pretty, write_folder
+from repoeval_bench.runs.store import METRICS, PER_QUERY, SCHEMA, jsonl, means, pretty, write_folder
 
 RUNS = 5
 SMALL, LARGE = 455, 100_000

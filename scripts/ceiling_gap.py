@@ -16,16 +16,16 @@ import numpy as np
 from repoeval_bench import load_benchmark
 from repoeval_bench.api import make_parts
 from repoeval_bench.cli import fail
-from repoeval_bench.config import Protocol
-from repoeval_bench.errors import BenchError
-from repoeval_bench.judging import judge_corpus
+from repoeval_bench.core.errors import BenchError
+from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import score_ceilings
 from repoeval_bench.metrics.walk import BUDGETS, Lines, walk_lines
-from repoeval_bench.pipeline import plan
-from repoeval_bench.progress import progress
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.stages import plan
 
 if TYPE_CHECKING:
-    from repoeval_bench.types import Benchmark
+    from repoeval_bench.core.types import Benchmark
 
 MEASURES = ("line_rprec", "line_recall_auc")
 MOST = 6

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from repoeval_bench import load_benchmark
 from repoeval_bench.cli import INTERRUPTED, fail
-from repoeval_bench.errors import BenchError
-from repoeval_bench.reproduce import reproduce
+from repoeval_bench.cli.reproduce import reproduce
+from repoeval_bench.core.errors import BenchError
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

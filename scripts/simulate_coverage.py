@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.stats import ALPHA, Sample, bca_intervals, minimum_detectable, sign_flip_p
+from repoeval_bench.analysis.statistics import ALPHA, Sample, bca_intervals, minimum_detectable, sign_flip_p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 try:
     import click
 
-    from repoeval_bench.errors import BenchError
-    from repoeval_bench.spec import nearest
+    from repoeval_bench.core.errors import BenchError
+    from repoeval_bench.core.spec import nearest
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
     sys.stderr.write("error: interrupted before anything was computed\n")
     sys.exit(130)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import click
 
+from repoeval_bench.analysis.logs.bounds import agreement, gold_plus_judge, judged_bounds
+from repoeval_bench.analysis.logs.calibration import corrected_precision, read_calibration
+from repoeval_bench.analysis.logs.pooling import read_judgements
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.judged_run import chosen_depth, judged_log, title_of
 from repoeval_bench.cli.options import depth_option, runs_folder, say
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.metrics import Measure
-from repoeval_bench.page.bounds import agreement, gold_plus_judge, judged_bounds
-from repoeval_bench.page.calibration import corrected_precision, read_calibration
-from repoeval_bench.page.pooling import read_judgements
 from repoeval_bench.report.page import agreement_lines, bounds_table, corrected_lines
-from repoeval_bench.store import find_run, jsonl
+from repoeval_bench.runs.store import find_run, jsonl
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

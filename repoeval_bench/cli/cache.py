@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from repoeval_bench.api import vectors_folder
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import home_option
-from repoeval_bench.errors import UsageError
+from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.errors import UsageError
+from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

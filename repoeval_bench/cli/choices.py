@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench import api
 from repoeval_bench.cli.options import check_data
-from repoeval_bench.config import CHOICES, NO_EMBEDDER, Protocol, RunConfig, check_choice
-from repoeval_bench.errors import UsageError
-from repoeval_bench.spec import Spec, nearest
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice
+from repoeval_bench.runs.config import NO_EMBEDDER, RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.cli.gathered import Gathered
-    from repoeval_bench.types import Chunker
+    from repoeval_bench.core.types import Chunker
 
 _OTHERWISE = "leave it out, or choose another protocol"
 
@@ -50,12 +51,12 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
 
     None where there is one. So all typing errors are told at once, and before a download starts.
     """
-    from chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.embedding.long_text import with_long_text
     from repoeval_bench.embedding.precision import with_precision
     from repoeval_bench.embedding.registry import choose_embedder
-    from repoeval_bench.qrels import relevance_rule
-    from repoeval_bench.queries import query_policy
+    from repoeval_bench.protocols.qrels import relevance_rule
+    from repoeval_bench.protocols.queries import query_policy
 
     before = len(found.mistakes)
     protocol: Protocol | None = None
@@ -76,7 +77,7 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
         relevance_rule(protocol.relevance if protocol else options["relevance"] or "overlap")
     with found.about("header"):
         if options["header"] != "none":
-            from chunkers.headers import KINDS  # it reads syntax trees, which no other chunk needs
+            from repoeval_bench.chunkers.headers import KINDS  # it reads syntax trees, which no other chunk needs
 
             if options["header"] not in KINDS:
                 raise UsageError(nearest("header", options["header"], KINDS))
@@ -138,8 +139,8 @@ def headed(chunkers: Sequence[Chunker], header: str) -> Sequence[Chunker]:
     """The chunkers with headers of a kind; as they are where it is no kind, or where they have another of their own."""
     if header == "none":
         return chunkers
-    from chunkers.headed import HeadedChunker
-    from chunkers.headers import KINDS
+    from repoeval_bench.chunkers.headed import HeadedChunker
+    from repoeval_bench.chunkers.headers import KINDS
 
     return [
         chunker if header not in KINDS or _contradicts(chunker, header) else HeadedChunker(chunker, header)

@@ -11,17 +11,17 @@ import click
 
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import dataset_options, say
-from repoeval_bench.corpus import check_chunks
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.types import SourceFile, count_nws
 from repoeval_bench.dataset.trees import decode, read_tree
-from repoeval_bench.errors import DatasetError, UsageError
-from repoeval_bench.progress import progress
-from repoeval_bench.types import SourceFile, count_nws
+from repoeval_bench.retrieval.corpus import check_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chunkers.stats import ChunkStats
-    from repoeval_bench.types import Chunk, Chunker
+    from repoeval_bench.chunkers.tools.statistics import ChunkStats
+    from repoeval_bench.core.types import Chunk, Chunker
 
 _CHUNKER = click.option(
     "--chunker", "-c", "spec", default="ast", show_default=True, metavar="SPEC",
@@ -38,7 +38,7 @@ def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
 
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
     """
-    from chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import make_chunker
 
     chunker = make_chunker(spec)
     for file in _read(path):
@@ -61,8 +61,8 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
 
     Example: repoeval-bench chunk-stats --chunker ast --chunker fixed src/
     """
-    from chunkers.registry import make_chunker
-    from chunkers.stats import chunk_stats
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
     made = [make_chunker(spec) for spec in specs or ("ast",)]
     if paths:
@@ -93,8 +93,8 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")
 def check_chunker_command(*, spec: str, examples: int, seed: int) -> int:
     """Print which promises of a chunker hold, and the smallest input that breaks one; exit code 1 if any does."""
-    from chunkers.checks import check_chunker
-    from chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.conformance import check_chunker
 
     report = check_chunker(make_chunker(spec), examples=examples, seed=seed)
     click.echo(str(report))
@@ -121,7 +121,7 @@ def _read(path: Path) -> Sequence[SourceFile]:
 
 
 def _chunks(chunker: Chunker, file: SourceFile) -> Sequence[Chunk]:
-    from chunkers._foreign import named_failure
+    from repoeval_bench.chunkers._adapters import named_failure
 
     with named_failure(chunker.spec, file):
         chunks = chunker.chunk(file)

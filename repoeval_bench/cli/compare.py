@@ -11,17 +11,17 @@ from repoeval_bench import api
 from repoeval_bench.cli.compared import remember
 from repoeval_bench.cli.console import print_part
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
-from repoeval_bench.errors import SpecError, UsageError
+from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.document import comparison_part
-from repoeval_bench.spec import Spec
-from repoeval_bench.store import StoredRun, find_run
+from repoeval_bench.runs.store import StoredRun, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.types import Comparison
+    from repoeval_bench.core.types import Comparison
 
 
 @click.command("compare", short_help="Say which differences between runs are real.")
@@ -45,7 +45,7 @@ def compare_command(
 
     Example: repoeval-bench compare --chunker fixed --chunker ast
     """
-    from repoeval_bench.comparison import check_margin, load
+    from repoeval_bench.analysis.comparison import check_margin, load
 
     check_margin(equivalence)
     stored = [find_run(name, options["out"]) for name in runs]

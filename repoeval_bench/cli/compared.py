@@ -6,15 +6,15 @@ import json
 from typing import TYPE_CHECKING
 
 from repoeval_bench.cli.options import say
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
-from repoeval_bench.store import find_run
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.runs.store import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 NAME = "compared.json"
 

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench import api
+from repoeval_bench.analysis.comparison import shared_measures
+from repoeval_bench.analysis.diagnosis import (
+    LIMITS,
+    Diagnosis,
+    Evidence,
+    Thresholds,
+    diagnose,
+    worst_ids,
+    worst_queries,
+)
+from repoeval_bench.analysis.diagnosis.lexical import BM25, Beside, rank_by_words
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.facts import facts_option, with_facts
-from repoeval_bench.comparison import shared_measures
-from repoeval_bench.diagnosis import LIMITS, Diagnosis, Evidence, Thresholds, diagnose, worst_ids, worst_queries
-from repoeval_bench.diagnosis.lexical import BM25, Beside, rank_by_words
-from repoeval_bench.errors import ResultError, UsageError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.diagnosis import (
     checks_table,
     diagnosis_markdown,
@@ -24,7 +32,7 @@ from repoeval_bench.report.diagnosis import (
     worst_note,
     worst_tables,
 )
-from repoeval_bench.store import MANIFEST, RETRIEVED, TIMINGS, StoredRun, find_run
+from repoeval_bench.runs.store import MANIFEST, RETRIEVED, TIMINGS, StoredRun, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench import api
+from repoeval_bench.analysis.comparison import check_comparable, run_names, shared_measures
+from repoeval_bench.analysis.diff import changes
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.comparison import check_comparable, run_names, shared_measures
-from repoeval_bench.diff import changes
-from repoeval_bench.incomplete import UNREGISTERED
 from repoeval_bench.metrics import Measure
+from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.frame import count, heading, new_table
-from repoeval_bench.store import find_run
+from repoeval_bench.runs.store import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-    from repoeval_bench.diff import Change
+    from repoeval_bench.analysis.diff import Change
 
 
 @click.command("diff", short_help="List the queries whose score changed, and why.")

@@ -10,12 +10,12 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
-from repoeval_bench.errors import UsageError
+from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.types import Embedder, Role
+    from repoeval_bench.core.types import Embedder, Role
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
@@ -49,7 +49,7 @@ def evaluate_command(
 
 def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
     from repoeval_bench.metrics import inputs_of
-    from repoeval_bench.pipeline import texts_of
+    from repoeval_bench.runs.stages import texts_of
 
     options = prepared.options
     needs = {

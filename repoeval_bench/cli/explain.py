@@ -8,14 +8,14 @@ import click
 
 from repoeval_bench.cli.console import print_lines
 from repoeval_bench.cli.listing import LISTS, named_option
-from repoeval_bench.config import BASELINE, PROTOCOLS, Protocol
-from repoeval_bench.errors import UsageError
-from repoeval_bench.spec import Spec, nearest
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.protocols.protocol import BASELINE, PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from repoeval_bench.spec import Option
+    from repoeval_bench.core.spec import Option
 
 
 @click.command("explain", short_help="Say what a chunker, a protocol, a retriever, a measure, … means.")
@@ -38,7 +38,7 @@ def _protocol(name: str) -> Iterable[str]:
 
 
 def _chunker(name: str) -> Iterable[str]:
-    from chunkers.registry import available
+    from repoeval_bench.chunkers.registry import available
 
     kind = name.partition(":")[0]
     for chunker in available():
@@ -49,7 +49,7 @@ def _chunker(name: str) -> Iterable[str]:
 
 
 def _relevance(name: str) -> Iterable[str]:
-    from repoeval_bench.qrels import RULES, relevance_rule
+    from repoeval_bench.protocols.qrels import RULES, relevance_rule
 
     kind, _, value = name.partition(":")
     rules = {rule: words for rule, words in RULES.items() if rule.partition(":")[0] == kind}
@@ -61,7 +61,7 @@ def _relevance(name: str) -> Iterable[str]:
 
 
 def _exclusion(name: str) -> Iterable[str]:
-    from repoeval_bench.exclusion import POLICIES
+    from repoeval_bench.protocols.exclusion import POLICIES
 
     for policy, words in POLICIES.items():
         if policy == name:
@@ -95,8 +95,8 @@ def _level(name: str) -> Iterable[str]:
 
 
 def _measure(name: str) -> Iterable[str]:
-    from repoeval_bench.incomplete import UNREGISTERED
     from repoeval_bench.metrics import explain, is_measure
+    from repoeval_bench.metrics.condensed import UNREGISTERED
 
     if name in UNREGISTERED:
         yield f"measure {name}: {UNREGISTERED[name]} Scored for imported runs alone."
@@ -113,13 +113,13 @@ EXPLAINERS: tuple[Callable[[str], Iterable[str]], ...] = (
 
 def all_names() -> list[str]:
     """The names of all lists, without options."""
-    from chunkers.registry import available
+    from repoeval_bench.chunkers.registry import available
     from repoeval_bench.dataset.index import levels
     from repoeval_bench.embedding.registry import EMBEDDERS
-    from repoeval_bench.exclusion import POLICIES
-    from repoeval_bench.incomplete import UNREGISTERED
     from repoeval_bench.metrics import catalogue
-    from repoeval_bench.qrels import RULES
+    from repoeval_bench.metrics.condensed import UNREGISTERED
+    from repoeval_bench.protocols.exclusion import POLICIES
+    from repoeval_bench.protocols.qrels import RULES
     from repoeval_bench.retrieval.registry import RETRIEVERS
 
     chunkers = [chunker.name.partition(":")[0] for chunker in available()]
@@ -148,8 +148,8 @@ _DOCUMENTS = {
 
 
 def _explain_protocol(protocol: Protocol) -> str:
-    from repoeval_bench.exclusion import POLICIES
-    from repoeval_bench.qrels import RULES
+    from repoeval_bench.protocols.exclusion import POLICIES
+    from repoeval_bench.protocols.qrels import RULES
 
     kind = protocol.relevance.partition(":")[0]
     rule = next((words for name, words in RULES.items() if name in (protocol.relevance, f"{kind}:N", f"{kind}:T")), "")

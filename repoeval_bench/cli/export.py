@@ -12,18 +12,18 @@ from repoeval_bench import api
 from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.options import say
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.document import Part, comparison_csv, comparison_part, score_part, scores_csv
 from repoeval_bench.report.markup import latex, markdown
-from repoeval_bench.store import QRELS, RUN, StoredRun, find_run
+from repoeval_bench.runs.store import QRELS, RUN, StoredRun, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from repoeval_bench.types import Comparison
+    from repoeval_bench.core.types import Comparison
 
 FORMATS = ("markdown", "latex", "csv", "json", "trec")
 

@@ -10,15 +10,15 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.options import dataset_options, say
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
-from repoeval_bench.store import find_run, jsonl
-from repoeval_bench.trec import format_qrels
-from repoeval_bench.types import encode_id
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.types import encode_id
+from repoeval_bench.runs.store import find_run, jsonl
+from repoeval_bench.runs.trec import format_qrels
 
 if TYPE_CHECKING:
-    from repoeval_bench.pipeline import Plan
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.stages import Plan
+    from repoeval_bench.runs.store import StoredRun
 
 
 @click.command("export-beir", short_help="Write a run's corpus, queries and qrels as BEIR and MTEB read them.")

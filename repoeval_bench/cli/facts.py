@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.errors import UsageError
-from repoeval_bench.user_facts import read_facts
+from repoeval_bench.analysis.user_facts import read_facts
+from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from repoeval_bench.scored import ScoredQueries
+    from repoeval_bench.runs.query_scores import ScoredQueries
 
 facts_option = click.option("--facts", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                             help="Facts of your own: CSV or JSONL with query_id and one value per fact.")  # fmt: skip

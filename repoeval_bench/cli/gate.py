@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 
 from repoeval_bench import api
+from repoeval_bench.analysis.comparison import check_comparable
+from repoeval_bench.analysis.gate_file import read_gates
+from repoeval_bench.analysis.gates import check_gates
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import say
-from repoeval_bench.comparison import check_comparable
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
-from repoeval_bench.gate import check_gates
-from repoeval_bench.gate_config import read_gates
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
-from repoeval_bench.store import find_run
+from repoeval_bench.runs.store import find_run
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import UsageError, all_mistakes
+from repoeval_bench.core.errors import UsageError, all_mistakes
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
+from repoeval_bench.analysis.logs.hard_negatives import negatives_section, read_negatives
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.judged_run import judged_log, title_of
 from repoeval_bench.cli.options import runs_folder
-from repoeval_bench.errors import UsageError
-from repoeval_bench.page.negatives import negatives_section, read_negatives
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.page import section_tables
-from repoeval_bench.store import find_run
+from repoeval_bench.runs.store import find_run
 
 
 @click.command("hard-negatives", short_help="Put hard negatives at a run's top and report the loss.")

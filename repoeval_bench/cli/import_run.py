@@ -10,11 +10,11 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.options import say
-from repoeval_bench.imported import import_run
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
 from repoeval_bench.report.frame import heading
-from repoeval_bench.runlog import schema
-from repoeval_bench.store import TIMINGS
+from repoeval_bench.runs.import_log import import_run
+from repoeval_bench.runs.log import schema
+from repoeval_bench.runs.store import TIMINGS
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import UsageError
-from repoeval_bench.page.log import JudgedLog
-from repoeval_bench.runlog import LogRow, read_rows
-from repoeval_bench.store import RETRIEVED
+from repoeval_bench.analysis.logs.judged_log import JudgedLog
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.log import LogRow, read_rows
+from repoeval_bench.runs.store import RETRIEVED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 
 def log_rows(run: StoredRun) -> dict[str, LogRow]:

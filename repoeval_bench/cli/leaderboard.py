@@ -11,8 +11,8 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.console import print_part
 from repoeval_bench.cli.options import say
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.leaderboard import rank_folder, summary
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.config import PROTOCOLS
-from repoeval_bench.errors import UsageError
-from repoeval_bench.spec import nearest
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rich.table import Table
 
-    from repoeval_bench.spec import Option
+    from repoeval_bench.core.spec import Option
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
@@ -36,7 +36,7 @@ def named_option(name: str, option: Option) -> str:
 
 
 def _chunkers() -> Table:
-    from chunkers.registry import available
+    from repoeval_bench.chunkers.registry import available
 
     rows = [
         (entry.name, ", ".join(f"{key}={value}" for key, value in entry.options.items()), entry.meaning)
@@ -56,13 +56,13 @@ def _protocols() -> Table:
 
 
 def _relevance() -> Table:
-    from repoeval_bench.qrels import RULES
+    from repoeval_bench.protocols.qrels import RULES
 
     return _table(("relevance", "a chunk is relevant where it"), RULES.items())
 
 
 def _exclusions() -> Table:
-    from repoeval_bench.exclusion import POLICIES
+    from repoeval_bench.protocols.exclusion import POLICIES
 
     return _table(("exclude", "what a query may not see"), POLICIES.items())
 

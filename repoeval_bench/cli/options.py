@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from repoeval_bench.cli.gathered import Gathered
-    from repoeval_bench.config import Protocol
+    from repoeval_bench.protocols.protocol import Protocol
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -85,10 +85,10 @@ def check_data(options: Mapping[str, Any], protocols: Mapping[str, Protocol], fo
 
     `protocols` is each one that scores the data, by the text that names it.
     """
-    from repoeval_bench.config import check_scored
     from repoeval_bench.dataset.index import check_repositories, combination, repository_name
     from repoeval_bench.dataset.install import data_home
     from repoeval_bench.dataset.obtain import known_repositories
+    from repoeval_bench.protocols.protocol import check_scored
 
     level, named, known = options["level"], options["repos"] or (), None
     with found.about("level"):

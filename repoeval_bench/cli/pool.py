@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.analysis.logs.pooling import pool
 from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, log_rows
 from repoeval_bench.cli.options import depth_option, runs_folder, say
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
-from repoeval_bench.page.pooling import pool
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.frame import count
-from repoeval_bench.store import StoredRun, find_run, jsonl
+from repoeval_bench.runs.store import StoredRun, find_run, jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

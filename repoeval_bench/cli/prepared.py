@@ -12,15 +12,16 @@ from repoeval_bench.cli.choices import check_choices, headed
 from repoeval_bench.cli.console import at_terminal, print_part, print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
-from repoeval_bench.config import DEPTH, PACK, Protocol, passed_over
+from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.runs.config import DEPTH, PACK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from chunkers.sizes import SizeMatch
+    from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.cli.choices import Choices
-    from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Benchmark, Chunker, Embedder
+    from repoeval_bench.core.types import Benchmark, Chunker, Embedder
+    from repoeval_bench.runs.store import StoredRun
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,7 +110,7 @@ class Prepared:
     @classmethod
     def make_all(cls, asked: Sequence[Choices]) -> list[Prepared]:
         """Fetch the data, which is the same for all of `asked`, once, and each model once."""
-        from repoeval_bench.store import check_writable
+        from repoeval_bench.runs.store import check_writable
 
         options = asked[0].options
         check_writable(options["out"])

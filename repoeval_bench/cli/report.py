@@ -11,14 +11,14 @@ from repoeval_bench import api
 from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.cli.compared import recall
 from repoeval_bench.cli.options import say
-from repoeval_bench.errors import ResultError
-from repoeval_bench.files import write_atomic
-from repoeval_bench.store import find_run
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.runs.store import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 
 @click.command("report", short_help="Write stored runs as one HTML page.")

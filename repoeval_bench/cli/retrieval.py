@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.analysis.logs.cost import cost, latency
+from repoeval_bench.analysis.logs.entities import entity_linking
+from repoeval_bench.analysis.logs.evidence import false_evidence
+from repoeval_bench.analysis.logs.freshness import freshness
+from repoeval_bench.analysis.logs.router import router
+from repoeval_bench.analysis.logs.stages import reranker, rewriting
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, judged_log, log_rows, title_of
 from repoeval_bench.cli.options import depth_option, runs_folder
-from repoeval_bench.config import NO_EMBEDDER
-from repoeval_bench.page.cost import cost, latency
-from repoeval_bench.page.entities import entity_linking
-from repoeval_bench.page.evidence import false_evidence
-from repoeval_bench.page.freshness import freshness
-from repoeval_bench.page.router import router
-from repoeval_bench.page.stages import reranker, rewriting
 from repoeval_bench.report.page import missing_line, section_tables
-from repoeval_bench.runlog import IndexCost
-from repoeval_bench.store import EMBED_STEP, MANIFEST, TIMINGS, StoredRun, find_run
+from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.log import IndexCost
+from repoeval_bench.runs.store import EMBED_STEP, MANIFEST, TIMINGS, StoredRun, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from repoeval_bench.page.figures import Section
-    from repoeval_bench.page.log import JudgedLog
-    from repoeval_bench.runlog import LogRow
+    from repoeval_bench.analysis.logs.figures import Section
+    from repoeval_bench.analysis.logs.judged_log import JudgedLog
+    from repoeval_bench.runs.log import LogRow
 
 SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "latency", "cost")
 

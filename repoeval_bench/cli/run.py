@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench import api
-from repoeval_bench.bench_config import BenchConfig, shipped
 from repoeval_bench.cli.choices import Choices, check_choices
 from repoeval_bench.cli.compare import print_comparison
 from repoeval_bench.cli.compared import remember
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Prepared, default_options, print_scores
-from repoeval_bench.config import CHOICES, Protocol
-from repoeval_bench.errors import SpecError, UsageError, all_mistakes
+from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
+from repoeval_bench.core.strict_yaml import Document, read_yaml
+from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.strict_yaml import Document, read_yaml
+from repoeval_bench.runs.benchmark_file import BenchConfig, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from repoeval_bench.cli.gathered import Mistake
-    from repoeval_bench.store import StoredRun
-    from repoeval_bench.strict_yaml import Place
-    from repoeval_bench.types import Comparison
+    from repoeval_bench.core.strict_yaml import Place
+    from repoeval_bench.core.types import Comparison
+    from repoeval_bench.runs.store import StoredRun
 
 _WAY_OUT = "name a bench file, or `repoeval` for the one that is shipped"
 
@@ -175,7 +175,7 @@ def _options(config: BenchConfig) -> dict[str, Any]:
 
 def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
     """Which of the chunkers the baseline is; None where the file names none, or may mean one it misspells."""
-    from chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import make_chunker
 
     if baseline is None or baseline in chunkers:
         return None if baseline is None else chunkers.index(baseline)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.errors import UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
-from repoeval_bench.trec import read_qrels, read_run
+from repoeval_bench.runs.trec import read_qrels, read_run
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

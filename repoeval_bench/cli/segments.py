@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench import api
-from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.facts import facts_option, with_facts
-from repoeval_bench.comparison import check_comparable, run_names, shared_measures
-from repoeval_bench.report.frame import count, heading
-from repoeval_bench.report.segments import differences_table, distribution_line, few_note, means_table, simpson_note
-from repoeval_bench.segments import (
+from repoeval_bench.analysis.comparison import check_comparable, run_names, shared_measures
+from repoeval_bench.analysis.segments import (
     distribution,
     knee,
     recall_curves,
@@ -24,11 +20,15 @@ from repoeval_bench.segments import (
     segment_names,
     split,
 )
-from repoeval_bench.store import StoredRun, find_run
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.facts import facts_option, with_facts
+from repoeval_bench.report.frame import count, heading
+from repoeval_bench.report.segments import differences_table, distribution_line, few_note, means_table, simpson_note
+from repoeval_bench.runs.store import StoredRun, find_run
 
 if TYPE_CHECKING:
-    from repoeval_bench.scored import ScoredQueries
-    from repoeval_bench.segments import Segment
+    from repoeval_bench.analysis.segments import Segment
+    from repoeval_bench.runs.query_scores import ScoredQueries
 
 
 @click.command("segments", short_help="Say for which queries a run is good, or which of two.")

@@ -16,18 +16,19 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import check_data, dataset_options, precision_option, say
 from repoeval_bench.cli.prepared import say_unread
-from repoeval_bench.config import DEPTH, Protocol, passed_over
-from repoeval_bench.errors import ResultError, UsageError
-from repoeval_bench.files import write_atomic
-from repoeval_bench.qrels import relevance_rule
-from repoeval_bench.queries import query_policy
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.protocols.qrels import relevance_rule
+from repoeval_bench.protocols.queries import query_policy
+from repoeval_bench.runs.config import DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rich.table import Table
 
-    from repoeval_bench.contests import Contest
+    from repoeval_bench.analysis.sensitivity import Contest
 
 PROTOCOLS = ("context", "code-chunk", "body", "linemap")
 QUERIES = ("full", "tail:20")
@@ -107,7 +108,7 @@ def sensitivity_command(
     if as_json:
         click.echo(text)
         return
-    from repoeval_bench.contests import flips
+    from repoeval_bench.analysis.sensitivity import flips
 
     click.echo(benchmark.label)
     print_table(_summary(found))
@@ -128,11 +129,11 @@ def _check(
 
     Gives the embedder's spec with its precision, and the grid's protocols.
     """
-    from chunkers.placebo import placebo_problems
-    from chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.placebo import placebo_problems
     from repoeval_bench.embedding.precision import with_precision
     from repoeval_bench.embedding.registry import choose_embedder
-    from repoeval_bench.grid import grid_problems, make_protocols
+    from repoeval_bench.runs.grid import grid_problems, make_protocols
 
     found = Gathered()
     good: dict[str, list[Any]] = defaultdict(list)
@@ -170,8 +171,8 @@ def _check(
 
 def _scoring(protocols: Sequence[str], repos: Sequence[str], level: str) -> list[str]:
     """Those of the usual protocols that score one of the repositories asked for; what is left out is said."""
-    from repoeval_bench.config import check_scored
     from repoeval_bench.dataset.index import repository_name
+    from repoeval_bench.protocols.protocol import check_scored
 
     kept = []
     for name in protocols:

@@ -11,15 +11,15 @@ from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Prepared, run_options
-from repoeval_bench.config import Protocol
-from repoeval_bench.errors import UsageError
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 CUTOFFS = (1, 3, 5, 10, 20, 50)
 K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")

@@ -10,7 +10,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import DatasetError
+from repoeval_bench.core.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

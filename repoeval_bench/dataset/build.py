@@ -10,21 +10,21 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import sha256_text, write_atomic
+from repoeval_bench.core.types import LineSpan, SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.jsonl import parse_tasks
 from repoeval_bench.dataset.licences import identify
 from repoeval_bench.dataset.sources import is_wanted, task_files, text_hash
 from repoeval_bench.dataset.trees import decode
-from repoeval_bench.errors import DatasetError
-from repoeval_bench.files import sha256_text, write_atomic
-from repoeval_bench.types import LineSpan, SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from repoeval_bench.types import Task
+    from repoeval_bench.core.types import Task
 
 
 def build_index(source: Path, output: Path) -> list[Path]:

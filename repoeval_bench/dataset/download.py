@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.install import SourceError
-from repoeval_bench.progress import progress
 
 if TYPE_CHECKING:
     from pathlib import Path

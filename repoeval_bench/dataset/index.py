@@ -13,9 +13,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.errors import DatasetError, UsageError, all_mistakes
-from repoeval_bench.spec import nearest
-from repoeval_bench.types import CharSpan, LineSpan
+from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.types import CharSpan, LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from repoeval_bench.errors import DatasetError
-from repoeval_bench.files import write_atomic
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

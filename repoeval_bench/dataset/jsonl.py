@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from repoeval_bench.errors import DatasetError
-from repoeval_bench.types import LineSpan, Task
-from repoeval_bench.wording import expectation
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.types import LineSpan, Task
+from repoeval_bench.core.validation import expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,14 +6,14 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.types import Benchmark, SourceFile, Task
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import data_home
 from repoeval_bench.dataset.jsonl import read_tasks
 from repoeval_bench.dataset.obtain import obtain
 from repoeval_bench.dataset.trees import Tree, read_tree
-from repoeval_bench.errors import DatasetError, UsageError
-from repoeval_bench.files import sha256_text
-from repoeval_bench.types import Benchmark, SourceFile, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, SourceError, find_set, install, installed_sets
-from repoeval_bench.errors import DatasetError, UsageError
-from repoeval_bench.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -14,15 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.types import SourceFile, Task
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.install import SetFacts, SourceError
 from repoeval_bench.dataset.jsonl import dump_tasks
 from repoeval_bench.dataset.sources import is_wanted, text_hash
 from repoeval_bench.dataset.trees import decode
-from repoeval_bench.errors import DatasetError
-from repoeval_bench.files import sha256_text
-from repoeval_bench.types import SourceFile, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

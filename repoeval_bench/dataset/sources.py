@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import git_blob_id, sha256_file
+from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.validation import expectation
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.install import SetFacts, SourceError
 from repoeval_bench.dataset.trees import decode, is_source_path
-from repoeval_bench.errors import DatasetError
-from repoeval_bench.files import git_blob_id, sha256_file
-from repoeval_bench.spec import short_hash, slug
-from repoeval_bench.wording import expectation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.licences import licence_of
 
 if TYPE_CHECKING:
+    from repoeval_bench.core.types import Benchmark
     from repoeval_bench.dataset.index import Combination
     from repoeval_bench.dataset.install import InstalledSet
-    from repoeval_bench.types import Benchmark
 
 
 @dataclass(frozen=True, slots=True)

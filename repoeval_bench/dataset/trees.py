@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from repoeval_bench.errors import DatasetError
-from repoeval_bench.types import SourceFile
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.types import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,20 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.files import git_blob_id, sha256_file, sha256_text
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import read_hashes
 from repoeval_bench.dataset.jsonl import read_tasks
 from repoeval_bench.dataset.loader import read_trees, stands
 from repoeval_bench.dataset.sources import text_hash
-from repoeval_bench.files import git_blob_id, sha256_file, sha256_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from repoeval_bench.core.types import SourceFile, Task
     from repoeval_bench.dataset.index import Combination
     from repoeval_bench.dataset.install import InstalledSet
-    from repoeval_bench.types import SourceFile, Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.core.errors import CacheError
+from repoeval_bench.core.files import readable
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.types import CharSpan
 from repoeval_bench.embedding.storage import key_prefix, text_key
-from repoeval_bench.errors import CacheError
-from repoeval_bench.files import readable
-from repoeval_bench.progress import progress
-from repoeval_bench.types import CharSpan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tqdm import tqdm
 
+    from repoeval_bench.core.types import Role
     from repoeval_bench.embedding.storage import Kind, VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.types import Role
 
 
 class CachedEmbedder:

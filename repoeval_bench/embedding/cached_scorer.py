@@ -7,8 +7,8 @@ import math
 import struct
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.storage import key_prefix, text_key
-from repoeval_bench.errors import CacheError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

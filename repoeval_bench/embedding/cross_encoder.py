@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.files import readable
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.models import locate, read_json
 from repoeval_bench.embedding.workers import side_by_side
-from repoeval_bench.errors import EmbeddingError
-from repoeval_bench.files import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

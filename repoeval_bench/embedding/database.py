@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskcache import Cache, Disk
 
-from repoeval_bench.errors import CacheError
+from repoeval_bench.core.errors import CacheError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from repoeval_bench.core.files import readable
+from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, unit_rows
 from repoeval_bench.embedding.workers import side_by_side
-from repoeval_bench.files import readable
-from repoeval_bench.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from repoeval_bench.core.types import Role
     from repoeval_bench.embedding.models import ModelFiles
     from repoeval_bench.embedding.precision import Precision
-    from repoeval_bench.types import Role
 
 BUCKET_TOKENS = 32
 """Widths are multiples of this: at most 31 tokens of padding a row."""

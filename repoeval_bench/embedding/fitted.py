@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.files import sha256_file, write_atomic
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
-from repoeval_bench.errors import EmbeddingError
-from repoeval_bench.files import sha256_file, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

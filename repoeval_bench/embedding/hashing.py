@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.core.terms import CODE_TERMS, identifiers
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
-from repoeval_bench.tokens import CODE_TERMS, identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

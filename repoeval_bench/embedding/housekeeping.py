@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cached_scorer import ENTRY
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
-from repoeval_bench.errors import CacheError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
-from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.core.errors import EmbeddingError
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.models import ModelFiles

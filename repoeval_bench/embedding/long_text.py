@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from repoeval_bench.errors import SpecError, UsageError
-from repoeval_bench.files import readable
-from repoeval_bench.spec import Spec, format_spec, nearest
-from repoeval_bench.types import CharSpan
+from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.files import readable
+from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.core.types import CharSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from repoeval_bench.core.types import Role
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.types import Role
 
 LongText = Literal["head", "tail", "mean", "max"]
 

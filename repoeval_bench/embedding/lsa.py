@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.terms import CODE_TERMS, identifiers
 from repoeval_bench.embedding.fitted import FittedEncoder, keep
-from repoeval_bench.errors import EmbeddingError
-from repoeval_bench.tokens import CODE_TERMS, identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.types import SourceFile
+    from repoeval_bench.core.types import SourceFile
 
 LEAST_FILES = 2
 """A term stands in so many files or is left out."""

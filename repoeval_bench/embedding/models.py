@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.spec import Option, Spec, format_spec, nearest, whole
 from repoeval_bench.embedding.precision import AUTO, MEANINGS, Precision, choose_precision
-from repoeval_bench.errors import EmbeddingError, SpecError
-from repoeval_bench.files import sha256_file
-from repoeval_bench.spec import Option, Spec, format_spec, nearest, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.files import readable
 from repoeval_bench.embedding.text_encoder import unit_rows
-from repoeval_bench.files import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from repoeval_bench.core.types import Role
     from repoeval_bench.embedding.server import EmbeddingServer
-    from repoeval_bench.types import Role
 
 
 class OpenAiEncoder:

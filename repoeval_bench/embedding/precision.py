@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from repoeval_bench.errors import SpecError, UsageError
-from repoeval_bench.spec import Spec, nearest
+from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.spec import Spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

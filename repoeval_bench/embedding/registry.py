@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import Option, Spec, format_spec, nearest, one_of, whole
 from repoeval_bench.embedding import long_text, models
-from repoeval_bench.errors import SpecError
-from repoeval_bench.spec import Option, Spec, format_spec, nearest, one_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from repoeval_bench.core.types import Role, SourceFile
     from repoeval_bench.embedding.long_text import LongText
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.types import Role, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

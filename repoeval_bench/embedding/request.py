@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from repoeval_bench.errors import EmbeddingError
+from repoeval_bench.core.errors import EmbeddingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

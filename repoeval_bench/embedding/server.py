@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding.request import post
-from repoeval_bench.errors import EmbeddingError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.files import readable
 from repoeval_bench.embedding.fitted import FittedEncoder, keep
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.errors import EmbeddingError
-from repoeval_bench.files import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from repoeval_bench.core.types import Role
     from repoeval_bench.embedding.models import ModelFiles
-    from repoeval_bench.types import Role
 
 
 def distill_static(

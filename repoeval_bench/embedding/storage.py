@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from diskcache import Timeout
 
+from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.database import MEND, BulkCache, ReadOnlyDatabase, can_be_written
-from repoeval_bench.errors import CacheError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

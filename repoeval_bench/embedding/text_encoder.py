@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from repoeval_bench.errors import EmbeddingError
-from repoeval_bench.tokens import identifiers
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.terms import identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.types import Role
+    from repoeval_bench.core.types import Role
 
 NO_USAGE: Mapping[str, int] = MappingProxyType({})
 """Of a model that runs here."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
 from repoeval_bench.metrics.judged import Entries, Judged
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 from repoeval_bench.metrics.scoring import score_judged

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.terms import words
 from repoeval_bench.metrics.definition import Definition, Option, between
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.lookup import look_up, places_of
 from repoeval_bench.metrics.words import jaccard
-from repoeval_bench.tokens import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

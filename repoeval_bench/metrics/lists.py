@@ -11,7 +11,7 @@ from itertools import combinations
 from math import log2
 from typing import TYPE_CHECKING, TypeVar
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
 from repoeval_bench.metrics.diversity import cosines, mean_dissimilarity
 from repoeval_bench.metrics.scoring import score_query, score_run
 from repoeval_bench.metrics.subtopics import alpha_ndcg_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

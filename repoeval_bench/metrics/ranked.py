@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.core.spec import one_of
 from repoeval_bench.metrics.definition import REL, Definition, Option, between
 from repoeval_bench.metrics.judged import share
-from repoeval_bench.spec import one_of
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import Entries, FloatArray, Judged

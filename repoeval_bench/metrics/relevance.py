@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 from repoeval_bench.metrics.scoring import score_run
 from repoeval_bench.metrics.words import token_f1

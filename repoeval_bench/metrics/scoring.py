@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.types import Run, Score
 from repoeval_bench.metrics.judged import judge
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES, Measure, parse_measures
-from repoeval_bench.types import Run, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

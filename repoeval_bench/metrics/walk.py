@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

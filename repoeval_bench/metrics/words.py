@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from repoeval_bench.tokens import words
+from repoeval_bench.core.terms import words
 
 
 def token_f1(text: str, expected: str) -> float:

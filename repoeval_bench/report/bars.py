@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.comparison import run_names
+from repoeval_bench.analysis.comparison import run_names
 from repoeval_bench.report.frame import heading, new_table
 from repoeval_bench.report.names import elided, short_names
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 WIDTH = 24
 """Cells of a bar from 0 to 1; half a cell is the smallest step."""

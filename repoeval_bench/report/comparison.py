@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from repoeval_bench.types import Comparison
+    from repoeval_bench.core.types import Comparison
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from repoeval_bench.diagnosis import Check, Diagnosis, WorstQuery
-    from repoeval_bench.diagnosis.gaps import Gap
-    from repoeval_bench.diagnosis.worst import Place, Ranked
+    from repoeval_bench.analysis.diagnosis import Check, Diagnosis, WorstQuery
+    from repoeval_bench.analysis.diagnosis.gaps import Gap
+    from repoeval_bench.analysis.diagnosis.worst import Place, Ranked
 
 _GOLD_SHOWN = 8
 _TEXT = 110

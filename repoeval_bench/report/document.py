@@ -7,7 +7,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.config import Protocol
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
 from repoeval_bench.report.tables import as_records, footnotes, score_tables
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Comparison
+    from repoeval_bench.core.types import Comparison
+    from repoeval_bench.runs.store import StoredRun
 
 
 @dataclass(frozen=True, slots=True)

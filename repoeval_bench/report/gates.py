@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from repoeval_bench.gate import GateResult
+    from repoeval_bench.analysis.gates import GateResult
 
 
 def gate_table(results: Sequence[GateResult], run: str) -> Table:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import headline_measure
+from repoeval_bench.analysis.comparison import headline_measure
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.frame import count, probability
 from repoeval_bench.report.html_artefacts import artefacts
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from repoeval_bench.report.html_verdict import Verdict
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")

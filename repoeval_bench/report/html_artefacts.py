@@ -6,14 +6,14 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.config import DEPTH, NO_EMBEDDER
 from repoeval_bench.metrics import EVAL_MEASURES
+from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.report.html_run import PageRun
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 COUNTS = {
     "queries": "queries",

@@ -18,9 +18,9 @@ from repoeval_bench.report.html_code import cut_lines, place, syntax
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from repoeval_bench.inside import Inside, StoredChunk
+    from repoeval_bench.core.types import CharSpan
     from repoeval_bench.report.html_run import Hit, PageRun
-    from repoeval_bench.types import CharSpan
+    from repoeval_bench.runs.inspection import Inside, StoredChunk
 
 TOP = 10
 """Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""

@@ -7,14 +7,14 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import PARTS, check_all_comparable, run_names
-from repoeval_bench.config import NO_EMBEDDER
-from repoeval_bench.errors import ResultError
+from repoeval_bench.analysis.comparison import PARTS, check_all_comparable, run_names
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.types import LineSpan
 from repoeval_bench.metrics import Context, Measure, Place, score_run
 from repoeval_bench.report.names import short_names
-from repoeval_bench.store import MANIFEST, RETRIEVED, StoredRun
-from repoeval_bench.trec import as_field
-from repoeval_bench.types import LineSpan
+from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.store import MANIFEST, RETRIEVED, StoredRun
+from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.scored import ScoredQueries
-    from repoeval_bench.types import Qrels
+    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.runs.query_scores import ScoredQueries
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.comparison import headline_measure
-from repoeval_bench.incomplete import UNREGISTERED
+from repoeval_bench.analysis.comparison import headline_measure
 from repoeval_bench.metrics import CEILING, SHARE, Measure
+from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.frame import heading
 from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.tables import shares_of_ceiling
@@ -18,8 +18,8 @@ from repoeval_bench.report.tables import shares_of_ceiling
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from repoeval_bench.core.types import Interval
     from repoeval_bench.report.html_run import PageRun
-    from repoeval_bench.types import Interval
 
 MEASURES = (
     "line_recall@1500", "ndcg@5", "ndcg@10", "recall@1", "recall@3", "recall@5", "recall@10", "precision@5", "mrr",

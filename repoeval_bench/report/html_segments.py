@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.segments import segment_differences, segment_means, segment_names, split
 from repoeval_bench.report.html_scores import Cell, cells_on_one_scale
 from repoeval_bench.report.segments import FEW, clusters_heading, few_note, simpson_note
-from repoeval_bench.segments import segment_differences, segment_means, segment_names, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

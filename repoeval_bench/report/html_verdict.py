@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.comparison import compare_runs, headline_measure
-from repoeval_bench.config import Protocol
-from repoeval_bench.diff import SAME
-from repoeval_bench.errors import UsageError
+from repoeval_bench.analysis.comparison import compare_runs, headline_measure
+from repoeval_bench.analysis.diff import SAME
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.frame import count, heading, probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from repoeval_bench.core.types import Comparison
     from repoeval_bench.report.html_run import PageRun
-    from repoeval_bench.types import Comparison
 
 
 NAMED = 3

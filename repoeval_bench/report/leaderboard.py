@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repoeval_bench.comparison import check_comparable, headline_measure, paired_differences
-from repoeval_bench.errors import BenchError, UsageError
-from repoeval_bench.progress import progress
+from repoeval_bench.analysis.comparison import check_comparable, headline_measure, paired_differences
+from repoeval_bench.core.errors import BenchError, UsageError
+from repoeval_bench.core.progress import progress
 from repoeval_bench.report.frame import count
 from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.tables import shares_of_ceiling
-from repoeval_bench.store import MANIFEST, StoredRun
+from repoeval_bench.runs.store import MANIFEST, StoredRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.types import Interval
+    from repoeval_bench.core.types import Interval
 
 BESIDE = ("ndcg@10", "recall@10")
 """Measures that stand beside the headline where a run has them."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.stats import SEED, Sample, bca_intervals
+from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from repoeval_bench.scored import ScoredQueries
-    from repoeval_bench.types import Interval
+    from repoeval_bench.core.types import Interval
+    from repoeval_bench.runs.query_scores import ScoredQueries
 
 
 @dataclass(frozen=True, slots=True, eq=False)

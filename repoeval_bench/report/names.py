@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.config import NO_EMBEDDER
-from repoeval_bench.errors import SpecError
-from repoeval_bench.spec import Spec
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

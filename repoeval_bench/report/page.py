@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from repoeval_bench.page.bounds import Agreement, Bounds
-    from repoeval_bench.page.calibration import Corrected
-    from repoeval_bench.page.figures import Figure, Section
+    from repoeval_bench.analysis.logs.bounds import Agreement, Bounds
+    from repoeval_bench.analysis.logs.calibration import Corrected
+    from repoeval_bench.analysis.logs.figures import Figure, Section
 
 
 def section_tables(section: Section) -> list[Table]:

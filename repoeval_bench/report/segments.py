@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.segments import BANDS
 from repoeval_bench.report.frame import count, heading, new_table, plain, signed
-from repoeval_bench.segments import BANDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
-    from repoeval_bench.segments import SegmentDifference, SegmentMean
+    from repoeval_bench.analysis.segments import SegmentDifference, SegmentMean
 
 
 FEW = 10

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
 from repoeval_bench.report.frame import count, heading, new_table
-from repoeval_bench.stats import mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
 """Of the default line measures, what the terminal's table has room for."""

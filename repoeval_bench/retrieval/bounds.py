@@ -6,14 +6,14 @@ import hashlib
 import random
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.types import Run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.visible import visible
-from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.types import Chunk, Query
+    from repoeval_bench.core.types import Chunk, Query
 
 
 class RandomRetriever:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.progress import progress
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.types import Run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 from repoeval_bench.retrieval.visible import hidden_from
-from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.types import Chunk, Embedder, Query, Ranking
+    from repoeval_bench.core.types import Chunk, Embedder, Query, Ranking
 
 NAME = "dense"
 

@@ -6,13 +6,13 @@ from collections import defaultdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.types import Run
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.types import Query, Ranking, Retriever
+    from repoeval_bench.core.types import Query, Ranking, Retriever
 
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 

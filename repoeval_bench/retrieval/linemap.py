@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.core.types import Run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.visible import hidden_from, visible
-from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.types import Chunk, LineSpan, Query
+    from repoeval_bench.core.types import Chunk, LineSpan, Query
 
 
 class LineMap:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from repoeval_bench.errors import MetricError
+from repoeval_bench.core.errors import MetricError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from repoeval_bench.types import Ranking
+    from repoeval_bench.core.types import Ranking
 
 DIGITS = 5
 """Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.errors import SpecError
-from repoeval_bench.spec import Option, Spec, format_spec, nearest, number, one_of, whole
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import Option, Spec, format_spec, nearest, number, one_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.types import Chunk, Embedder, PairScorer, Retriever
+    from repoeval_bench.core.types import Chunk, Embedder, PairScorer, Retriever
 
 OVERLAP = "overlap"
 """The reranker that needs no model."""
@@ -189,7 +189,7 @@ def _tokenizer(default: str = "code") -> Option:
     """How a text becomes terms, for every retriever that counts them."""
 
     def read(text: str) -> str:
-        from repoeval_bench.tokens import TOKENIZERS
+        from repoeval_bench.core.terms import TOKENIZERS
 
         return one_of(*TOKENIZERS)(text)
 

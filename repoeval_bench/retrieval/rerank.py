@@ -6,15 +6,15 @@ from collections import Counter
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.progress import progress
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.terms import TOKENIZERS
+from repoeval_bench.core.types import Run
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.tokens import TOKENIZERS
-from repoeval_bench.types import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.types import Chunk, PairScorer, Query, Ranking, Retriever
+    from repoeval_bench.core.types import Chunk, PairScorer, Query, Ranking, Retriever
 
 _STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from repoeval_bench.types import Chunk, Query
+    from repoeval_bench.core.types import Chunk, Query
 
 POOL = ""
 """In place of a repository's name; no repository has it."""

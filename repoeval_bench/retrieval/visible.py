@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.types import Chunk, Query
+    from repoeval_bench.core.types import Chunk, Query
 
 _NONE: frozenset[str] = frozenset()
 

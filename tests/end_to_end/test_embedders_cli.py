@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from repoeval_bench.store import StoredRun
+from repoeval_bench.runs.store import StoredRun
 from support.command import bench, one_sentence
 from support.embedding_server import KEY, serving
 

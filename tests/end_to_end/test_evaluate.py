@@ -239,9 +239,9 @@ def test_overridden_choices_rename_the_run(evaluate):
 def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, tmp_path, monkeypatch):
     """load_benchmark and evaluate give the numbers of the command line, also for a chunker object."""
     monkeypatch.setenv("REPOEVAL_HOME", str(warm_home))
-    from chunkers.registry import make_chunker
     from repoeval_bench import compare, load_benchmark
     from repoeval_bench import evaluate as evaluate_in_python
+    from repoeval_bench.chunkers.registry import make_chunker
 
     evaluate("--chunker", AST)
     benchmark = load_benchmark(str(mirror))
@@ -304,7 +304,7 @@ def test_no_command_prints_the_help():
 
 
 BROKEN = """
-from repoeval_bench.types import Chunk, CharSpan
+from repoeval_bench.core.types import Chunk, CharSpan
 
 class Fails:
     spec = "py:broken:Fails"
@@ -352,7 +352,7 @@ def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, 
     """Whatever a plug-in gives back that is no chunk of its file is named, and nothing is scored."""
     (tmp_path / "wrong.py").write_text(
         "from dataclasses import replace\n"
-        "from repoeval_bench.types import CharSpan, Chunk\n"
+        "from repoeval_bench.core.types import CharSpan, Chunk\n"
         "def whole(file): return Chunk.cut(file, CharSpan(0, len(file.text)))\n"
         "class Cutter:\n    spec = 'py:wrong:Cutter'\n    def chunk(self, file):\n"
         f"        if not file.text: return []\n        {body}\n"
@@ -364,7 +364,7 @@ def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, 
 def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, tmp_path):
     """A chunk method that yields is scored like one that returns a list; --json stays JSON whatever it prints."""
     (tmp_path / "lazy.py").write_text(
-        "from chunkers.registry import make_chunker\n"
+        "from repoeval_bench.chunkers.registry import make_chunker\n"
         "class Lazy:\n    spec = 'py:lazy:Lazy'\n"
         "    def chunk(self, file):\n        print('cutting', file.path)\n"
         f"        yield from make_chunker('{AST}').chunk(file)\n"

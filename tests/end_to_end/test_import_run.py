@@ -6,7 +6,7 @@ import bm25s
 import pytest
 from jsonschema import Draft202012Validator
 
-from repoeval_bench.runlog import schema
+from repoeval_bench.runs.log import schema
 from support.command import bench, one_sentence
 from support.minirepo import REPOSITORIES
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from repoeval_bench.cli import app
-from repoeval_bench.errors import BenchError
+from repoeval_bench.core.errors import BenchError
 from support.command import bench, one_sentence
 from support.logs import row
 

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from repoeval_bench.api import load_benchmark
-from repoeval_bench.bench_config import shipped
 from repoeval_bench.cli.run import read_bench
-from repoeval_bench.config import PACK
-from repoeval_bench.qrels import gold_span
-from repoeval_bench.queries import make_queries
+from repoeval_bench.protocols.qrels import gold_span
+from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.runs.benchmark_file import shipped
+from repoeval_bench.runs.config import PACK
 from support.command import bench
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]

@@ -29,8 +29,8 @@ def test_the_first_block_is_the_two_commands():
 
 def test_the_readmes_chunker_conforms(tmp_path, monkeypatch):
     """The class that the README shows passes the conformance suite."""
-    from chunkers.checks import assert_chunker_conforms
-    from chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 
     (source,) = [block for block in PYTHON.findall(README.read_text(encoding="utf-8")) if "class Halves" in block]
     (tmp_path / "cutter.py").write_text(source, encoding="utf-8")

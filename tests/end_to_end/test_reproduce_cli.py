@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.cli import INTERRUPTED
-from repoeval_bench.provenance import code_state
-from repoeval_bench.reproduce import BM25_SETTINGS, UNPUBLISHED
+from repoeval_bench.cli.reproduce import BM25_SETTINGS, UNPUBLISHED
+from repoeval_bench.runs.provenance import code_state
 from support.command import heed_interrupts
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "reproduce.py"

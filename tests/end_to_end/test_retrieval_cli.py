@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from repoeval_bench.runlog import LogRow, read_rows
-from repoeval_bench.store import StoredRun
+from repoeval_bench.runs.log import LogRow, read_rows
+from repoeval_bench.runs.store import StoredRun
 from support.command import bench, one_sentence
 from support.models import tiny_cross_encoder
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from repoeval_bench.config import PACK
+from repoeval_bench.runs.config import PACK
 from support.command import bench, one_sentence
 
 FILE = """\

@@ -9,9 +9,9 @@ import pytest
 
 MAIN = """
 import os, sys
-import repoeval_bench.forked, repoeval_bench.pipeline
-repoeval_bench.pipeline._LARGE = 0
-repoeval_bench.forked._cores = lambda: {cores}
+import repoeval_bench.runs.executors, repoeval_bench.runs.stages
+repoeval_bench.runs.stages._LARGE = 0
+repoeval_bench.runs.executors._cores = lambda: {cores}
 os.register_at_fork(after_in_parent=lambda: print("copied", file=sys.stderr))
 from repoeval_bench.cli import main
 main()

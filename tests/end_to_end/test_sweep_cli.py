@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from repoeval_bench.cli.sweep import knee, sweep_command
-from repoeval_bench.errors import UsageError
+from repoeval_bench.core.errors import UsageError
 from support.command import bench
 
 AST = "ast:max_nws=400"

@@ -37,8 +37,7 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
     names = zipfile.ZipFile(site[0]).namelist()
     for needed in (
         "repoeval_bench/py.typed",
-        "chunkers/py.typed",
-        "chunkers/ast.py",
+        "repoeval_bench/chunkers/ast.py",
         "repoeval_bench/_data/sources.json",
         "repoeval_bench/report/templates/report.html",
         "repoeval_bench/report/templates/style.css",
@@ -47,13 +46,16 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
         assert needed in names
     assert any(name.endswith("LICENSE") for name in names)
     roots = {name.split("/")[0] for name in names}
-    assert {root for root in roots if not root.endswith(".dist-info")} == {"repoeval_bench", "chunkers"}
+    assert {root for root in roots if not root.endswith(".dist-info")} == {"repoeval_bench"}
 
 
 def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home):
     """From another folder, the installed package reads its own index and evaluates."""
     where = run(
-        site[1], tmp_path, "-c", "import repoeval_bench, chunkers; print(repoeval_bench.__file__, chunkers.__file__)"
+        site[1],
+        tmp_path,
+        "-c",
+        "import repoeval_bench, repoeval_bench.chunkers as chunkers; print(repoeval_bench.__file__, chunkers.__file__)",
     )
     assert where.stdout.count(str(site[1])) == 2, where.stdout + where.stderr
     listed = run(site[1], tmp_path, "-m", "repoeval_bench", "list", "datasets")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from repoeval_bench.page.log import JudgedLog
-from repoeval_bench.runlog import LogRow
-from repoeval_bench.scored import ScoredQueries
+from repoeval_bench.analysis.logs.judged_log import JudgedLog
+from repoeval_bench.runs.log import LogRow
+from repoeval_bench.runs.query_scores import ScoredQueries
 
 MEASURES = ("ndcg@5", "recall@5", "recall@2", "precision@2", "hit@1", "mrr", "ap", "f1@3", "rprec", "rbp")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.store import SCHEMA, StoredRun, means
-from repoeval_bench.trec import as_field, format_run
+from repoeval_bench.runs.store import SCHEMA, StoredRun, means
+from repoeval_bench.runs.trec import as_field, format_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

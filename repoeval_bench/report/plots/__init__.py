@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.comparison import check_all_comparable, headline_measure, run_names
+from repoeval_bench.analysis.comparison import check_all_comparable, headline_measure, run_names
 from repoeval_bench.report.names import short_names
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
@@ -17,7 +17,7 @@ from repoeval_bench.report.plots.theme import css, looks
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 __all__ = ["Figure", "css", "figures", "plain_svg", "png", "svg", "write"]
 

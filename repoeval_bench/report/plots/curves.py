@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.comparison import run_names
+from repoeval_bench.analysis.comparison import run_names
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
 from repoeval_bench.report.frame import heading
 from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
-from repoeval_bench.trec import as_field
+from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.report.means import Curve
     from repoeval_bench.report.plots.figure import Figure
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 """Every k where a list is short, fewer where the curve is flat."""

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repoeval_bench.comparison import paired_differences
-from repoeval_bench.errors import ResultError
+from repoeval_bench.analysis.comparison import paired_differences
+from repoeval_bench.analysis.segments import segment_differences, split
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.spec import slug
 from repoeval_bench.report.frame import heading, signed
 from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import INK, MUTED
-from repoeval_bench.segments import segment_differences, split
-from repoeval_bench.spec import slug
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
+    from repoeval_bench.core.types import Interval
     from repoeval_bench.report.plots.figure import Figure
     from repoeval_bench.report.plots.theme import Look
-    from repoeval_bench.store import StoredRun
-    from repoeval_bench.types import Interval
+    from repoeval_bench.runs.store import StoredRun
 
 SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
 """What stands in a cell of the heat map."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from repoeval_bench.errors import ResultError
-from repoeval_bench.files import write_atomic
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.names import printable
 from repoeval_bench.report.plots.theme import VARIABLES, settings
 

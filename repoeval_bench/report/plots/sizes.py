@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.comparison import run_names
+from repoeval_bench.analysis.comparison import run_names
 from repoeval_bench.report.frame import count, heading
 from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.names import elided, short_names
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.report.plots.figure import Figure
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[int]:

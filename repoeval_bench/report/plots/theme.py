@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.errors import SpecError
-from repoeval_bench.spec import Spec
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.store import StoredRun
+    from repoeval_bench.runs.store import StoredRun
 
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d5dbe1", "#ffffff"
 DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAPER = "#e6edf3", "#9da7b1", "#3a424b", "#0f141a"

@@ -1,0 +1,102 @@
+"""What it takes to trust somebody else's chunker: named failures, spans found, the spec given."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import BenchError, ChunkError, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from repoeval_bench.core.types import Chunk, Chunker, SourceFile
+
+
+def require(package: str, install: str) -> None:
+    """Refuse a chunker whose package is not installed, without importing it; SpecError says what to run."""
+    if find_spec(package) is None:
+        raise SpecError(f"the package {package} is not installed; run pip install {install}")
+
+
+@contextmanager
+def named_failure(chunker: str, file: SourceFile) -> Iterator[None]:
+    """Turn whatever foreign code raises into a ChunkError that names the chunker and the file."""
+    try:
+        yield
+    except BenchError:
+        raise
+    except Exception as error:
+        raise ChunkError(
+            f"{file.repo}/{file.path}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; "
+            "mend the chunker or leave such files out with --skip-errors"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:200] or "no message"
+
+
+def char_offsets(text: str) -> dict[int, int]:
+    """UTF-8 byte offset -> character offset, for every character boundary of the text, its end included."""
+    widths = (len(char.encode("utf-8", "surrogatepass")) for char in text)
+    return {byte: index for index, byte in enumerate(accumulate(widths, initial=0))}
+
+
+def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]] | None:
+    """Character spans of (start, end, text) pieces whose unit, characters or UTF-8 bytes, is not known.
+
+    The unit is the one in which every slice equals its text; None where neither is.
+    """
+
+    def fitting(spans: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
+        # A slice beyond the text would be cut short without a word, hence the bounds.
+        matches = (
+            0 <= start <= end <= len(text) and text[start:end] == piece
+            for (start, end), (*_, piece) in zip(spans, pieces, strict=True)
+        )
+        return spans if all(matches) else None
+
+    spans = fitting([(start, end) for start, end, _ in pieces])
+    if spans is None and not text.isascii():
+        offsets = char_offsets(text)
+        spans = fitting([(offsets.get(start, -1), offsets.get(end, -1)) for start, end, _ in pieces])
+    return spans
+
+
+def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | None:
+    """Character spans of texts that follow each other in a text, for libraries that return strings only.
+
+    Each is looked for right behind the one before it, blanks skipped, and only if it is not there further on:
+    so a text that occurs twice is never taken for the wrong one unless something was left out before it. None
+    where a piece is not found.
+    """
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for piece in pieces:
+        body = piece.strip()
+        if not body:
+            continue
+        while at < len(text) and text[at].isspace():
+            at += 1
+        found = at if text.startswith(body, at) else text.find(body, at)
+        if found < 0:
+            return None
+        at = found + len(body)
+        spans.append((found, at))
+    return spans
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChunker:
+    """A plug-in under the spec that names it; its chunks are checked where every chunker's are."""
+
+    inner: Chunker
+    spec: str
+
+    def chunk(self, file: SourceFile) -> Sequence[Chunk]:
+        """The plug-in's chunks as it returns them."""
+        return self.inner.chunk(file)

@@ -1,0 +1,79 @@
+"""One chunker in several cuts that differ in nothing which should matter: how far scores differ by luck alone.
+
+Its arms have to be of one size, as chunkers that are compared have to be: otherwise their spread tells of sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_size, mean_nws
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.core.types import SourceFile
+
+SPAN = 20
+"""Offsets lie within so many lines: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
+
+TOLERANCE = 0.05
+"""An arm whose realised mean is farther from the baseline's, as a share of it, is no placebo."""
+
+_AIM = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceboArm:
+    """The baseline from another line on: its size as matched, and how many chunks it makes of the files.
+
+    `alike` says whether its realised mean is within TOLERANCE of the baseline's, on every set of files that is judged.
+    """
+
+    size: SizeMatch
+    n_chunks: int
+    alike: bool
+
+
+def placebo_problems(n: int) -> list[str]:
+    """What is wrong with a number of arms, in a sentence; nothing with 0, or 2 to SPAN."""
+    if n == 0 or 2 <= n <= SPAN:
+        return []
+    return [f"a placebo band of {n} arms cannot be measured; give --placebo 2 to {SPAN}, or 0 for none"]
+
+
+def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -> list[PlaceboArm]:
+    """`fixed` started at `n` lines spread over SPAN, each at the size whose realised mean is nearest to the baseline's.
+
+    `baseline` is a spec of `fixed`; the first arm has its offset 0. Sizes are matched on the largest of `parts`, the
+    sets of files that are judged, and checked on all. Arms that cannot be made alike (few files, long lines) are among
+    those that come back.
+    """
+    targets = [mean_nws(make_chunker(baseline), part) for part in parts]
+    files, target = max(zip(parts, targets, strict=True), key=lambda pair: len(pair[0]))
+    found = []
+    for i in range(n):
+        size = match_size(f"{baseline},offset={SPAN * i // n}", target, files, _AIM)
+        chunker = make_chunker(size.spec)
+        alike = all(
+            abs(mean_nws(chunker, part) - of_part) <= TOLERANCE * of_part
+            for part, of_part in zip(parts, targets, strict=True)
+        )
+        found.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), alike))
+    return found
+
+
+def describe(arms: Sequence[PlaceboArm]) -> str:
+    """How alike the arms are in words: how many are of how many, their realised means and numbers of chunks."""
+    kept = [arm for arm in arms if arm.alike]
+    target = arms[0].size.target
+    said = (
+        f"placebo band: {len(kept)} of {len(arms)} arms within {TOLERANCE:.0%} of the baseline's mean {target:.0f} nws"
+    )
+    if len(kept) < 2:
+        return f"{said}, too few to measure it"
+    means = [arm.size.realised for arm in kept]
+    counts = [arm.n_chunks for arm in kept]
+    return f"{said}, realised means {min(means):.0f} to {max(means):.0f}, {min(counts):,} to {max(counts):,} chunks"

@@ -1,0 +1,114 @@
+"""Chunkers of one realised size: a nominal 1500 means different things to different chunkers.
+
+A size parameter is searched for until the mean size of the chunks, in nws, is near a target on
+the same files. Nothing but files and a spec goes in, so that it can be done before any model is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.types import count_nws
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.core.types import Chunker, SourceFile
+
+SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_chars", "lines")
+"""The options that set a size, by name; a plug-in that has one of them can be matched too."""
+
+_LARGEST = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class SizeMatch:
+    """What a chunker's size was set to: `spec` in full, the nominal size (None without one), the realised mean.
+
+    `reason` says why the realised mean is not within the tolerance of the target; "" where it is.
+    """
+
+    spec: str
+    nominal: int | None
+    realised: float
+    target: float
+    reason: str = ""
+
+    def __str__(self) -> str:
+        near = f"not matched, {self.reason}" if self.reason else "matched"
+        return f"{self.spec}: realised mean {self.realised:.0f} nws for {self.target:.0f}, {near}"
+
+    @property
+    def matched(self) -> bool:
+        """Whether the realised mean is within the tolerance of the target."""
+        return not self.reason
+
+
+def mean_nws(chunker: Chunker, files: Sequence[SourceFile]) -> float:
+    """Mean size of all chunks of the files in nws; 0.0 where there is none."""
+    sizes = [count_nws(chunk.text) for file in files for chunk in chunker.chunk(file)]
+    return sum(sizes) / len(sizes) if sizes else 0.0
+
+
+def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance: float = 0.05) -> SizeMatch:
+    """Set a chunker's size so that its mean nws on the files is within `tolerance` (a share) of the target.
+
+    `window` keeps the ratio of step to lines. A chunker without a size option, or one whose sizes do not
+    reach the target, comes back at its nearest with the reason. Raises what building and chunking raise.
+    """
+    start = Spec.parse(make_chunker(spec).spec)
+    option = size_option(start)
+    if option is None:
+        realised = mean_nws(make_chunker(spec), files)
+        near = _is_near(realised, target, tolerance)
+        return SizeMatch(str(start), None, realised, target, "" if near else f"{start.name} has no option for a size")
+    seen: dict[int, float] = {}
+
+    def realised_at(size: int) -> float:
+        if size not in seen:
+            seen[size] = mean_nws(make_chunker(resized(start, option, size)), files)
+        return seen[size]
+
+    # No chunk is larger than its file, so the search upwards ends where every file is one chunk.
+    whole = [nws for file in files if (nws := count_nws(file.text))]
+    reachable = min(target, sum(whole) / len(whole) if whole else 0.0)
+    low, high = 0, int(start.params[option])
+    while realised_at(high) < reachable and high < _LARGEST:
+        low, high = high, high * 2
+    straight = True
+    while high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target, tolerance):
+        # Means nearly follow the size, so a straight line mostly finds it at once; halving in turns bounds the search.
+        below, above = seen.get(low, 0.0), realised_at(high)
+        share = (target - below) / (above - below) if straight and above > below else 0.5
+        middle = min(max(low + round(share * (high - low)), low + 1), high - 1)
+        low, high = (middle, high) if realised_at(middle) < target else (low, middle)
+        straight = not straight
+    best = _nearest(seen, target)
+    near = _is_near(seen[best], target, tolerance)
+    reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} nws"
+    return SizeMatch(str(resized(start, option, best)), best, seen[best], target, "" if near else reason)
+
+
+def size_option(spec: Spec) -> str | None:
+    """The option that sets the chunks' size, of a spec with all its options; None where there is none."""
+    return next((name for name in SIZE_OPTIONS if name in spec.params), None)
+
+
+def resized(spec: Spec, option: str, size: int) -> Spec:
+    """The spec with its size option set; `window` keeps the ratio of step to lines."""
+    params = {**spec.params, option: str(size)}
+    if option == "lines" and "step" in params:
+        step = round(size * int(spec.params["step"]) / int(spec.params["lines"]))
+        params["step"] = str(min(size, max(1, step)))
+    return Spec(spec.name, spec.target, params)
+
+
+def _nearest(seen: dict[int, float], target: float) -> int:
+    return min(seen, key=lambda size: (abs(seen[size] - target), size))
+
+
+def _is_near(realised: float, target: float, tolerance: float) -> bool:
+    return abs(realised - target) <= tolerance * target

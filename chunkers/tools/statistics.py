@@ -1,0 +1,89 @@
+"""What a chunker does to files, in numbers: sizes, definitions kept whole, lines that stand twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.chunkers._definitions import definitions
+from repoeval_bench.chunkers._lines import nws_before
+from repoeval_bench.chunkers._syntax import language_of, parse
+from repoeval_bench.core.types import LineSpan, count_nws
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.core.types import Chunk, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkStats:
+    """Totals over files. Sizes are nws: mean, and median, p95 and max by nearest rank; 0 for no chunk.
+
+    shared_lines, uncovered_lines: of `lines` non-blank ones, those in more than one chunk and in none.
+    definitions, whole: functions and types in the files, and those that lie within one chunk, decorators
+    included.
+    """
+
+    spec: str
+    files: int
+    chunks: int
+    mean: float
+    median: int
+    p95: int
+    max: int
+    lines: int
+    shared_lines: int
+    uncovered_lines: int
+    definitions: int
+    whole: int
+
+
+def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]) -> ChunkStats:
+    """Statistics of (file, its chunks) pairs; ChunkError where a file's grammar is not installed."""
+    sizes = sorted(count_nws(chunk.text) for _, chunks in chunked for chunk in chunks)
+    lines = shared = uncovered = n_definitions = whole = 0
+    for file, chunks in chunked:
+        before = nws_before(file)
+        seen = [0] * file.n_lines
+        for chunk in chunks:
+            for line in chunk.lines:
+                seen[line] += 1
+        counts = [times for line, times in enumerate(seen) if before[line] < before[line + 1]]
+        lines += len(counts)
+        shared += sum(times > 1 for times in counts)
+        uncovered += counts.count(0)
+        for start, end in _definition_spans(file):
+            n_definitions += 1
+            whole += any(chunk.chars.start <= start and end <= chunk.chars.end for chunk in chunks)
+    return ChunkStats(
+        spec=spec,
+        files=len(chunked),
+        chunks=len(sizes),
+        mean=round(sum(sizes) / len(sizes), 1) if sizes else 0.0,
+        median=_rank(sizes, 50),
+        p95=_rank(sizes, 95),
+        max=_rank(sizes, 100),
+        lines=lines,
+        shared_lines=shared,
+        uncovered_lines=uncovered,
+        definitions=n_definitions,
+        whole=whole,
+    )
+
+
+def _rank(sizes: Sequence[int], percent: int) -> int:
+    return sizes[max(0, -(-len(sizes) * percent // 100) - 1)] if sizes else 0
+
+
+def _definition_spans(file: SourceFile) -> list[tuple[int, int]]:
+    """Characters of the file's definitions, without the blanks at their ends, which chunkers may leave out."""
+    if not file.text.strip():
+        return []
+    spans = []
+    for found in definitions(parse(file, language_of(file))):
+        chars = file.chars_of(LineSpan(found.start, found.end))
+        text = file.slice(chars)
+        start = chars.start + len(text) - len(text.lstrip())
+        spans.append((start, start + len(text.strip())))
+    return spans

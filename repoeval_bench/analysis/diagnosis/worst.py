@@ -1,0 +1,119 @@
+"""The queries that scored worst: what is gold, what the run gave, and what BM25 gives, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.analysis.diagnosis.evidence import TOP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from repoeval_bench.analysis.diagnosis.checks import Check
+    from repoeval_bench.analysis.diagnosis.evidence import Evidence
+    from repoeval_bench.analysis.diagnosis.lexical import Beside
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A chunk and, where they are known, its file and lines (0-based, half-open)."""
+
+    chunk_id: str
+    file: str | None
+    start_line: int | None
+    end_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One result: its rank, place and score, and whether it is relevant."""
+
+    rank: int
+    place: Place
+    score: float
+    relevant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorstQuery:
+    """A query with its value; `first_hit` is the rank of its first relevant chunk in the stored ranking.
+
+    `query` is None where the log has no text, `bm25` where no ranking of BM25 is at hand.
+    """
+
+    query_id: str
+    value: float
+    query: str | None
+    relevant: int
+    first_hit: int | None
+    gold: tuple[Place, ...]
+    top: tuple[Ranked, ...]
+    bm25: tuple[Ranked, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All that is said of a run. `bm25` says where BM25's ranking is from (None: there is none), `note` so in words."""
+
+    run: str
+    retriever: str
+    metric: str
+    checks: tuple[Check, ...]
+    worst: tuple[WorstQuery, ...]
+    bm25: str | None
+    note: str
+
+
+def worst_ids(evidence: Evidence, measure: str, number: int) -> list[str]:
+    """The `number` queries with the lowest value, the lowest first; of equals the one found later, then by id."""
+    values = evidence.scored.by_query(measure)
+    later = {query_id: -(_first_hit(evidence, query_id) or evidence.depth + 1) for query_id in values}
+    return sorted(values, key=lambda query_id: (values[query_id], later[query_id], query_id))[:number]
+
+
+def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Beside | None) -> list[WorstQuery]:
+    """These queries with their gold, their top 10 and, where there is one, BM25's."""
+    values = evidence.scored.by_query(measure)
+    known = dict(evidence.places)
+    for row in bm25.rows.values() if bm25 else ():
+        known |= {entry["chunk_id"]: entry for entry in row["topk"] if entry["chunk_id"] not in known}
+    return [
+        WorstQuery(
+            query_id,
+            values[query_id],
+            evidence.rows.get(query_id, {}).get("query"),
+            len(evidence.relevant[query_id]),
+            _first_hit(evidence, query_id),
+            _gold(evidence.relevant[query_id], known),
+            _top(evidence.top(query_id, TOP), evidence.relevant[query_id]),
+            _top(_beside(bm25, query_id), bm25.qrels.get(query_id, {})) if bm25 else None,
+        )
+        for query_id in ids
+    ]
+
+
+def _beside(bm25: Beside, query_id: str) -> list[Mapping[str, Any]]:
+    return sorted(bm25.rows.get(query_id, {}).get("topk", ()), key=itemgetter("rank"))[:TOP]
+
+
+def _gold(chunk_ids: Iterable[str], known: Mapping[str, Mapping[str, Any]]) -> tuple[Place, ...]:
+    places = (_place(chunk_id, known.get(chunk_id, {})) for chunk_id in chunk_ids)
+    return tuple(sorted(places, key=lambda place: (place.file or "", place.start_line or 0, place.chunk_id)))
+
+
+def _first_hit(evidence: Evidence, query_id: str) -> int | None:
+    gold = evidence.relevant[query_id]
+    return next((entry["rank"] for entry in evidence.top(query_id) if entry["chunk_id"] in gold), None)
+
+
+def _top(entries: Iterable[Mapping[str, Any]], gold: Mapping[str, float]) -> tuple[Ranked, ...]:
+    return tuple(
+        Ranked(entry["rank"], _place(entry["chunk_id"], entry), entry["score"], entry["chunk_id"] in gold)
+        for entry in entries
+    )
+
+
+def _place(chunk_id: str, entry: Mapping[str, Any]) -> Place:
+    return Place(chunk_id, entry.get("file"), entry.get("start_line"), entry.get("end_line"))

@@ -1,0 +1,235 @@
+"""Parts of a run's queries: how each scores, and whether the overall winner loses one (Simpson's paradox)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.statistics import DRAWS, SEED, Sample, bca_intervals
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.runs.trec import as_field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.core.types import Fact, Interval, Qrels
+    from repoeval_bench.runs.query_scores import ScoredQueries
+
+    FloatArray = NDArray[np.float64]
+
+
+UNKNOWN = "unknown"
+"""Name of the segment whose queries lack the fact."""
+
+_FEW = 6
+"""Up to so many different numbers are segments of their own; more are cut into quarters."""
+
+BANDS = (("0", 0.0, 0.0), ("to 1/4", 0.0, 0.25), ("to 1/2", 0.25, 0.5), ("to 3/4", 0.5, 0.75), ("below 1", 0.75, 1.0))
+"""(name, above, up to) of the distribution; the last holds what is below 1, and 1 stands alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Queries that share a fact: `by` names the fact, `name` its value or range."""
+
+    by: str
+    name: str
+    positions: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentMean:
+    """A segment's mean over its queries with its 95 % interval (None for one cluster), and what it is made of."""
+
+    by: str
+    name: str
+    n_queries: int
+    n_clusters: int
+    mean: float
+    ci: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDifference:
+    """A segment's paired difference; `loses` where its sign is against the overall one, `shown` where ci omits 0."""
+
+    by: str
+    name: str
+    n_queries: int
+    n_clusters: int
+    baseline: float
+    difference: float
+    ci: Interval
+    loses: bool
+    shown: bool
+
+
+def segment_names(scored: ScoredQueries) -> list[str]:
+    """What the run's queries can be segmented by: repo, what they are clustered by, and every fact that varies."""
+    varying = [name for name, column in scored.facts.items() if len(set(column)) > 1]
+    clusters = [] if scored.clustered_by == "query" else [scored.clustered_by]
+    return ["repo", *clusters, *varying]
+
+
+def split(scored: ScoredQueries, by: str) -> list[Segment]:
+    """The segments of one fact; they do not overlap and hold every query.
+
+    Words and yes/no make a segment each, numbers too where there are few, else quarters of the queries. Queries
+    that lack the fact are `unknown`. A fact that is not there is a UsageError.
+    """
+    labels: Sequence[str]
+    if by == "repo":
+        labels = scored.repos
+    elif by == scored.clustered_by and by != "query":
+        labels = [str(cluster) for cluster in scored.clusters]
+    elif by in scored.facts:
+        labels = _labels(scored.facts[by])
+    else:
+        raise UsageError(nearest("segment", by, segment_names(scored)))
+    places: dict[str, list[int]] = {}
+    for position, label in enumerate(labels):
+        places.setdefault(label, []).append(position)
+    order = list(dict.fromkeys(sorted(labels, key=_sort_key)))
+    return [Segment(by, label, np.array(places[label], dtype=np.int64)) for label in order]
+
+
+def find(scored: ScoredQueries, by: str, name: str) -> Segment:
+    """One segment by its fact and its name; a UsageError lists the names where there is none."""
+    segments = split(scored, by)
+    for segment in segments:
+        if segment.name == name:
+            return segment
+    raise UsageError(nearest(f"{by}", name, [segment.name for segment in segments]))
+
+
+def segment_means(
+    scored: ScoredQueries, segments: Iterable[Segment], measure: str, draws: int = DRAWS
+) -> list[SegmentMean]:
+    """Mean and interval of each segment, clusters resampled within it."""
+    found = []
+    for segment in segments:
+        sample, ci = _resampled(scored, segment, scored.values[measure], draws)
+        n = len(segment.positions)
+        found.append(SegmentMean(segment.by, segment.name, n, sample.n_clusters, float(sample.mean()[0]), ci))
+    return found
+
+
+def segment_differences(
+    baseline: ScoredQueries, treatment: ScoredQueries, segments: Iterable[Segment], measure: str, draws: int = DRAWS
+) -> list[SegmentDifference]:
+    """Paired differences (treatment - baseline) within each of the baseline's segments.
+
+    Both hold the same queries; they are paired by id.
+    """
+    place = {query_id: i for i, query_id in enumerate(treatment.query_ids)}
+    paired = treatment.values[measure][[place[query_id] for query_id in baseline.query_ids]]
+    base = baseline.values[measure]
+    differences = paired - base
+    overall = float(differences.mean())
+    found = []
+    for segment in segments:
+        sample, ci = _resampled(baseline, segment, differences, draws)
+        difference = float(sample.mean()[0])
+        found.append(
+            SegmentDifference(
+                segment.by, segment.name, len(segment.positions), sample.n_clusters,
+                float(base[segment.positions].mean()), difference, ci,
+                loses=difference * overall < 0 and abs(difference) > 1e-12,
+                shown=ci is not None and not ci[0] <= 0 <= ci[1],
+            )
+        )  # fmt: skip
+    return found
+
+
+def _resampled(scored: ScoredQueries, segment: Segment, values: FloatArray, draws: int) -> tuple[Sample, Interval]:
+    clusters = [scored.clusters[i] for i in segment.positions.tolist()]
+    sample = Sample.micro(values[segment.positions], clusters)
+    (ci,) = bca_intervals(sample, np.random.default_rng(SEED), draws)
+    return sample, ci
+
+
+def distribution(values: FloatArray) -> dict[str, float]:
+    """Share of the queries in each band of a measure between 0 and 1, and its quantiles.
+
+    A mean of 0.5 is one thing where every query has a half, and another where half of them have nothing.
+    """
+    values = np.round(values, 12)
+    found = {BANDS[0][0]: float((values <= 0).mean())}
+    for name, above, upto in BANDS[1:]:
+        inside = (values > above) & ((values < 1) if upto == 1 else (values <= upto))
+        found[name] = float(inside.mean())
+    found["1"] = float((values >= 1).mean())
+    for quantile in (0.1, 0.25, 0.5, 0.75, 0.9):
+        found[f"p{quantile * 100:.0f}"] = float(np.quantile(values, quantile))
+    return found
+
+
+def recall_curves(
+    query_ids: Sequence[str], rankings: Mapping[str, Sequence[str]], qrels: Qrels, depth: int
+) -> FloatArray:
+    """recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk.
+
+    `qrels` spell their ids as TREC files do, `rankings` as the run log does.
+    """
+    curves = np.zeros((len(query_ids), depth))
+    for row, query_id in enumerate(query_ids):
+        gains = qrels.get(as_field(query_id, "query id"), {})
+        for rank, chunk_id in enumerate(rankings.get(query_id, ())[:depth]):
+            if as_field(chunk_id, "chunk id") in gains:
+                curves[row, rank] = 1 / len(gains)
+    return np.cumsum(curves, axis=1)
+
+
+def knee(curve: FloatArray) -> int | None:
+    """The k at which a curve over k = 1..n bends: farthest above the chord between its ends (Satopaa et al. 2011).
+
+    Beyond it another retrieved chunk brings less than on the average. None where the curve does not rise.
+    """
+    if len(curve) < 3 or curve[-1] - curve[0] <= 1e-12:
+        return None
+    height = (curve - curve[0]) / (curve[-1] - curve[0])
+    return int(np.argmax(np.round(height - np.linspace(0, 1, len(curve)), 12))) + 1
+
+
+def _labels(column: Sequence[Fact]) -> list[str]:
+    numbers = sorted({float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)})
+    ranges = _quarters(column, numbers) if len(numbers) > _FEW else {}
+    return [_label(fact, ranges) for fact in column]
+
+
+def _label(fact: Fact, ranges: Mapping[float, str]) -> str:
+    if fact is None or (isinstance(fact, float) and math.isnan(fact)):
+        return UNKNOWN
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    if isinstance(fact, str):
+        return fact or UNKNOWN
+    return ranges.get(float(fact), f"{fact:g}")
+
+
+def _quarters(column: Sequence[Fact], numbers: Sequence[float]) -> dict[float, str]:
+    values = [float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)]
+    cuts = sorted(set(np.quantile(values, [0.25, 0.5, 0.75], method="lower").tolist()))
+    members: dict[int, list[float]] = {}
+    for number in numbers:
+        members.setdefault(int(np.searchsorted(cuts, number)), []).append(number)
+    return {
+        number: f"{group[0]:g}" if len(group) == 1 else f"{group[0]:g} to {group[-1]:g}"
+        for group in members.values()
+        for number in group
+    }
+
+
+def _sort_key(label: str) -> tuple[int, float, str]:
+    if label == UNKNOWN:
+        return 2, 0.0, label
+    try:
+        return 0, float(label.partition(" to ")[0]), label
+    except ValueError:
+        return 1, 0.0, label

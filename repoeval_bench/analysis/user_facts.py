@@ -1,0 +1,85 @@
+"""Facts that a user brings: a CSV or JSONL file of query id -> values."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.types import Fact
+
+_WORDS: dict[str, Fact] = {"": None, "true": True, "yes": True, "false": False, "no": False}
+
+
+def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
+    """Fact -> one value per query of `query_ids`; None for a query the file lacks.
+
+    A CSV has a header with `query_id`, a JSONL file an object with it in each line; in a CSV, numbers and
+    true/false/yes/no are read as such. A broken row, a query that stands twice, and a file that knows none of the
+    queries are a UsageError that names file:line.
+    """
+    wanted = {query_id: i for i, query_id in enumerate(query_ids)}
+    columns: dict[str, list[Fact]] = {}
+    seen: set[str] = set()
+    for number, row in _rows(path):
+        query_id = row.pop("query_id", None)
+        if not isinstance(query_id, str) or not query_id:
+            raise UsageError(f"{path}:{number}: no query_id; every row names its query")
+        if query_id in seen:
+            raise UsageError(f"{path}:{number}: query {query_id!r} stands twice; keep one row of it")
+        seen.add(query_id)
+        for name, value in row.items():
+            if not isinstance(value, str | int | float | bool | None):
+                raise UsageError(f"{path}:{number}: {name} is {value!r}; give a word, a number, true, false or nothing")
+            column = columns.setdefault(name, [None] * len(query_ids))
+            if query_id in wanted:
+                column[wanted[query_id]] = value
+    if not seen & set(wanted):
+        raise UsageError(f"{path} names none of the run's queries, such as {query_ids[0]!r}; check its query_id")
+    return columns
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            yield from _csv_rows(path, stream) if path.suffix.lower() == ".csv" else _json_rows(path, stream)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"{path} cannot be read ({error}); give a CSV or JSONL file in UTF-8") from error
+
+
+def _csv_rows(path: Path, stream: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(stream)
+    if "query_id" not in (reader.fieldnames or ()):
+        raise UsageError(f"{path}:1: the header has no query_id but {', '.join(reader.fieldnames or ['nothing'])}")
+    for row in reader:
+        if None in row or None in row.values():
+            raise UsageError(f"{path}:{reader.line_num}: the row has another number of fields than the header")
+        yield reader.line_num, {name: value if name == "query_id" else _value(value) for name, value in row.items()}
+
+
+def _json_rows(path: Path, stream: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{path}:{number}: no JSON ({error})") from error
+        if not isinstance(row, dict):
+            raise UsageError(f'{path}:{number}: no object; write {{"query_id": …, name: value}}')
+        yield number, row
+
+
+def _value(text: str) -> Fact:
+    if text.strip().lower() in _WORDS:
+        return _WORDS[text.strip().lower()]
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,1 @@
+"""What every room speaks: types and spans, errors, specs, files, validation, progress. Imports nothing of ours."""

@@ -1,0 +1,154 @@
+"""The one grammar to name a part: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
+
+A spec names chunkers, embedders and retrievers alike. What a name means is known to the registries; here
+are only parsing, printing back, and the error that offers the nearest name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Self
+
+_NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A parsed spec: `name`, a positional `target` ("" where there is none) and `params` as written.
+
+    >>> Spec.parse("ast:max_nws=800").params
+    {'max_nws': '800'}
+    >>> Spec.parse("st:all-mpnet-base-v2,max_length=384").target
+    'all-mpnet-base-v2'
+    >>> Spec.parse("py:my.pkg:Cutter:size=3").target
+    'my.pkg:Cutter'
+    """
+
+    name: str
+    target: str
+    params: dict[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a spec; a SpecError says which piece is not understood."""
+        name, _, rest = text.strip().partition(":")
+        if not _NAME.match(name):
+            raise SpecError(f"spec {text!r} has no name; write it as name or name:key=value,…")
+        if name == "exec":
+            if not rest.strip():
+                raise SpecError(f"spec {text!r} names no command; write exec:COMMAND")
+            return cls(name, rest.strip(), {})
+        if name == "py":
+            module, _, tail = rest.partition(":")
+            attribute, _, options = tail.partition(":")
+            if not module or not attribute:
+                raise SpecError(f"spec {text!r} names no class; write py:module:Class")
+            return cls(name, f"{module}:{attribute}", _params(text, options.split(",") if options else []))
+        pieces = rest.split(",") if rest else []
+        target = pieces.pop(0) if pieces and "=" not in pieces[0] else ""
+        return cls(name, target, _params(text, pieces))
+
+    def __str__(self) -> str:
+        options = ",".join(f"{key}={value}" for key, value in self.params.items())
+        separator = ":" if self.name == "py" else ","
+        return (
+            self.name
+            + (":" if self.target or options else "")
+            + separator.join(piece for piece in (self.target, options) if piece)
+        )
+
+
+def _params(text: str, pieces: Iterable[str]) -> dict[str, str]:
+    params: dict[str, str] = {}
+    for piece in pieces:
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if not key or not equals or not value:
+            raise SpecError(f"spec {text!r}: {piece!r} is not key=value")
+        if key in params:
+            raise SpecError(f"spec {text!r} gives {key} twice")
+        params[key] = value
+    return params
+
+
+def format_spec(name: str, params: Mapping[str, object], target: str = "") -> str:
+    """The spec text of a part with all its parameters, as a run prints it back."""
+    return str(Spec(name, target, {key: str(value) for key, value in params.items()}))
+
+
+def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "") -> str:
+    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
+
+    Where no name is near it says `otherwise`, or lists all names.
+    """
+    names = sorted(set(known))
+    close = difflib.get_close_matches(given, names, n=3)
+    if close:
+        otherwise = f"did you mean {' or '.join(repr(name) for name in close)}?"
+    return f"unknown {kind} {given!r}; {otherwise or 'choose from ' + ', '.join(names)}"
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """A reader of one of these words, for a parameter; a ValueError for any other."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(text)
+        return text
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a part: its default, what it means, and how its text is read (ValueError if impossible).
+
+    `only` is another option and the value that it must have for this one to say anything.
+    """
+
+    default: str
+    meaning: str
+    wanted: str
+    read: Callable[[str], Any]
+    only: tuple[str, str] | None = None
+
+
+def number(low: float, high: float) -> Callable[[str], float]:
+    """Reads a number from `low` to `high`."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not low <= value <= high:
+            raise ValueError(text)
+        return value
+
+    return read
+
+
+def whole(low: int) -> Callable[[str], int]:
+    """Reads a whole number from `low` on."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and int(text) >= low):
+            raise ValueError(text)
+        return int(text)
+
+    return read
+
+
+def slug(text: str, length: int = 48) -> str:
+    """A text as a file name: letters, digits, `.`, `=`, `-`; at most `length` characters."""
+    return re.sub(r"[^A-Za-z0-9.=]+", "-", text).strip("-.")[:length].strip("-.")
+
+
+def short_hash(text: str, digits: int = 8) -> str:
+    """The first hexadecimal digits of the text's SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]

@@ -1,0 +1,78 @@
+"""What a task is like, told from its file's syntax: the facts that segments are made of."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from repoeval_bench.core.types import Benchmark, Fact, Task
+
+FACTS = {
+    "function_lines": "lines of the function that is to be completed, from its def to its end",
+    "prompt_lines": "lines of the whole prompt, the line to be completed not counted",
+    "nesting_depth": "functions and classes around that function: 0 at module level, 1 for a method",
+    "has_docstring": "whether that function has a docstring",
+    "is_method": "whether that function stands directly in a class",
+}
+"""Facts of a task; None where the file is not valid Python 3 or the task stands in no function."""
+
+
+def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
+    """task_id -> fact -> value, for every task; see `FACTS`."""
+    texts = {(file.repo, file.path): file.text for files in benchmark.files.values() for file in files}
+    return {task.task_id: _facts(task, texts[task.repo, task.path]) for task in benchmark.tasks}
+
+
+def _facts(task: Task, text: str) -> dict[str, Fact]:
+    line = task.body.start + 1
+    # A function that begins on the line itself is what is to be written, not what surrounds it.
+    around = [each for each in _functions(text) if each.first < line <= each.last]
+    function = max(around, key=lambda each: each.depth, default=None)
+    return {
+        "function_lines": function and function.last - function.first + 1,
+        "prompt_lines": task.body.start - task.context_start,
+        "nesting_depth": function and function.depth,
+        "has_docstring": function and function.has_docstring,
+        "is_method": function and function.is_method,
+    }
+
+
+class _Function(NamedTuple):
+    """A function's lines (1-based, both included) and what is said of it."""
+
+    first: int
+    last: int
+    depth: int
+    has_docstring: bool
+    is_method: bool
+
+
+@lru_cache(maxsize=4096)
+def _functions(text: str) -> tuple[_Function, ...]:
+    # str.splitlines() also ends lines at form feeds, which the parser does not; then lines cannot be matched.
+    if len(text.splitlines()) != len(text.removesuffix("\n").split("\n")):
+        return ()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the files' own invalid escapes
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # Python 2, or no Python: FACTS says that nothing is known then
+        return ()
+    return tuple(_walk(tree, 0, in_class=False))
+
+
+def _walk(node: ast.AST, depth: int, *, in_class: bool) -> Iterator[_Function]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            documented = ast.get_docstring(child, clean=False) is not None
+            yield _Function(child.lineno, child.end_lineno or child.lineno, depth, documented, in_class)
+            yield from _walk(child, depth + 1, in_class=False)
+        elif isinstance(child, ast.ClassDef):
+            yield from _walk(child, depth + 1, in_class=True)
+        elif not isinstance(child, ast.expr):  # no expression holds a definition
+            yield from _walk(child, depth, in_class=in_class)

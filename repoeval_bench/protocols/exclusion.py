@@ -1,0 +1,52 @@
+"""What a query may not see of its own file, so that it is not answered by itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from repoeval_bench.core.types import Chunk, Task
+    from repoeval_bench.protocols.protocol import Exclude
+
+POLICIES: Mapping[Exclude, str] = {
+    "none": "everything is seen",
+    "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are hidden",
+    "repocoder": "the chunks of the task's file that end after max(0, h - 20) are hidden, and so all behind the hole",
+    "body": "the ground truth's lines are blanked in the task's file before it is chunked",
+}
+
+WINDOW = 20
+"""Lines of RepoCoder's window in front of the hole."""
+
+
+def hidden_chunks(
+    tasks: Iterable[Task], chunks: Mapping[str, Sequence[Chunk]], policy: Exclude
+) -> dict[str, frozenset[str]]:
+    """query_id -> the ids of the chunks that this query may not see; no entry where it sees all.
+
+    With `body` all chunks of the task's file are hidden: the query has its own in their place.
+    """
+    if policy == "none":
+        return {}
+    by_file: dict[tuple[str, str], list[Chunk]] = defaultdict(list)
+    for repo_chunks in chunks.values():
+        for chunk in repo_chunks:
+            by_file[chunk.repo, chunk.path].append(chunk)
+    hidden = {}
+    for task in tasks:
+        mine = by_file[task.repo, task.path]
+        gone = frozenset(chunk.chunk_id for chunk in mine if _is_hidden(chunk, task, policy))
+        if gone:
+            hidden[task.task_id] = gone
+    return hidden
+
+
+def _is_hidden(chunk: Chunk, task: Task, policy: Exclude) -> bool:
+    if policy == "prompt":
+        return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start
+    if policy == "repocoder":
+        return chunk.lines.end > max(0, task.body.start - WINDOW)
+    return True

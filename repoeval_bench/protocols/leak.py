@@ -1,0 +1,54 @@
+"""How much of what is asked for stands in the question: a score over a high share is no evidence of finding code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from repoeval_bench.core.types import Chunk, LineSpan, Query, Ranking, SourceFile, Task
+
+TOP = 10
+"""Ranks that are looked at."""
+
+
+def gold_in_query(
+    tasks: Sequence[Task],
+    queries: Iterable[Query],
+    files: Mapping[str, Sequence[SourceFile]],
+    golds: Mapping[str, LineSpan],
+) -> dict[str, float]:
+    """query_id -> share of its gold's non-blank lines that are lines of the query, blanks at their ends apart.
+
+    0 where the gold has no non-blank line.
+    """  # fmt: skip
+    by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
+    texts = {query.query_id: query.text for query in queries}
+    shares = {}
+    for task in tasks:
+        gold = by_path[task.repo, task.path].line_text(golds[task.task_id])
+        wanted = [line for text in gold.splitlines() if (line := text.strip())]
+        asked = {line.strip() for line in texts[task.task_id].splitlines()}
+        shares[task.task_id] = sum(line in asked for line in wanted) / len(wanted) if wanted else 0.0
+    return shares
+
+
+def top_over_prompt(
+    tasks: Iterable[Task], rankings: Mapping[str, Ranking], chunks: Mapping[str, Chunk]
+) -> dict[str, float]:
+    """query_id -> share of the first 10 retrieved that overlap the prompt's own lines, [c, h), of the task's file.
+
+    0 where nothing was retrieved.
+    """
+    shares = {}
+    for task in tasks:
+        top = [chunks[chunk_id] for chunk_id, _ in rankings[task.task_id][:TOP]]
+        over = sum(
+            (chunk.repo, chunk.path) == (task.repo, task.path)
+            and chunk.lines.start < task.body.start
+            and chunk.lines.end > task.context_start
+            for chunk in top
+        )
+        shares[task.task_id] = over / len(top) if top else 0.0
+    return shares

@@ -1,0 +1,27 @@
+"""The prompt policy: which part of a task's prompt is sent to the retriever."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.types import Query, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def query_policy(policy: str) -> Callable[[str], str]:
+    """`full` keeps the whole prompt, `tail:LINES` its last lines; anything else is a UsageError."""
+    if policy == "full":
+        return lambda prompt: prompt
+    kind, _, count = policy.partition(":")
+    if kind == "tail" and count.isdecimal() and int(count) > 0:
+        return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
+    raise UsageError(f"unknown query policy {policy!r}; choose full or tail:LINES, such as tail:20")
+
+
+def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:
+    """One query per task, in the tasks' order; `query_id` is the task's id."""
+    cut = query_policy(policy)
+    return tuple(Query(task.task_id, task.repo, cut(task.prompt)) for task in tasks)

@@ -1,0 +1,221 @@
+"""Files to chunks, and the one place where the chunking contract is checked.
+
+A chunker that breaks it stops the run with the file's name; nothing downstream checks again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import BenchError, ChunkError
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.types import Chunk, SourceFile, count_nws, encode_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from repoeval_bench.core.types import Chunker, LineSpan, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What a chunker made of a run's files.
+
+    chunks: repository -> its chunks, by path, then start.
+    skipped: `repo/path: reason` of files the chunker failed on (only with `skip_errors`).
+    uncovered_lines: non-blank lines that stand in no chunk, over all files.
+    own: query_id -> the chunks that this query sees in place of its file's, with ids of their own.
+    merged: chunk_id -> the chunk that stands for it in `chunks`, where identical texts are one document.
+    dropped: the chunks that were merged away.
+    """
+
+    chunks: Mapping[str, tuple[Chunk, ...]]
+    n_files: int
+    skipped: tuple[str, ...]
+    uncovered_lines: int
+    own: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+    merged: Mapping[str, str] = field(default_factory=dict)
+    dropped: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Every chunk that can be ranked: the repositories', then the queries' own."""
+        for chunks in (*self.chunks.values(), *self.own.values()):
+            yield from chunks
+
+    @property
+    def n_chunks(self) -> int:
+        """Chunks over all repositories."""
+        return sum(map(len, self.chunks.values()))
+
+    def sizes(self) -> dict[str, float]:
+        """Realised chunk sizes in nws: mean, median, p95 and max (nearest rank); zeros for no chunk."""
+        return summarize([count_nws(chunk.text) for chunks in self.chunks.values() for chunk in chunks])
+
+    def duplicates(self) -> list[tuple[str, ...]]:
+        """Groups of chunk ids of one repository whose texts are the same but for blanks at the ends."""
+        groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for repo, chunks in self.chunks.items():
+            for chunk in chunks:
+                groups[repo, chunk.text.strip()].append(chunk.chunk_id)
+        return [tuple(ids) for ids in groups.values() if len(ids) > 1]
+
+    def own_duplicates(self, query_id: str) -> list[tuple[str, ...]]:
+        """Such groups among what a query with chunks of its own sees: these, and its repository's."""
+        groups: dict[str, list[str]] = defaultdict(list)
+        for chunk in self.own[query_id]:
+            groups[chunk.text.strip()].append(chunk.chunk_id)
+        for chunk in self.chunks[self.own[query_id][0].repo] if self.own[query_id] else ():
+            if (text := chunk.text.strip()) in groups:
+                groups[text].append(chunk.chunk_id)
+        return [tuple(ids) for ids in groups.values() if len(ids) > 1]
+
+
+def summarize(sizes: Sequence[int]) -> dict[str, float]:
+    """Mean, median, p95 and max (nearest rank) of sizes; zeros for none."""
+    if not sizes:
+        return {"mean": 0.0, "median": 0, "p95": 0, "max": 0}
+    ordered = sorted(sizes)
+    return {
+        "mean": round(sum(ordered) / len(ordered), 1),
+        "median": ordered[(len(ordered) - 1) // 2],
+        "p95": ordered[max(0, -(-len(ordered) * 95 // 100) - 1)],
+        "max": ordered[-1],
+    }
+
+
+def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *, skip_errors: bool = False) -> Corpus:
+    """Chunk every file and check what comes back.
+
+    A chunker that raises or breaks the contract on a file is a ChunkError with the file's name, or a counted
+    skip with `skip_errors`.
+    """
+    by_repo: dict[str, tuple[Chunk, ...]] = {}
+    skipped: list[str] = []
+    uncovered = 0
+    n_files = sum(map(len, files.values()))
+    with progress(desc=f"chunk {chunker.spec}", unit="files", total=n_files) as bar:
+        for repo, repo_files in files.items():
+            found: list[Chunk] = []
+            for file in repo_files:
+                try:
+                    chunks = _chunk_file(file, chunker)
+                except ChunkError as error:
+                    if not skip_errors:
+                        raise
+                    skipped.append(str(error))
+                else:
+                    found.extend(chunks)
+                    uncovered += _uncovered(file, chunks)
+                bar.update()
+            by_repo[repo] = tuple(found)
+    if not any(by_repo.values()) and any(file.text.strip() for repo_files in files.values() for file in repo_files):
+        reason = f"; the first failure: {skipped[0]}" if skipped else ""
+        raise ChunkError(f"{chunker.spec} gave no chunk for any of {n_files} files{reason}")
+    return Corpus(by_repo, n_files, tuple(skipped), uncovered)
+
+
+def merge_identical(corpus: Corpus) -> Corpus:
+    """The corpus with chunks of the same lines of text in one repository as one document, the first of them."""
+    kept: dict[str, tuple[Chunk, ...]] = {}
+    dropped: dict[str, tuple[Chunk, ...]] = {}
+    merged: dict[str, str] = {}
+    for repo, chunks in corpus.chunks.items():
+        first: dict[tuple[str, ...], Chunk] = {}
+        copies: list[Chunk] = []
+        for chunk in chunks:
+            standing = first.setdefault(tuple(chunk.text.splitlines()), chunk)
+            if standing is not chunk:
+                merged[chunk.chunk_id] = standing.chunk_id
+                copies.append(chunk)
+        kept[repo], dropped[repo] = tuple(first.values()), tuple(copies)
+    return replace(corpus, chunks=kept, merged=merged, dropped=dropped)
+
+
+def chunk_blanked(
+    corpus: Corpus, tasks: Iterable[Task], files: Mapping[str, Sequence[SourceFile]], chunker: Chunker
+) -> Corpus:
+    """The corpus in which every task has its file's chunks anew, made with the ground truth's lines blanked.
+
+    Only the tasks' files are chunked again. Their ids carry the task's, so that they are no other task's chunks.
+    """
+    by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
+    own: dict[str, tuple[Chunk, ...]] = {}
+    for task in tasks:
+        blank = blanked(by_path[task.repo, task.path], task.body)
+        chunks = _chunk_file(blank, chunker)
+        own[task.task_id] = tuple(
+            replace(chunk, chunk_id=encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks
+        )
+    return replace(corpus, own=own)
+
+
+def blanked(file: SourceFile, lines: LineSpan) -> SourceFile:
+    """The file with these lines empty; every other line keeps its number."""
+    kept = file.text.splitlines(keepends=True)
+    for line in lines:
+        # A bare \n ends the line whatever ended it before, so the lines behind it stay where they are.
+        kept[line] = "\n"
+    return SourceFile(file.repo, file.path, "".join(kept))
+
+
+def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
+    where = f"{file.repo}/{file.path}"
+    try:
+        # A generator runs here, where its errors are caught; what a plug-in prints must not get among the results.
+        with redirect_stdout(sys.stderr):
+            chunks = tuple(chunker.chunk(file))
+    except BenchError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a plug-in raises becomes one sentence that names the file
+        raise ChunkError(
+            f"{chunker.spec} failed on {where}: {type(error).__name__}: {error}; "
+            "leave such files out, counted, with --skip-errors"
+        ) from error
+    check_chunks(file, chunks, chunker.spec)
+    return chunks
+
+
+def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
+    """Raise a ChunkError unless the chunks are what `Chunk.cut` gives, not blank, ordered by start, and distinct."""
+    where = f"{file.repo}/{file.path}"
+    ids: set[str] = set()
+    previous = -1
+    for chunk in chunks:
+        if not isinstance(chunk, Chunk):
+            raise ChunkError(
+                f"{spec} gave a {type(chunk).__name__} for {where}; make chunks with Chunk.cut(file, CharSpan)"
+            )
+        if (chunk.repo, chunk.path) != (file.repo, file.path):
+            raise ChunkError(f"{spec} gave chunk {chunk.chunk_id!r} for {where}, which is another file")
+        if chunk.chars.end > len(file.text) or not chunk.chars:
+            raise ChunkError(f"{spec}: {chunk.chunk_id!r} is empty or outside {where}")
+        if not isinstance(chunk.header, str):
+            raise ChunkError(f"{spec}: the header of {chunk.chunk_id!r} is a {type(chunk.header).__name__}, not a text")
+        cut = Chunk.cut(file, chunk.chars, chunk.header)
+        for what in ("text", "lines", "chunk_id"):
+            if getattr(chunk, what) != getattr(cut, what):
+                raise ChunkError(
+                    f"{spec}: the {what} of {chunk.chunk_id!r} is not that of its span in {where}; "
+                    "make chunks with Chunk.cut(file, CharSpan)"
+                )
+        if not chunk.text.strip():
+            raise ChunkError(f"{spec}: {chunk.chunk_id!r} holds nothing but blanks; leave such chunks out")
+        if chunk.chars.start < previous:
+            raise ChunkError(f"{spec}: {chunk.chunk_id!r} starts before the chunk in front of it")
+        if chunk.chunk_id in ids:
+            raise ChunkError(f"{spec} gave {chunk.chunk_id!r} twice")
+        ids.add(chunk.chunk_id)
+        previous = chunk.chars.start
+
+
+def _uncovered(file: SourceFile, chunks: Sequence[Chunk]) -> int:
+    covered: set[int] = set()
+    for chunk in chunks:
+        covered.update(chunk.lines)
+    if len(covered) == file.n_lines:
+        return 0
+    return sum(1 for line, nws in enumerate(file.line_nws()) if nws and line not in covered)

@@ -1,0 +1,81 @@
+"""What a run is: the protocol's choices and the specs of the parts.
+
+Nothing here computes. Two runs with the same `RunConfig` give the same numbers; its hash names the folder.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import short_hash, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from repoeval_bench.protocols.protocol import Protocol
+
+CUTOFFS = (5, 10)
+"""The tables' cut-offs k."""
+
+DEPTH = 100
+"""How deep a ranking is stored unless asked otherwise."""
+
+NO_EMBEDDER = "none"
+"""What stands in place of an embedder's spec where nothing was embedded."""
+
+PACK = "repoeval@chunking-v1"
+"""The benchmark as it is defined here: which tasks, how a query, a gold span and relevance are made.
+
+The part behind the @ changes whenever that definition does, so that runs of two definitions are never compared.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything that decides a run's numbers.
+
+    `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision),
+    `retriever_identity` what decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
+    identity of the benchmark's definition, `name@version`.
+    """
+
+    dataset: str
+    fingerprint: str
+    protocol: Protocol
+    chunker: str
+    embedder: str
+    embedder_identity: Mapping[str, Any]
+    retriever: str
+    k: int
+    measures: tuple[str, ...]
+    skip_errors: bool = False
+    pack: str = PACK
+    retriever_identity: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.check_depth(self.k)
+
+    @staticmethod
+    def check_depth(k: int) -> None:
+        """A depth below 1 is a UsageError."""
+        if k < 1:
+            raise UsageError(f"K={k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as they stand in the manifest and in metrics.json."""
+        content = asdict(self)
+        # What describes a protocol to people is no part of what it does.
+        del content["protocol"]["users"], content["protocol"]["caution"]
+        content["embedder_identity"] = dict(self.embedder_identity)
+        content["retriever_identity"] = dict(self.retriever_identity)
+        content["measures"] = list(self.measures)
+        return content
+
+    @property
+    def run_id(self) -> str:
+        """`dataset-fingerprint_protocol_chunker-hash`: readable, and one folder per distinct configuration."""
+        digest = short_hash(json.dumps(self.as_dict(), sort_keys=True, ensure_ascii=False))
+        return f"{self.dataset}-{self.fingerprint}_{slug(self.protocol.name)}_{slug(self.chunker)}-{digest}"

@@ -1,0 +1,270 @@
+"""One chunker in many settings: chunked once, ranked once per query policy and retriever, judged by every rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.metrics import score_run
+from repoeval_bench.protocols.protocol import CHOICES, Protocol
+from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.retrieval.corpus import build_corpus
+from repoeval_bench.retrieval.registry import Material
+from repoeval_bench.runs.config import DEPTH
+from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
+from repoeval_bench.runs.judgements import count_lines, judge_corpus
+from repoeval_bench.runs.stages import Plan, map_lines, select
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.types import Benchmark, Chunker, Embedder, Retriever, Role, Run, SourceFile
+    from repoeval_bench.retrieval.corpus import Corpus
+    from repoeval_bench.retrieval.registry import ChosenRetriever
+    from repoeval_bench.runs.judgements import JudgedCorpus
+
+
+def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Sequence[str]) -> list[Protocol]:
+    """Every protocol with every query policy and relevance rule, each once."""
+    found = {
+        (each := Protocol.parse(name).override(query=query, relevance=relevance)).name: each
+        for name in names
+        for query in queries
+        for relevance in relevances
+    }
+    return list(found.values())
+
+
+def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrievers: Sequence[str]) -> list[str]:
+    """A sentence for everything in which a grid of these specs asks for what no grid can compare; none for a good one.
+
+    Chunkers and retrievers are specs as they print themselves, protocols as they were asked for, before the grid's
+    query policies and relevance rules are set.
+    """
+    found = []
+    if len(set(chunkers)) < 2:
+        found.append("give at least two different chunkers to compare")
+    found += [
+        f"protocol {protocol.name} has no chunker to compare; leave it out"
+        for protocol in protocols
+        if protocol.documents == "windows"
+    ]
+    found += [
+        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out exclude= "
+        "and scope="
+        for protocol in protocols
+        if (protocol.exclude, protocol.scope) != ("none", "repository")
+    ]
+    found += [
+        f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "
+        f"{getattr(protocol, choice)}"
+        for protocol in protocols
+        for choice in ("query", "relevance")
+        if choice in protocol.overridden
+    ]
+    if "oracle" in retrievers:
+        found.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """A protocol with the measures that are wanted under it, and the tasks it scores."""
+
+    protocol: Protocol
+    measures: tuple[str, ...]
+    selected: Benchmark
+
+
+class Grid:
+    """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
+
+    `baseline` makes the documents of protocols that judge all chunkers on one chunker's chunks. Cells are kept in
+    `folder`, and what stands there is not computed again. A measure of lines is the same under every relevance rule, so
+    it is a cell under the first one only.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        protocols: Sequence[Protocol],
+        retrievers: Sequence[ChosenRetriever],
+        measures: Sequence[str],
+        *,
+        baseline: Chunker,
+        embedder: Embedder | None,
+        folder: Path,
+    ) -> None:
+        self._benchmark = benchmark
+        self._retrievers = retrievers
+        self._baseline = baseline
+        self._embedder = embedder
+        self._folder = folder / benchmark.fingerprint
+        self._line_nws = count_lines(benchmark)
+        self._documents: Corpus | None = None
+        self._corpora: dict[str, Corpus] = {}
+        self._cells: dict[tuple[str, str], CellFile] = {}
+        self._settings: list[_Setting] = []
+        seen: set[tuple[str, ...]] = set()
+        for protocol in protocols:
+            key = (protocol.query, protocol.gold, protocol.repositories, protocol.documents)
+            wanted = tuple(name for name in measures if not (name.startswith("line_") and key in seen))
+            seen.add(key)
+            self._settings.append(_Setting(protocol, wanted, select(benchmark, protocol)))
+
+    def score(self, chunker: Chunker) -> dict[Cell, Scores]:
+        """One chunker in every cell."""
+        arm: _Arm | None = None
+        found: dict[Cell, Scores] = {}
+        for retriever in self._retrievers:
+            kept = self._kept(chunker, retriever)
+            for policy in self._policies():
+                missing = self._missing(kept, retriever, policy)
+                if missing:
+                    arm = arm or _Arm(self._benchmark, self._corpus(chunker), self._embedder)
+                    kept.add(self._score(arm, retriever, policy, missing))
+            for setting in self._settings:
+                repos = tuple(task.repo for task in setting.selected.tasks)
+                files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
+                for measure in setting.measures:
+                    cell = _cell(setting, retriever, measure)
+                    values = kept.get(cell)
+                    assert values is not None
+                    found[cell] = Scores(values, repos, files, setting.protocol.headline)
+        return found
+
+    def parts(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
+        """Every set of files that protocols of the grid score, and the names of those protocols."""
+        found: dict[tuple[str, ...], tuple[list[SourceFile], set[str]]] = {}
+        for setting in self._settings:
+            held = setting.selected.files
+            files = [file for repo_files in held.values() for file in repo_files]
+            found.setdefault(tuple(held), (files, set()))[1].add(setting.protocol.name)
+        return [(files, frozenset(names)) for files, names in found.values()]
+
+    def kept(self, chunker: Chunker) -> bool:
+        """Whether every cell of this chunker stands on disk, so that `score` computes none."""
+        return not any(
+            self._missing(self._kept(chunker, retriever), retriever, policy)
+            for retriever in self._retrievers
+            for policy in self._policies()
+        )
+
+    def prepare(self, chunkers: Sequence[Chunker]) -> None:
+        """What `score` needs for cells that these chunkers lack: vectors, in one pass, and the baseline's documents."""
+        if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
+            self._baseline_documents()
+        self._embed(chunkers)
+
+    def _embed(self, chunkers: Sequence[Chunker]) -> None:
+        texts: dict[Role, list[str]] = {"query": [], "document": []}
+        for chunker in chunkers:
+            lacking = {
+                policy
+                for retriever in self._retrievers
+                if retriever.vectors
+                for policy in self._policies()
+                if self._missing(self._kept(chunker, retriever), retriever, policy)
+            }
+            if lacking:
+                corpus = self._corpora[chunker.spec] = build_corpus(self._benchmark.files, chunker)
+                texts["document"] += [chunk.embed_text for chunk in corpus]
+                for policy in sorted(lacking):
+                    texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
+        if self._embedder:
+            self._embedder.ensure(texts)
+
+    def _corpus(self, chunker: Chunker) -> Corpus:
+        made = self._corpora.pop(chunker.spec, None)
+        return made or build_corpus(self._benchmark.files, chunker)
+
+    def _policies(self) -> list[str]:
+        return list(dict.fromkeys(setting.protocol.query for setting in self._settings))
+
+    def _kept(self, chunker: Chunker, retriever: ChosenRetriever) -> CellFile:
+        key = chunker.spec, retriever.spec
+        if key not in self._cells:
+            self._cells[key] = CellFile(self._folder, "_".join(key), self._identity(chunker, retriever))
+        return self._cells[key]
+
+    def _missing(self, kept: CellFile, retriever: ChosenRetriever, policy: str) -> list[_Setting]:
+        """The settings of a query policy, each with the measures whose cells are not kept yet."""
+        return [
+            replace(setting, measures=lacking)
+            for setting in self._settings
+            if setting.protocol.query == policy
+            and (lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None))
+        ]
+
+    def _identity(self, chunker: Chunker, retriever: ChosenRetriever) -> dict[str, Any]:
+        return {
+            "fingerprint": self._benchmark.fingerprint,
+            "chunker": chunker.spec,
+            "baseline": self._baseline.spec,
+            "retriever": retriever.spec,
+            "reranker": dict(retriever.scorer.identity) if retriever.scorer else None,
+            "embedder": dict(self._embedder.identity) if self._embedder and retriever.vectors else None,
+            "depth": DEPTH,
+        }
+
+    def _score(
+        self, arm: _Arm, retriever: ChosenRetriever, policy: str, settings: Sequence[_Setting]
+    ) -> dict[Cell, Any]:
+        run = arm.rank(retriever, policy)
+        mapped: dict[str, Run] = {}
+        found = {}
+        for setting in settings:
+            protocol, selected = setting.protocol, setting.selected
+            onto_baseline = protocol.documents == "baseline"
+            documents = self._baseline_documents() if onto_baseline else arm.corpus
+            judged = arm.judge(setting, documents, self._line_nws)
+            ranked = run
+            if onto_baseline:
+                if protocol.repositories not in mapped:
+                    queries = make_queries(selected.tasks, policy)
+                    plan = Plan(selected, protocol, "", arm.corpus, documents, queries, {})
+                    mapped[protocol.repositories] = map_lines(plan, {}, judged, run, DEPTH)
+                ranked = mapped[protocol.repositories]
+            cut = {task.task_id: ranked.rankings[task.task_id][:DEPTH] for task in selected.tasks}
+            scores = score_run(cut, judged.qrels, setting.measures, judged.context)
+            for measure, values in scores.values.items():
+                found[_cell(setting, retriever, measure)] = values
+        return found
+
+    def _baseline_documents(self) -> Corpus:
+        if self._documents is None:
+            self._documents = build_corpus(self._benchmark.files, self._baseline)
+        return self._documents
+
+
+class _Arm:
+    """A chunked data set, its retrievers and its judgements, each made once."""
+
+    def __init__(self, benchmark: Benchmark, corpus: Corpus, embedder: Embedder | None) -> None:
+        self.corpus = corpus
+        self._benchmark = benchmark
+        self._embedder = embedder
+        self._searchers: dict[str, Retriever] = {}
+        self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
+
+    def rank(self, retriever: ChosenRetriever, policy: str) -> Run:
+        """Every chunk of a query's repository in order, for all tasks."""
+        if retriever.spec not in self._searchers:
+            material = Material(self.corpus.chunks, self.corpus.own, self._embedder, dict)
+            self._searchers[retriever.spec] = retriever.build(material)
+        queries = make_queries(self._benchmark.tasks, policy)
+        return self._searchers[retriever.spec].search(queries, max(1, self.corpus.n_chunks))
+
+    def judge(self, setting: _Setting, documents: Corpus, line_nws: dict[str, list[int]]) -> JudgedCorpus:
+        """The judgements of a protocol, which do not depend on its query policy."""
+        protocol = setting.protocol
+        chosen = tuple(getattr(protocol, choice) for choice in CHOICES if choice != "query")
+        key = (*chosen, protocol.documents, *setting.measures)
+        if key not in self._judged:
+            self._judged[key] = judge_corpus(setting.selected, documents, protocol, setting.measures, line_nws=line_nws)
+        return self._judged[key]
+
+
+def _cell(setting: _Setting, retriever: ChosenRetriever, measure: str) -> Cell:
+    return Cell(setting.protocol.name, retriever.spec, measure)

@@ -1,0 +1,104 @@
+"""Scores of a grid's cells on disk: each is computed once, and a killed grid goes on where it stopped.
+
+One file per arm (a chunker over one data set, with one model), a line per cell, appended as they are computed. What
+another version of the code wrote is not read: the file's name is the hash of everything that decides a value. A line is
+the hash of a JSON object and the object; one that has changed since it was written is not read either.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.runs.provenance import code_state, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+FORMAT = 2
+"""Raised when cells that were kept before must not be read again, whatever code is said to have written them."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """One setting: a protocol with its choices (as its name prints them), a retriever and a measure."""
+
+    protocol: str
+    retriever: str
+    measure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A chunker's values in one cell, with the files and repositories that they belong to; float64 (n_queries,)."""
+
+    values: NDArray[np.float64]
+    repos: tuple[str, ...]
+    files: tuple[str, ...]
+    headline: Literal["micro", "macro"]
+
+    def mean(self) -> float:
+        """The protocol's headline mean: over queries, or over repositories."""
+        if self.headline == "micro":
+            return float(self.values.mean())
+        by_repo: dict[str, list[float]] = defaultdict(list)
+        for repo, value in zip(self.repos, self.values.tolist(), strict=True):
+            by_repo[repo].append(value)
+        return sum(sum(each) / len(each) for each in by_repo.values()) / len(by_repo)
+
+
+class CellFile:
+    """The cells of one arm; `identity` is everything beside the code that decides their values, as plain values."""
+
+    def __init__(self, folder: Path, name: str, identity: Mapping[str, Any]) -> None:
+        state = code_state()
+        # Files that differ from the commit are no version: what they computed is kept for nobody.
+        self._keeps = not state["dirty"]
+        key = json.dumps([FORMAT, identity, state, versions()], sort_keys=True, ensure_ascii=False)
+        self.path = folder / f"{slug(name)}-{short_hash(key, 16)}.cells"
+        self._values = self._read() if self._keeps else {}
+
+    def get(self, cell: Cell) -> NDArray[np.float64] | None:
+        """The cell's values in the order of the tasks, float64 (n_queries,); None where it was not computed yet."""
+        return self._values.get(cell)
+
+    def add(self, values: Mapping[Cell, NDArray[np.float64]]) -> None:
+        """Keep cells, in one write, so that a grid that is killed loses no more than what it is at."""
+        self._values.update(values)
+        if not self._keeps or not values:
+            return
+        rows = [
+            {"protocol": cell.protocol, "retriever": cell.retriever, "measure": cell.measure, "values": column.tolist()}
+            for cell, column in values.items()
+        ]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as stream:
+                # A line that a killed grid left half-written ends here, and is skipped when the file is read.
+                stream.write("\n" + "".join(f"{short_hash(text, 16)} {text}\n" for text in map(json.dumps, rows)))
+        except OSError as error:
+            raise ResultError(f"{self.path} cannot be written ({error}); choose another folder with --out") from error
+
+    def _read(self) -> dict[Cell, NDArray[np.float64]]:
+        found: dict[Cell, NDArray[np.float64]] = {}
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
+        except OSError as error:
+            raise ResultError(f"{self.path} cannot be read ({error}); choose another folder with --out") from error
+        for line in filter(None, text.split("\n")):
+            seal, _, content = line.partition(" ")
+            if seal != short_hash(content, 16):
+                continue  # a killed grid's last line, or a damaged one; its cells are computed again
+            row = json.loads(content)
+            found[Cell(row["protocol"], row["retriever"], row["measure"])] = np.array(row["values"], dtype=np.float64)
+        return found

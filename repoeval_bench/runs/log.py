@@ -1,0 +1,244 @@
+"""The run log as a contract: what a row of retrieved.jsonl holds, whoever wrote it.
+
+`LogRow` is the one source: `check_row` holds what a run writes against it (a chunk's place once), `read_rows` the rows
+that are read, and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schema.json is that output).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from repoeval_bench.core.errors import ResultError, all_mistakes
+from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.validation import expectation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+
+_Name = Annotated[str, Field(min_length=1)]
+_Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Placed(_Row):
+    start_line: Annotated[int, Field(ge=0)] | None = None
+    end_line: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _both_ends(self) -> Self:
+        if (self.start_line is None) != (self.end_line is None):
+            raise ValueError("a range has start_line and end_line (0-based, half-open); give both or none")
+        if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
+            raise ValueError(f"lines {self.start_line} to {self.end_line} are no range; the end is not included")
+        return self
+
+    @property
+    def lines(self) -> LineSpan | None:
+        """Its lines; None where it names none."""
+        if self.start_line is None or self.end_line is None:
+            return None
+        return LineSpan(self.start_line, self.end_line)
+
+
+class Retrieved(_Placed):
+    """One chunk that was retrieved. Lines are 0-based and half-open; `file` is repository/path."""
+
+    rank: Annotated[int, Field(ge=1)]
+    chunk_id: _Name
+    score: Annotated[float, Field(allow_inf_nan=False)]
+    file: str | None = None
+    doc_version: str | None = Field(None, description="Version or ISO 8601 date of the document.")
+    source: str | None = Field(None, description="Which source (index, collection) the chunk came from.")
+    entities: list[str] | None = None
+
+
+class ChunkerOfLog(_Row):
+    """How the index was cut."""
+
+    algo: _Name
+    parameters: dict[str, Any]
+
+
+class Latency(_Row):
+    """Milliseconds per step."""
+
+    retrieve: _Milliseconds | None = None
+    rerank: _Milliseconds | None = None
+
+
+class IndexCost(_Row):
+    """What the index of this index_version took to build; the same in every row that gives it."""
+
+    vectors: Annotated[int, Field(ge=0)] | None = None
+    tokens: Annotated[int, Field(ge=0, description="Tokens that were embedded.")] | None = None
+    bytes: Annotated[int, Field(ge=0)] | None = None
+    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Of embedding.")] | None = None
+
+
+class LogRow(_Row):
+    """One query and what one system retrieved for it. What a contract does not name belongs in `extra`."""
+
+    query_id: _Name
+    system: _Name
+    k_raw: Annotated[int, Field(ge=1, description="How deep the system was asked to rank.")]
+    topk: list[Retrieved]
+    raw_topk: list[Retrieved] | None = Field(None, description="What the retriever ranked, before the reranker.")
+    original_topk: list[Retrieved] | None = Field(
+        None, description="What the query retrieves as it was asked, before it was rewritten."
+    )
+    index_version: _Name
+    chunker: ChunkerOfLog
+    latency_ms: Latency | None = None
+    as_of: str | None = Field(None, description="ISO 8601: what the query may know of.")
+    no_answer: bool | None = Field(None, description="Whether the corpus is known to hold no answer.")
+    source: str | None = Field(None, description="The source the query was routed to; none: it was not routed.")
+    expected_source: str | None = Field(None, description="The source that holds the answer.")
+    query: str | None = None
+    rewritten_query: str | None = None
+    query_sha256: str | None = None
+    query_tokens: Annotated[int, Field(ge=0)] | None = None
+    entities: list[str] | None = None
+    conversation: str | None = Field(None, description="Queries of one conversation are resampled together.")
+    index: IndexCost | None = None
+    extra: dict[str, Any] | None = None
+
+    @field_validator("as_of")
+    @classmethod
+    def _is_a_time(cls, text: str | None) -> str | None:
+        if text is not None and moment(text) is None:
+            raise ValueError(f"{text!r} is no ISO 8601 date or time; write 2024-05-01 or 2024-05-01T12:00:00+00:00")
+        return text
+
+
+RANKINGS = ("topk", "raw_topk", "original_topk")
+"""Fields of a row that rank chunks."""
+
+
+class Gold(_Placed):
+    """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file."""
+
+    query_id: _Name
+    chunk_id: str | None = None
+    file: str | None = None
+    gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+
+
+class Place(_Placed):
+    """Where a chunk of the corpus stands."""
+
+    chunk_id: _Name
+    file: _Name
+
+
+_Grade = Annotated[int, Field(ge=0, le=2)]
+
+
+class Judgement(_Placed):
+    """One chunk of a pool: relevant (2), partly (1), not (0), or not judged yet (null); the rest is for the judge."""
+
+    query_id: _Name
+    chunk_id: _Name
+    grade: _Grade | None
+    file: str | None = None
+    query: str | None = None
+    text: str | None = None
+    note: str | None = None
+
+
+class Calibrated(_Row):
+    """One chunk that a trusted person graded (`gold`) and the judge too; ids only say which chunk it was."""
+
+    gold: _Grade
+    judge: _Grade
+    query_id: str | None = None
+    chunk_id: str | None = None
+
+
+class Negative(_Row):
+    """A chunk that looks relevant to a query and is not."""
+
+    query_id: _Name
+    chunk_id: _Name
+
+
+class Moment(NamedTuple):
+    """A point in time, in UTC (what names no zone is taken for UTC); `whole_day` where no time of day is known."""
+
+    at: datetime
+    whole_day: bool
+
+    def is_after(self, other: Moment) -> bool:
+        """Whether this is later; where either has no time of day, days are compared."""
+        if self.whole_day or other.whole_day:
+            return self.at.date() > other.at.date()
+        return self.at > other.at
+
+
+def moment(text: str) -> Moment | None:
+    """An ISO 8601 date (2024-05-01) or date and time; None for anything else, such as a version number."""
+    if not _ISO_DATE.match(text):
+        return None
+    try:
+        if len(text) == len("2024-05-01"):
+            return Moment(datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC), whole_day=True)
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return Moment(at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC), whole_day=False)
+
+
+_Model = TypeVar("_Model", bound=_Row)
+
+
+def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
+    """(line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
+    try:
+        with path.open(encoding="utf-8-sig") as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield number, _row(path, number, line, model)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultError(f"{path} cannot be read ({error}); give a JSONL file in UTF-8") from error
+
+
+def _row(path: Path, number: int, line: str, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        raise ResultError(_told(f"{path}:{number}", error)) from error
+
+
+def check_row(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as it is; a ResultError names the query and whatever breaks the contract."""
+    try:
+        LogRow.model_validate(row)
+    except ValidationError as error:
+        told = _told(f"the row of query {row.get('query_id')!r}", error)
+        raise ResultError(f"a log row breaks the contract, so nothing is stored: {told}") from error
+    return row
+
+
+def _told(where: str, error: ValidationError) -> str:
+    """What is wrong with the row that stands there; several mistakes one a line."""
+    found = [
+        (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + expectation(dict(each))
+        for each in error.errors()
+    ]
+    return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
+
+
+def schema() -> str:
+    """The JSON Schema of a row, as text."""
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **LogRow.model_json_schema()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

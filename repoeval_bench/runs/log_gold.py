@@ -1,0 +1,129 @@
+"""Judging a run log made elsewhere: gold as chunk ids, files or line ranges. Pure but for reading."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.runs.log import RANKINGS, Gold, LogRow, Place, read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.types import LineSpan
+    from repoeval_bench.runs.log import IndexCost, Retrieved
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """query_id -> chunk_id -> gain, gain 0 for what was judged not relevant.
+
+    `pooled` says that files or lines were matched with the chunks that the log shows, for want of a corpus: then
+    chunks that nobody retrieved are not counted, and recall is too high. `files` is query_id -> its first gold file.
+    """
+
+    gains: dict[str, dict[str, float]]
+    files: dict[str, str]
+    pooled: bool
+    kind: str
+
+
+def read_log(path: Path) -> Iterator[LogRow]:
+    """The log's rows, one at a time, each of their rankings in the order of its ranks.
+
+    A query that stands twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
+    are a ResultError with file:line; so is a log of several systems, for a run is one system's.
+    """
+    system: str | None = None
+    seen: set[str] = set()
+    indexes: dict[str, IndexCost] = {}
+    for number, row in read_rows(path, LogRow):
+        where = f"{path}:{number}"
+        if row.query_id in seen:
+            raise ResultError(f"{where}: query {row.query_id!r} stands twice; keep one row of it")
+        system = system or row.system
+        if row.system != system:
+            raise ResultError(f"{where}: system {row.system!r} after {system!r}; a log is of one system, split it")
+        seen.add(row.query_id)
+        if row.index is not None and indexes.setdefault(row.index_version, row.index) != row.index:
+            raise ResultError(
+                f"{where}: index of version {row.index_version!r} differs from the one above; one index has one cost"
+            )
+        lists = ((name, getattr(row, name)) for name in RANKINGS)
+        yield row.model_copy(update={name: _in_order(f"{where}: {name}", each) for name, each in lists if each})
+    if not seen:
+        raise ResultError(f"{path} holds no row; a log has one for each query")
+
+
+def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
+    ordered = sorted(ranking, key=lambda each: each.rank)
+    if [each.rank for each in ordered] != list(range(1, len(ordered) + 1)):
+        raise ResultError(f"{where}: ranks are {[each.rank for each in ordered][:5]} …; count them 1, 2, 3")
+    ids = [each.chunk_id for each in ordered]
+    if len(set(ids)) < len(ids):
+        twice = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
+        raise ResultError(f"{where}: {twice!r} is ranked twice; keep one, or recall could pass 1")
+    return ordered
+
+
+ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
+"""File -> chunk_id -> its lines, where they are known."""
+
+
+def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
+    """The chunks that a log shows, by file."""
+    return _by_file(each for row in rows for name in RANKINGS for each in getattr(row, name) or ())
+
+
+def corpus_places(corpus: Path) -> dict[str, dict[str, LineSpan | None]]:
+    """The chunks that a corpus names, by file."""
+    return _by_file(place for _, place in read_rows(corpus, Place))
+
+
+def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
+    by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
+    for place in places:
+        if place.file is not None:
+            by_file[place.file][place.chunk_id] = place.lines
+    return by_file
+
+
+def judge_log(shown: ByFile, gold: Path, corpus: Path | None) -> Judgements:
+    """Which chunks are relevant: those that the gold names, stand in a file it names, or overlap a range it names.
+
+    `corpus` names every chunk with its place; without it the chunks that the log has `shown` take its part. A gold row
+    that is neither a chunk nor a file, and gold that mixes ids with files, are a ResultError.
+    """
+    by_file = shown if corpus is None else corpus_places(corpus)
+    gains: dict[str, dict[str, float]] = {}
+    files: dict[str, str] = {}
+    kinds: set[str] = set()
+    for number, each in read_rows(gold, Gold):
+        where = f"{gold}:{number}"
+        if (each.chunk_id is None) == (each.file is None):
+            raise ResultError(f"{where}: name either a chunk_id or a file")
+        judged = gains.setdefault(each.query_id, {})
+        if each.chunk_id is not None:
+            kinds.add("chunks")
+            if each.chunk_id in judged:
+                raise ResultError(f"{where}: {each.chunk_id!r} is judged twice for {each.query_id!r}; keep one row")
+            judged[each.chunk_id] = each.gain
+            continue
+        files.setdefault(each.query_id, str(each.file))
+        wanted = each.lines
+        kinds.add("files" if wanted is None else "lines")
+        for chunk_id, lines in by_file.get(str(each.file), {}).items():
+            if wanted is not None and lines is None:
+                raise ResultError(f"{where}: chunk {chunk_id!r} of {each.file} has no lines, so no range can match it")
+            if wanted is None or (lines is not None and lines.overlaps(wanted)):
+                judged[chunk_id] = max(each.gain, judged.get(chunk_id, 0.0))
+    if not gains:
+        raise ResultError(f"{gold} holds no row; give one for each judgement")
+    if len(kinds) > 1:
+        raise ResultError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
+    (kind,) = kinds
+    return Judgements(gains, files, pooled=corpus is None and kind != "chunks", kind=kind)

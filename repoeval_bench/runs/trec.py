@@ -1,0 +1,190 @@
+"""TREC files: runs and qrels as trec_eval and ir_measures read them.
+
+A run line is `query Q0 chunk rank score tag`, a qrels line `query 0 chunk gain`. A reader of a run orders it by
+(score, chunk id), both descending, with scores narrowed to float32, as trec_eval does; the file's own ranks and
+order are not looked at. What is written here reads back in the very order it had.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.types import Run, encode_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.types import Qrels
+
+GAIN_FACTOR = 1000
+"""Real gains are written as whole thousandths, for trec_eval reads whole numbers."""
+
+NO_CHUNK = "none"
+"""Id of the one row, with gain 0, of a query without a relevant chunk: without a row it would leave the mean."""
+
+_SLACK = 1e-5
+"""By how much (relative) a score may pass the one above it and still be written as its equal's neighbour."""
+
+
+def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> str:
+    """The text of a run file, as `run_lines` gives it query by query."""
+    return "".join(run_lines(rankings, tag))
+
+
+def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> Iterator[str]:
+    """The lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
+
+    Scores are written with `%.9g`, which float32 survives. Two scores that float32 cannot tell apart, or a tie that
+    does not stand in the order of ids, would be reordered by a reader: there the lower one is written one float32
+    step down. A score that is not finite, or clearly above the one before it, is a MetricError.
+    """
+    word = as_field(tag or "run", "tag")
+    fields = _Fields()
+    for query_id, ranking in rankings.items():
+        query = as_field(query_id, "query id")
+        chunks = [fields[chunk_id] for chunk_id, _ in ranking]
+        scores = _in_file_order(query_id, ranking, chunks)
+        yield "".join(
+            [
+                f"{query} Q0 {chunk} {rank} {score} {word}\n"
+                for rank, (chunk, score) in enumerate(zip(chunks, scores, strict=True), start=1)
+            ]
+        )
+
+
+class _Fields(dict[str, str]):
+    """Chunk id -> the field it is written as: an id is written for many queries and looked at once."""
+
+    def __missing__(self, chunk_id: str) -> str:
+        field = self[chunk_id] = as_field(chunk_id, "chunk id")
+        return field
+
+
+def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
+    """The text of a qrels file, and the factor its gains were multiplied with: 1, or 1000 where any is no integer.
+
+    A query without a relevant chunk gets one row with gain 0. A relevant chunk keeps at least gain 1, however small
+    its gain was. A negative or infinite gain is a MetricError.
+    """
+    for query_id, gains in qrels.items():
+        for chunk_id, gain in gains.items():
+            if not 0 <= gain < math.inf:
+                raise MetricError(
+                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are finite and at least 0"
+                )
+    whole = all(float(gain).is_integer() for gains in qrels.values() for gain in gains.values())
+    factor = 1 if whole else GAIN_FACTOR
+    lines: list[str] = []
+    for query_id, gains in qrels.items():
+        query = as_field(query_id, "query id")
+        for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
+            written = max(1, round(gain * factor)) if gain > 0 else 0
+            lines.append(f"{query} 0 {as_field(chunk_id, 'chunk id')} {written}\n")
+    return "".join(lines), factor
+
+
+def read_run(path: Path) -> Run:
+    """Read a run file, each query ordered by (score as float32, chunk id), both descending.
+
+    A line without six fields, a score that is no number, and a chunk that stands twice in a query are a MetricError
+    that names file:line. The tag is the last line's; a query without a result has no line, so it is not there.
+    """
+    scored: dict[str, dict[str, float]] = defaultdict(dict)
+    tag = ""
+    for number, fields in _rows(path, 6, "query Q0 chunk rank score tag"):
+        query_id, _, chunk_id, _, text, tag = fields
+        score = _number(path, number, "score", text)
+        if chunk_id in scored[query_id]:
+            raise MetricError(f"{path}:{number}: {chunk_id!r} stands twice in query {query_id!r}; keep one line")
+        scored[query_id][chunk_id] = score
+    return Run(tag, {query_id: _ordered(scores) for query_id, scores in scored.items()})
+
+
+def read_qrels(path: Path, factor: float = 1) -> Qrels:
+    """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; a query with none stays, empty.
+
+    A line without four fields, a gain that is no number or negative, and a chunk that stands twice in a query are
+    a MetricError that names file:line.
+    """
+    qrels: Qrels = {}
+    seen: set[tuple[str, str]] = set()
+    for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
+        gain = _number(path, number, "gain", text)
+        if not 0 <= gain < math.inf:
+            raise MetricError(f"{path}:{number}: the gain is {text}; write 0 for a chunk that is not relevant")
+        if (query_id, chunk_id) in seen:
+            raise MetricError(f"{path}:{number}: {chunk_id!r} stands twice in query {query_id!r}; keep one line")
+        seen.add((query_id, chunk_id))
+        gains = qrels.setdefault(query_id, {})
+        if gain > 0:
+            gains[chunk_id] = gain / factor
+    return qrels
+
+
+def as_field(name: str, what: str) -> str:
+    """The name as one field of a line: one that holds a blank is percent-encoded, any other stays as it is."""
+    if not name:
+        raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
+    return name if name.split() == [name] else encode_id(name)
+
+
+def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:
+    """The scores as text, so that sorting the file by trec_eval's rule gives back the ranking with ids `chunks`."""
+    texts = [f"{score:.9g}" for _, score in ranking]
+    with np.errstate(over="ignore"):
+        singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()
+    above, id_above, score_above = math.inf, "", math.inf
+    for i, ((chunk_id, score), chunk, single) in enumerate(zip(ranking, chunks, singles, strict=True)):
+        if not math.isfinite(score):
+            raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
+        read = single
+        if read > above or (read == above and chunk >= id_above):
+            if score - score_above > _SLACK * max(1.0, abs(score_above)):
+                raise MetricError(
+                    f"query {query_id!r}: rank {i + 1} scores {score}, above rank {i}; a run file is read by "
+                    "score, so give it scores that fall"
+                )
+            read = float(np.nextafter(np.float32(above), np.float32(-np.inf)))
+            texts[i] = f"{read:.9g}"
+        above, id_above, score_above = read, chunk, score
+    return texts
+
+
+def _ordered(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    singles = np.array(list(scores.values()), dtype=np.float32).tolist()
+    order = sorted(zip(singles, scores, strict=True), reverse=True)
+    return tuple((chunk_id, scores[chunk_id]) for _, chunk_id in order)
+
+
+def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(_lines(path), start=1):
+        fields = re.split(r"[ \t]+", line.strip(" \t\r\n"))
+        if fields == [""]:
+            continue
+        if len(fields) != n_fields:
+            raise MetricError(f"{path}:{number}: {len(fields)} fields, not {n_fields}; a line is `{shape}`")
+        yield number, fields
+
+
+def _lines(path: Path) -> Iterable[str]:
+    try:
+        return path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MetricError(f"{path} cannot be read ({error}); give a TREC file in UTF-8") from error
+
+
+def _number(path: Path, line: int, what: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise MetricError(f"{path}:{line}: the {what} {text!r} is no number")
+    return value

@@ -1,0 +1,349 @@
+"""Comparing stored runs: what is said, what is refused, and what the procedure as a whole gets wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from repoeval_bench.analysis.comparison import compare_runs, run_names
+from repoeval_bench.analysis.diff import changes
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
+from support.runs import write_run
+
+FILES = [f"f{i // 4}.py" for i in range(120)]
+REPOS = [f"r{i // 40}" for i in range(120)]
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def pair(tmp_path, differences, **options):
+    """Two runs whose one measure differs by `differences`."""
+    base = rng().uniform(0.3, 0.6, len(differences))
+    settings = {"files": FILES[: len(base)], "repos": REPOS[: len(base)], **options}
+    return (
+        write_run(tmp_path / "a", {"ndcg@10": base.tolist()}, **settings),
+        write_run(tmp_path / "b", {"ndcg@10": (base + differences).tolist()}, **settings),
+    )
+
+
+def only(tmp_path, differences, equivalence=None, **options):
+    runs = pair(tmp_path, np.asarray(differences), **options)
+    (found,) = compare_runs(runs, runs[0], equivalence=equivalence, draws=2000)
+    return found
+
+
+def test_a_clear_difference_is_better_or_worse(tmp_path):
+    """The verdict follows the sign of the deciding mean where the adjusted p is below 5 %."""
+    c = only(tmp_path, rng(2).normal(0.1, 0.05, 120))
+    assert (c.verdict, c.n_queries, c.n_clusters, c.clustered_by) == ("better", 120, 30, "file")
+    assert c.ci[0] > 0
+    assert c.micro.ci_repositories is not None
+    assert only(tmp_path, rng(2).normal(-0.1, 0.05, 120)).verdict == "worse"
+
+
+def test_the_protocols_headline_decides(tmp_path):
+    """With a macro headline the macro mean's p is adjusted and worded."""
+    differences = np.where(np.array(REPOS) == "r0", 0.0, rng(2).normal(0.1, 0.05, 120))
+    c = only(tmp_path, differences, headline="macro")
+    assert c.headline == "macro"
+    assert c.p_adjusted == c.macro.p
+    assert (
+        c.difference
+        == c.macro.difference
+        == pytest.approx(np.mean([differences[i : i + 40].mean() for i in (0, 40, 80)]))
+    )
+
+
+def test_no_difference_is_said_in_words_and_equality_by_two_tests_only(tmp_path):
+    """Noise is "no difference shown"; with a margin it is "equal within" that where both one-sided tests say so."""
+    noise = rng(3).normal(0, 0.02, 120)
+    assert only(tmp_path, noise).verdict == "no difference shown"
+    assert only(tmp_path, noise, equivalence=0.05).verdict == "equal within 0.05"
+    assert only(tmp_path, noise, equivalence=0.0001).verdict == "no difference shown"
+    assert only(tmp_path, noise + 0.03, equivalence=0.2).verdict == "better, but within 0.2"
+
+
+def test_all_differences_zero(tmp_path):
+    """Identical scores: p = 1, all ties, an interval of no width, nothing undefined."""
+    c = only(tmp_path, np.zeros(120))
+    assert (c.micro.p, c.p_adjusted, c.t_p, c.wilcoxon_p, c.effect_size) == (1, 1, 1, 1, 0)
+    assert (c.wins, c.ties, c.losses) == (0, 120, 0)
+    assert c.ci == (0.0, 0.0)
+    assert c.verdict == "no difference shown"
+
+
+def test_one_query_only(tmp_path):
+    """One query shows nothing: no interval, p = 1, and the tables still print."""
+    c = only(tmp_path, np.array([0.4]), equivalence=0.1)
+    assert c.ci is None
+    assert (c.p_adjusted, c.verdict, c.mean.mde) == (1.0, "no difference shown", None)
+    assert comparison_tables([c])[0].row_count == 1
+    assert json.loads(json.dumps(comparison_records([c])))[0]["ci"] is None
+
+
+def test_gold_without_files_clusters_by_query_and_says_so(tmp_path):
+    """Rows without a path are clustered by query, in words; rows with another field by that."""
+    c = only(tmp_path, rng(4).normal(0, 0.1, 120), files=None)
+    assert (c.clustered_by, c.n_clusters) == ("query", 120)
+    assert "the gold names no files" in "\n".join(comparison_notes([c]))
+
+
+def test_a_verdict_that_hangs_on_repositories_is_flagged(tmp_path):
+    """All files of one repository better, others worse: shown over files, not over repositories."""
+    differences = np.where(np.array(REPOS) == "r0", 0.5, -0.02) + rng(5).normal(0, 0.01, 120)
+    c = only(tmp_path, differences)
+    assert c.verdict == "better"
+    assert "other repositories may not show it" in comparison_notes([c])[-1]
+
+
+def test_queries_in_another_order_are_paired_by_id(tmp_path):
+    """Stored order plays no part."""
+    values = rng().uniform(size=120)
+    a = write_run(tmp_path / "a", {"mrr": values.tolist()}, files=FILES)
+    ids = [f"q{i:06d}" for i in range(120)][::-1]
+    b = write_run(tmp_path / "b", {"mrr": values[::-1].tolist()}, files=FILES[::-1], query_ids=ids)
+    (c,) = compare_runs([a, b], a, draws=200)
+    assert (c.ties, c.difference) == (120, 0.0)
+
+
+def restate(run, *, config=None, hashes=None):
+    """The run with what its files state about the benchmark's definition changed."""
+    manifest = json.loads((run.folder / "manifest.json").read_text())
+    manifest["config"] = {"pack": "p@1", "protocol": {"relevance": "overlap", "gold": "body"}} | (config or {})
+    (run.folder / "manifest.json").write_text(json.dumps(manifest))
+    rows = [json.loads(line) for line in (run.folder / "per_query.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["query_sha256"] = (hashes or {}).get(row["query_id"], "0" * 64)
+    (run.folder / "per_query.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return type(run)(run.folder)
+
+
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"config": {"pack": "p@2"}}, "pack p@1 against p@2;"),
+    ({"config": {"protocol": {"relevance": "iou:0.5", "gold": "body"}}}, "relevance overlap against iou:0.5;"),
+    ({"config": {"protocol": {"relevance": "overlap", "gold": "prompt"}}}, "gold body against prompt;"),
+    ({"hashes": {"q000001": "1" * 64}}, "another text of 1 of 3 queries (such as q000001);"),
+])  # fmt: skip
+def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message):
+    """Pack, relevance, gold and every query's text: a run in which one of them changed is refused by its name."""
+    a, b = (restate(write_run(tmp_path / name, {"mrr": [0.1, 0.2, 0.3]})) for name in "ab")
+    compare_runs([a, b], a, draws=200)
+    with pytest.raises(UsageError) as error:
+        compare_runs([a, restate(b, **changed)], a)
+    assert message in str(error.value)
+
+
+def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
+    """Protocol, depth, data, embedder identity and queries: all listed in one sentence."""
+    a = write_run(tmp_path / "a", {"mrr": [1.0, 0.5]})
+    dataset = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1"}
+    b = write_run(
+        tmp_path / "b", {"mrr": [1.0, 0.5]}, query_ids=["q000001", "other"], protocol="body", k=5, dataset=dataset
+    )
+    manifest = json.loads((b.folder / "manifest.json").read_text())
+    manifest["config"]["embedder_identity"]["precision"] = "bf16"
+    (b.folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UsageError) as error:
+        compare_runs([a, b], a)
+    for piece in (
+        "protocol context against body", "k 100 against 5", "data made · 0 against made · 1", "precision",
+        "1 query only in a (such as q000000)", "1 query only in b (such as other)",
+    ):  # fmt: skip
+        assert piece in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"measures": ["recall@5"]}, "recall@5 was not scored in all of these runs; they share mrr"),
+        ({"equivalence": 0.0}, "give a difference above 0"),
+        ({"equivalence": float("nan")}, "give a difference above 0"),
+        ({"equivalence": 1.0}, "margin of 1 is none, for scores lie between 0 and 1"),
+    ],
+)
+def test_usage_errors(tmp_path, options, message):
+    """A measure that is not there, and a margin that is none."""
+    a, b = (write_run(tmp_path / name, {"mrr": [1.0, 0.5]}) for name in "ab")
+    with pytest.raises(UsageError, match=message.replace("(", "\\(")):
+        compare_runs([a, b], a, **options)
+    with pytest.raises(UsageError, match="at least two different runs"):
+        compare_runs([a, a], a)
+
+
+def test_runs_are_named_by_what_differs(tmp_path):
+    """The chunker alone, chunker and retriever together, or the folders of two runs of one configuration."""
+    a = write_run(tmp_path / "a", {"mrr": [1.0]}, chunker="ast")
+    b = write_run(tmp_path / "b", {"mrr": [1.0]}, chunker="fixed", retriever="bm25")
+    again = write_run(tmp_path / "old" / "a", {"mrr": [1.0]}, chunker="ast")
+    assert run_names([a, b]) == ["ast · dense", "fixed · bm25"]
+    assert run_names([a, again]) == [str(a.folder), str(again.folder)]
+
+
+def test_the_family_spans_all_pairs_and_measures(tmp_path):
+    """With a baseline Holm runs over the others x measures: two of each make four tests."""
+    runs = [
+        write_run(
+            tmp_path / name, {"mrr": rng(i).uniform(size=40).tolist(), "hit@5": rng(i + 9).uniform(size=40).tolist()}
+        )
+        for i, name in enumerate("abc")
+    ]
+    found = compare_runs(runs, runs[1], draws=200)
+    assert [(c.treatment, c.metric) for c in found] == [("a", "mrr"), ("a", "hit@5"), ("c", "mrr"), ("c", "hit@5")]
+    assert {c.family for c in found} == {4}
+    assert all(c.p_adjusted >= c.micro.p for c in found)
+
+
+def three(tmp_path, **options):
+    """a, b slightly and c clearly better than a, each with two measures."""
+    base = rng().uniform(0.3, 0.6, 120)
+    moved = {"a": 0.0, "b": 0.02, "c": 0.1}
+    return [
+        write_run(
+            tmp_path / name,
+            {m: (base + by + rng(at + len(m)).normal(0, 0.05, 120)).tolist() for m in ("mrr", "hit@5")},
+            files=FILES, repos=REPOS, **options,
+        )
+        for at, (name, by) in enumerate(moved.items())
+    ]  # fmt: skip
+
+
+def test_without_a_baseline_every_pair_is_compared(tmp_path):
+    """Later minus earlier, Holm over all of them; the numbers of a pair are those it has alone, but for the family."""
+    runs = three(tmp_path)
+    found = compare_runs(runs, draws=2000)
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [(c.baseline, c.treatment, c.metric) for c in found] == [
+        (*pair, m) for pair in pairs for m in ("mrr", "hit@5")
+    ]
+    assert {c.family for c in found} == {6}
+    alone = compare_runs(runs[1:], draws=2000)
+    assert [(c.difference, c.wins, c.losses, c.micro.p) for c in found[4:]] == [
+        (pytest.approx(c.difference), c.wins, c.losses, c.micro.p) for c in alone
+    ]
+    ordered = sorted(c.micro.p for c in found)
+    stepped = np.minimum(1, np.maximum.accumulate([(6 - i) * p for i, p in enumerate(ordered)]))
+    assert sorted(c.p_adjusted for c in found) == pytest.approx(stepped.tolist())
+    assert found[5].micro.baseline == runs[1].metrics["micro"]["hit@5"]
+    assert found[5].micro.treatment == runs[2].metrics["micro"]["hit@5"]
+
+
+def test_a_ceiling_is_compared_and_not_tested(tmp_path):
+    """Its difference and interval stand there without a p or a verdict, and the others' p is adjusted without it."""
+    base = rng().uniform(0.3, 0.6, 120)
+    runs = [
+        write_run(
+            tmp_path / name, {"mrr": (base + up).tolist(), "mrr_ceiling": (base + 0.1 + up).tolist()}, files=FILES
+        )
+        for name, up in (("a", 0.0), ("b", rng(2).normal(0.1, 0.05, 120)))
+    ]
+    score, ceiling = compare_runs(runs, equivalence=0.5, draws=2000)
+    assert (score.family, score.verdict) == (1, "better, but within 0.5")
+    assert (ceiling.verdict, ceiling.p_adjusted, ceiling.t_p, ceiling.equivalence_p_adjusted) == (
+        "not tested",
+        *3 * (None,),
+    )
+    assert ceiling.difference == pytest.approx(score.difference)
+    assert ceiling.ci == pytest.approx(score.ci)
+    (table,) = comparison_tables([score, ceiling])
+    assert [list(column.cells)[1] for column in table.columns[3:6]] == ["-", "-", "-"]
+    assert {len(column.cells) if hasattr(column.cells, "__len__") else 2 for column in table.columns} == {2}
+    (alone,) = compare_runs(runs, measures=["mrr_ceiling"], draws=100)
+    assert (alone.verdict, alone.family) == ("not tested", 0)
+
+
+def test_many_runs_leave_room_for_a_verdict(tmp_path):
+    """Holm over many pairs multiplies the smallest p that draws can give; more are drawn, so that it still passes."""
+    runs = [
+        write_run(tmp_path / f"r{n}", {"mrr": (rng(n).uniform(0.3, 0.4, 120) + 0.05 * n).tolist()}, files=FILES)
+        for n in range(5)
+    ]
+    found = compare_runs(runs, draws=100)
+    assert found[0].family == 10
+    assert {c.verdict for c in found} == {"better"}
+    assert max(c.p_adjusted for c in found) == pytest.approx(0.01)
+
+
+def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
+    """Two pairs with one treatment are two tables; what hangs on a few repositories is told of a pair."""
+    base = rng().uniform(0.3, 0.4, 120)
+    moved = np.where(np.array(REPOS) == "r0", 0.5, -0.02) + rng(5).normal(0, 0.01, 120)
+    values = {"a": base, "b": base + rng(6).normal(0, 0.001, 120), "c": base + moved}
+    runs = [
+        write_run(tmp_path / name, {"mrr": each.tolist()}, files=FILES, repos=REPOS) for name, each in values.items()
+    ]
+    found = compare_runs(runs, draws=500)
+    titles = [str(table.title).replace("\n", " ").partition(":")[0] for table in comparison_tables(found)]
+    assert titles == ["b minus a", "c minus a", "c minus b"]
+    assert "MRR of c minus a; MRR of c minus b:".lower() in comparison_notes(found)[-1].lower()
+    assert "MRR of c: other".lower() in comparison_notes(compare_runs(runs, runs[0], draws=500))[-1].lower()
+
+
+def test_each_pair_has_to_be_comparable(tmp_path):
+    """Two runs of two precisions are refused although a first one without vectors goes with both."""
+    runs = three(tmp_path)
+    for run, precision in zip(runs, (None, "bf16", "fp32"), strict=True):
+        manifest = json.loads((run.folder / "manifest.json").read_text())
+        manifest["config"]["embedder_identity"] = {"precision": precision} if precision else {}
+        (run.folder / "manifest.json").write_text(json.dumps(manifest))
+        metrics = json.loads((run.folder / "metrics.json").read_text()) | {"embedder": str(precision)}
+        (run.folder / "metrics.json").write_text(json.dumps(metrics))
+    runs = [type(run)(run.folder) for run in runs]
+    compare_runs(runs, runs[0], draws=200)
+    with pytest.raises(UsageError, match="b and c cannot be compared: precision bf16 against fp32"):
+        compare_runs(runs, draws=200)
+
+
+def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
+    """Beside the first run that it is unlike; several are counted, one alone is told as before."""
+    like, deep, other, again = (
+        write_run(tmp_path / name, {"mrr": [0.1, 0.2]}, **changed)
+        for name, changed in (("a", {}), ("b", {"k": 7}), ("c", {"k": 7, "protocol": "body"}), ("d", {}))
+    )
+    with pytest.raises(UsageError) as error:
+        compare_runs([like, deep, other, again])
+    assert str(error.value).split("\n  ") == [
+        "2 runs cannot be compared with one before them; compare runs of one protocol on the same queries:",
+        "a and b: k 100 against 7", "a and c: protocol context against body", "a and c: k 100 against 7",
+    ]  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        compare_runs([again, like, deep])
+    assert str(error.value).startswith("d and b cannot be compared: k 100 against 7; compare runs of one")
+
+
+@pytest.mark.slow
+def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
+    """Under the null, over five measures with Holm, a verdict other than "no difference shown" is rare."""
+    source = rng(8)
+    wrong, trials = 0, 300
+    for _ in range(trials):
+        base = source.uniform(0.3, 0.6, 120)
+        shared = source.normal(0, 0.1, 30).repeat(4)
+        names = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "mrr")
+        a = write_run(tmp_path / "a", {name: base.tolist() for name in names}, files=FILES)
+        b = write_run(
+            tmp_path / "b", {n: (base + shared + source.normal(0, 0.1, 120)).tolist() for n in names}, files=FILES
+        )
+        wrong += any(c.verdict != "no difference shown" for c in compare_runs([a, b], a, draws=500))
+    assert wrong / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
+
+
+def test_diff_says_why_a_score_changed():
+    """Other chunks, another order of the same, or other judgements of the same; equal scores are left out."""
+    before = {"chunks": ["a", "b"], "order": ["a", "b"], "judged": ["a", "b"], "same": ["a", "b"]}
+    after = {"chunks": ["a", "c"], "order": ["b", "a"], "judged": ["a", "b"], "same": ["a", "b"]}
+    gold = {name: {"b": 1.0} for name in before}
+    other = {**gold, "judged": {"a": 1.0, "b": 1.0}}
+    values = (dict.fromkeys(before, 0.5), {"chunks": 0.0, "order": 1.0, "judged": 0.7, "same": 0.5})
+    found = {c.query_id: c for c in changes(before, values, (before, after), (gold, other), 2)}
+    assert {name: c.why for name, c in found.items()} == {
+        "chunks": "other chunks", "order": "other order", "judged": "other judgements",
+    }  # fmt: skip
+    assert (found["chunks"].baseline.first_hit, found["chunks"].treatment.first_hit, found["chunks"].shared) == (
+        2,
+        None,
+        1,
+    )
+    assert (found["judged"].baseline.relevant, found["judged"].treatment.relevant) == (1, 2)

@@ -1,0 +1,169 @@
+"""Gates: what passes, what fails and why, and everything that can be wrong with a gate file."""
+
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from repoeval_bench.analysis.gate_file import GateConfig, read_gates
+from repoeval_bench.analysis.gates import check_gates
+from repoeval_bench.analysis.statistics import Sample, bca_intervals
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary
+from support.runs import write_run
+
+FILES = [f"f{i // 3}.py" for i in range(90)]
+REPOS = [f"r{i // 30}" for i in range(90)]
+FACTS = [{"is_method": i % 2 == 0, "lines": 7} for i in range(90)]
+
+
+def run(tmp_path, name="a", shift=0.0, **options):
+    values = np.random.default_rng(1).uniform(0.4, 0.6, 90) + shift
+    settings = {"files": FILES, "repos": REPOS, "facts": FACTS, **options}
+    return write_run(tmp_path / name, {"ndcg@10": values.tolist()}, **settings).scored
+
+
+def check(config, scored, baseline=None, latency=None):
+    return check_gates(
+        GateConfig.model_validate(config), scored, baseline, headline="micro", latency=latency or {}, draws=500
+    )
+
+
+def one(gate, scored, baseline=None):
+    (result,) = check({"gates": [{"metric": "ndcg@10", **gate}]}, scored, baseline)
+    return result
+
+
+def test_the_lower_end_of_the_interval_decides(tmp_path):
+    """A mean above the limit is not enough: the interval's lower end must reach it."""
+    scored = run(tmp_path)
+    low, _ = bca_intervals(
+        Sample.micro(scored.table(["ndcg@10"]), scored.clusters), np.random.default_rng(20_240_601), 500
+    )[0]
+    assert one({"at_least": low}, scored).passed
+    between = (low + one({"at_least": 0}, scored).value) / 2
+    failed = one({"at_least": between}, scored)
+    assert not failed.passed
+    assert failed.value > between
+    assert "lower end" in failed.reason
+
+
+def test_a_drop_is_held_against_the_interval_of_the_paired_difference(tmp_path):
+    """The same drop for all: its interval has no width, so a drop of 0.02 passes 0.03 and fails 0.01."""
+    base, scored = run(tmp_path), run(tmp_path, "b", shift=-0.02)
+    assert one({"max_drop": 0.03}, scored, base).passed
+    assert not one({"max_drop": 0.01}, scored, base).passed
+    assert one({"max_drop": 0}, base, base).passed
+
+
+def test_segments_and_macro(tmp_path):
+    """A gate looks at its segment alone, by repository, yes/no fact or number; macro averages repositories."""
+    values = np.where(np.array(REPOS) == "r1", 0.1, 0.9)
+    scored = write_run(tmp_path / "a", {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS, facts=FACTS).scored
+    assert one({"at_least": 0.85, "segment": {"repo": "r0"}}, scored).passed
+    weak = one({"at_least": 0.85, "segment": {"repo": "r1"}}, scored)
+    assert (weak.passed, weak.n_queries, weak.value) == (False, 30, pytest.approx(0.1))
+    assert one({"at_least": 0.5, "segment": {"is_method": True}}, scored).n_queries == 45
+    assert one({"at_least": 0.5, "mean": "macro"}, scored).value == pytest.approx(19 / 30)
+
+
+def test_one_file_has_no_interval_so_the_gate_fails(tmp_path):
+    """Where the spread is unknown nothing is vouched for."""
+    scored = run(tmp_path, files=["f.py"] * 90, repos=["r"] * 90)
+    result = one({"at_least": 0.1}, scored)
+    assert not result.passed
+    assert "no interval" in result.reason
+
+
+def test_latency_limits(tmp_path):
+    """Median and p90 as numpy has them."""
+    times = {"retrieve": [1.0] * 8 + [10.0, 20.0]}
+    found = check({"latency": [{"median_ms": 1, "p90_ms": 10}]}, run(tmp_path), latency=times)
+    assert [(r.value, r.passed) for r in found] == [(1.0, True), (pytest.approx(11.0), False)]
+
+
+def test_what_the_run_lacks_is_told_at_once(tmp_path):
+    """Measures not scored, segments and steps that are not there, drops without a baseline: one sentence."""
+    gates = [
+        {"metric": "mrr", "at_least": 0.5},
+        {"metric": "ndcg@10", "at_least": 0.5, "segment": {"rep": "r1"}},
+        {"metric": "ndcg@10", "at_least": 0.5, "segment": {"repo": "r9"}},
+        {"metric": "ndcg@10", "max_drop": 0.5},
+    ]
+    with pytest.raises(UsageError) as error:
+        check(
+            {"gates": gates, "latency": [{"step": "rerank", "p90_ms": 1}]}, run(tmp_path), latency={"retrieve": [1.0]}
+        )
+    for piece in (
+        "mrr was not scored",
+        "did you mean 'repo'",
+        "unknown repo 'r9'",
+        "max_drop needs a run",
+        "no times of rerank",
+    ):
+        assert piece in str(error.value)
+
+
+BROKEN = """
+basline: x
+gates:
+  - {metric: ndgc@10, at_least: 0.58}
+  - {metrc: recall@10, max_drop: -1}
+  - {metric: mrr, at_least: "0.5", mean: mikro}
+  - {metric: mrr, at_least: 0.5, max_drop: 1}
+  - {metric: mrr, at_least: .nan}
+latency:
+  - {p90: 3}
+  - {step: retrieve}
+"""
+
+
+def test_all_problems_of_a_file_are_reported(tmp_path):
+    """One look at the sentence tells every mistake, with its place and the nearest name."""
+    path = tmp_path / "gates.yaml"
+    path.write_text(BROKEN)
+    with pytest.raises(UsageError) as error:
+        read_gates(path)
+    for piece in (
+        "gates.yaml:4: gates[0]", "gates.yaml:2: unknown key", "did you mean 'baseline'", "gates[0].metric: unknown measure 'ndgc'; did you mean 'ndcg'",
+        "gates[1]: unknown key 'metrc'", "gates[1].metric: it is missing", "gates[1].max_drop: a number",
+        "gates[2].at_least: a number was expected (it is '0.5')", "gates[2].mean: 'micro' or 'macro' was expected",
+        "gates[3]: give either at_least or max_drop", "gates[4].at_least", "latency[0]: unknown key 'p90'", "latency[1]: give median_ms",
+    ):  # fmt: skip
+        assert piece in str(error.value), piece
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gates: [", "gates.yaml:1: not valid YAML"),
+        ("", "keys with values"),
+        ("gates: []", "a file without a limit would always pass"),
+        ("- a", "keys with values"),
+        ("gates: 3", "gates: a list was"),
+        ("gates: [{metric: mrr, at_least: 1, segment: {a: 1, b: 2}}]", "gates[0].segment"),
+        ("gates: !!python/object/apply:os.getcwd []", "not valid YAML"),
+    ],
+)
+def test_files_that_are_no_gate_file(tmp_path, text, message):
+    """Broken YAML, nothing, an empty list, other shapes, and tags that would run code."""
+    path = tmp_path / "gates.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as error:
+        read_gates(path)
+    assert message in str(error.value)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_gates(tmp_path / "none.yaml")
+
+
+def test_reports_agree(tmp_path):
+    """JUnit counts what failed and says why; Markdown lists the failed gate first."""
+    scored = run(tmp_path)
+    results = check({"gates": [{"metric": "ndcg@10", "at_least": limit} for limit in (0.1, 0.9)]}, scored)
+    suite = ET.fromstring(gate_junit(results, "run & <id>")).find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), len(suite.findall("testcase/failure"))) == ("2", "1", 1)
+    assert suite.find("testcase").get("classname") == "run & <id>"
+    lines = gate_markdown(results, "run").splitlines()
+    assert lines[0] == "### 1 of 2 gates failed" == f"### {gate_summary(results)}"
+    assert lines[6].startswith("| **failed** |")
+    assert gate_summary(results[:1]) == "the gate passed"

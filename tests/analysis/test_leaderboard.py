@@ -1,0 +1,174 @@
+"""A leaderboard ranks what may be compared, says what it leaves out, and shows hostile names as text."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from repoeval_bench.analysis.comparison import compare_runs
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.html_leaderboard import leaderboard_page
+from repoeval_bench.report.leaderboard import rank_folder, summary
+from repoeval_bench.report.leaderboard_tables import leaderboard_csv, leaderboard_part, leaderboard_records
+from repoeval_bench.report.markup import markdown
+from support.runs import write_run
+
+HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
+
+
+def made(results, name, mean, **changed):
+    """A run of eight queries in four files whose scores spread around `mean`."""
+    values = [mean * (1 + part) for part in (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)]
+    changed = {"headline_measure": "line_rprec", "ceilings": {"micro": {"line_rprec": 0.9}}, **changed}
+    return write_run(
+        results / name,
+        {"line_rprec": values, "ndcg@10": [0.5] * 8},
+        files=[f"f{i // 2}.py" for i in range(8)],
+        **changed,
+    )
+
+
+def edit(run, name, **changed):
+    """Change what a run's file says."""
+    path = run.folder / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+
+def precision(run, word):
+    edit(run, "manifest.json", config={"embedder_identity": {"precision": word} if word else {}})
+
+
+@pytest.fixture
+def results(tmp_path):
+    return tmp_path / "results"
+
+
+def test_numbers_are_those_of_the_run_and_of_compare(results):
+    """Score, share and size are metrics.json's; the difference to the first is compare's, interval and all."""
+    low, high = made(results, "low", 0.4), made(results, "high", 0.6)
+    found = rank_folder(results)
+    (board,) = found.boards
+    assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "high"), (2, "low")]
+    for entry, run in zip(board.entries, (high, low), strict=True):
+        assert entry.score == run.metrics["micro"]["line_rprec"]
+        assert entry.share == pytest.approx(entry.score / 0.9)
+        assert entry.nws == run.metrics["chunk_nws"]["mean"]
+        assert entry.beside == (run.metrics["micro"]["ndcg@10"], None)
+        assert entry.ci[0] <= entry.score <= entry.ci[1]
+    (said,) = compare_runs([high, low], high, measures=["line_rprec"])
+    assert board.entries[0].behind is None
+    difference, ci = board.entries[1].behind
+    assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
+    assert summary(found) == "2 runs on 1 board"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"protocol": "body"},
+        {"k": 50},
+        {"dataset": {"name": "made", "fingerprint": "1" * 12, "label": "made · 1", "tasks": 8}},
+        {"headline_measure": "ndcg@10"},
+        {"query_ids": [f"other{i}" for i in range(8)]},
+    ],
+)
+def test_runs_of_different_questions_are_never_on_one_board(results, changed):
+    made(results, "a", 0.4)
+    made(results, "b", 0.5)
+    made(results, "c", 0.9, **changed)
+    boards = rank_folder(results).boards
+    assert sorted(sorted(entry.run_id for entry in board.entries) for board in boards) == [["a", "b"], ["c"]]
+    assert all(board.entries[0].rank == 1 for board in boards)
+
+
+def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
+    for name, word in (("a32", "fp32"), ("b32", "fp32"), ("a16", "bf16"), ("words", "")):
+        precision(made(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
+    found = rank_folder(results)
+    boards = {board.precision: {entry.run_id for entry in board.entries} for board in found.boards}
+    assert boards == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
+    assert found.n_runs == 4
+
+
+def test_equal_scores_share_a_rank(results):
+    for name, mean in (("c", 0.5), ("a", 0.5), ("b", 0.7), ("d", 0.3)):
+        made(results, name, mean)
+    (board,) = rank_folder(results).boards
+    assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
+
+
+def test_what_cannot_be_ranked_is_named_with_its_reason(results):
+    """An unfinished run, another version's, a broken one, one that contradicts itself, and what never was a run."""
+    made(results, "good", 0.5)
+    (made(results, "unfinished", 0.5).folder / "manifest.json").unlink()
+    edit(made(results, "newer", 0.5), "manifest.json", schema=99)
+    (made(results, "torn", 0.5).folder / "metrics.json").write_text('{"micro": ')
+    (made(results, "short", 0.5).folder / "per_query.jsonl").unlink()
+    edit(made(results, "edited", 0.5), "metrics.json", micro={"line_rprec": 0.99, "ndcg@10": 0.5})
+    edit(made(results, "shape", 0.5), "metrics.json", dataset="a word")
+    edit(made(results, "list", 0.5), "metrics.json", chunker=["ast"])
+    (results / "notes").mkdir()
+    (results / "compared.json").write_text("{}")
+    found = rank_folder(results)
+    assert [entry.run_id for board in found.boards for entry in board.entries] == ["good"]
+    why = {"unfinished": "not finished", "newer": "schema 99", "torn": "is broken", "short": "cannot be read",
+           "edited": "different things of line_rprec", "shape": "not of the shape", "list": "not of the shape",
+           "notes": "not finished, or this is no run"}  # fmt: skip
+    assert found.left_out.keys() == why.keys()
+    for name, part in why.items():
+        assert part in found.left_out[name], found.left_out[name]
+    assert summary(found) == "1 run on 1 board; 8 folders not ranked"
+    page = leaderboard_page(found)
+    assert all(f"not ranked: {name}" in page for name in why)
+    assert leaderboard_records(found)["not_ranked"] == found.left_out
+
+
+def test_no_run_at_all(results):
+    with pytest.raises(UsageError, match="there is no folder"):
+        rank_folder(results)
+    results.mkdir()
+    with pytest.raises(UsageError, match="holds no run yet"):
+        rank_folder(results)
+
+
+def test_the_same_runs_give_the_same_page(tmp_path):
+    """Whatever order the folders were made in."""
+    pages = []
+    for place, names in (("x", "abc"), ("y", "cba")):
+        for name in names:
+            made(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
+        pages.append(leaderboard_page(rank_folder(tmp_path / place)))
+    assert pages[0] == pages[1]
+
+
+def test_hostile_names_are_text_in_every_format(results):
+    """In HTML no tag, in Markdown no markup, in CSV the name itself."""
+    made(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
+    made(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
+    (results / "<u>half").mkdir()
+    found = rank_folder(results)
+    page = leaderboard_page(found)
+    assert not re.search(r"<(img|b|i|u)\b", page)
+    assert page.count("<script") == 1
+    assert "&lt;img src=x" in page
+    assert "\x07" not in page
+    assert r"\<img src=x" in markdown([leaderboard_part(found)])
+    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
+    assert {row["chunker"] for row in rows} == {HOSTILE, "ast"}
+    assert {row["embedder"] for row in rows} == {"'=1+1"}
+
+
+def test_csv_and_json_hold_the_full_numbers(results):
+    made(results, "a", 0.41)
+    made(results, "b", 0.57)
+    found = rank_folder(results)
+    (board,) = leaderboard_records(found)["boards"]
+    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
+    for row, entry, content in zip(rows, found.boards[0].entries, board["entries"], strict=True):
+        assert float(row["score"]) == entry.score == content["score"]
+        assert (float(row["ci.low"]), float(row["ci.high"])) == entry.ci
+        assert int(row["rank"]) == entry.rank
+    assert float(rows[1]["difference_to_first"]) == board["entries"][1]["behind"]["difference"]
+    assert rows[0]["difference_to_first"] == rows[0]["recall@10"] == ""

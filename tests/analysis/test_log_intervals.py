@@ -1,0 +1,76 @@
+"""Intervals of shares and quantiles: the textbook's where queries are independent, honest where they are not."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest, norm
+
+from repoeval_bench.analysis.logs.intervals import effective_size, quantile_interval, share_interval
+from repoeval_bench.analysis.statistics import Sample
+
+
+@pytest.mark.parametrize(("ones", "n"), [(0, 9), (1, 9), (13, 40), (39, 40), (40, 40)])
+def test_a_share_of_independent_answers_is_clopper_pearson(ones, n):
+    """scipy's exact interval, to the digit."""
+    answers = [1.0] * ones + [0.0] * (n - ones)
+    theirs = binomtest(ones, n).proportion_ci(0.95, "exact")
+    assert share_interval(answers, range(n)) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+def test_copies_of_an_answer_tell_nothing_new():
+    """Each answer three times in its cluster: the interval of the answers once, but for the t quantile's correction."""
+    once = [1.0] * 12 + [0.0] * 28
+    tripled, clusters = np.repeat(once, 3), np.repeat(range(40), 3)
+    assert effective_size(Sample.micro(tripled, clusters.tolist())) == pytest.approx(40, rel=0.08)
+    assert share_interval(tripled, clusters.tolist()) == pytest.approx(share_interval(once, range(40)), abs=0.01)
+
+
+def test_one_cluster_has_no_interval():
+    """Nothing is known of the spread between clusters."""
+    assert share_interval([1.0, 0.0], ["f", "f"]) is None
+    assert quantile_interval([1.0, 2.0], ["f", "f"], 0.5) is None
+
+
+@pytest.mark.parametrize(("n", "q"), [(6, 0.5), (60, 0.5), (60, 0.9), (199, 0.9)])
+def test_a_quantile_of_independent_values_has_exact_order_statistics(n, q):
+    """The binomial covers the true quantile with 95 % or more, and no narrower pair of equal tails would."""
+    values = np.arange(1.0, n + 1)
+    low, high = quantile_interval(values, range(n), q)
+    chance = binom.cdf(high - 1, n, q) - binom.cdf(low - 1, n, q)
+    assert chance >= 0.95
+    assert binom.cdf(low, n, q) > 0.025
+    assert 1 - binom.cdf(high - 2, n, q) > 0.025
+
+
+def test_an_end_that_few_values_do_not_set_is_open():
+    """Of six values the largest lies below the true p90 in every second sample."""
+    low, high = quantile_interval(range(6), range(6), 0.9)
+    assert (low is not None, high) == (True, None)
+    assert quantile_interval(range(4), range(4), 0.5) == (None, None)
+
+
+@pytest.mark.parametrize("q", [0.5, 0.9])
+def test_a_quantile_of_clustered_values_is_covered(q):
+    """Values that share a deviation with their file: nominal coverage within what 400 samples can tell."""
+    rng = np.random.default_rng(3)
+    truth = np.sqrt(2) * norm.ppf(q)
+    held = 0
+    for _ in range(400):
+        files = np.repeat(np.arange(60), 5)
+        values = rng.normal(size=60)[files] + rng.normal(size=300)
+        low, high = quantile_interval(values, files.tolist(), q)
+        held += low <= truth <= high
+    assert held / 400 >= 0.92
+
+
+@pytest.mark.parametrize("files", [8, 60])
+@pytest.mark.parametrize("truth", [0.1, 0.5])
+def test_a_share_of_clustered_answers_is_covered(files, truth):
+    """Answers whose chance differs by file, files of different sizes: 93 % or more of 500 samples, with few files too."""
+    rng = np.random.default_rng(7)
+    held = 0
+    for _ in range(500):
+        file = np.repeat(np.arange(files), 1 + rng.geometric(0.25, files))
+        chance = rng.beta(4 * truth, 4 * (1 - truth), files)[file]
+        low, high = share_interval((rng.random(len(file)) < chance).astype(float), file.tolist())
+        held += low <= truth <= high
+    assert held / 500 >= 0.93

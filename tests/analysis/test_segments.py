@@ -1,0 +1,262 @@
+"""Segments, their intervals, Simpson's paradox, distributions and knees; facts of tasks and facts a user brings."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.analysis.segments import (
+    UNKNOWN,
+    SegmentDifference,
+    SegmentMean,
+    distribution,
+    find,
+    knee,
+    recall_curves,
+    segment_differences,
+    segment_means,
+    segment_names,
+    split,
+)
+from repoeval_bench.analysis.user_facts import read_facts
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.types import Benchmark, LineSpan, SourceFile, Task
+from repoeval_bench.dataset.facts import FACTS, task_facts
+from repoeval_bench.report.segments import few_note, means_table, simpson_note
+from repoeval_bench.runs.query_scores import ScoredQueries
+from support.runs import write_run
+
+
+def scored(values, facts=(), **fields):
+    rows = [
+        {
+            "query_id": f"q{i}",
+            "repo": "r",
+            "path": f"f{i // 2}.py",
+            "metrics": {"mrr": float(v)},
+            **({"facts": facts[i]} if facts else {}),
+        }
+        for i, v in enumerate(values)
+    ]
+    return ScoredQueries.from_rows([{**row, **fields} for row in rows])
+
+
+@given(
+    st.lists(
+        st.one_of(st.none(), st.booleans(), st.text(max_size=3), st.integers(-50, 50), st.floats(0, 1)),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_segments_partition_the_queries(column):
+    """Whatever the facts: every query is in exactly one segment."""
+    run = scored([0.5] * len(column), [{"x": fact} for fact in column])
+    parts = split(run, "x")
+    assert sorted(i for part in parts for i in part.positions.tolist()) == list(range(len(column)))
+    assert len({part.name for part in parts}) == len(parts)
+
+
+def test_numbers_are_cut_into_quarters_and_few_numbers_are_not():
+    """Sorted by number; few different values stand alone; what is missing is unknown and last."""
+    run = scored([0] * 40, [{"lines": i, "depth": i % 3, "hard": None if i == 7 else i % 2 == 0} for i in range(40)])
+    assert [part.name for part in split(run, "lines")] == ["0 to 9", "10 to 19", "20 to 29", "30 to 39"]
+    assert [part.name for part in split(run, "depth")] == ["0", "1", "2"]
+    assert [part.name for part in split(run, "hard")] == ["no", "yes", UNKNOWN]
+    assert find(run, "depth", "1").positions.tolist() == list(range(1, 40, 3))
+    assert segment_names(run) == ["repo", "file", "lines", "depth", "hard"]
+    with pytest.raises(UsageError, match="did you mean 'depth'"):
+        split(run, "dept")
+
+
+def test_means_of_segments_have_their_own_interval_and_counts():
+    """Mean and clusters of the segment alone; one cluster has no interval."""
+    run = scored([1, 1, 0, 0, 0.5, 0.5], [{"x": v} for v in "aabbab"])
+    a, b = segment_means(run, split(run, "x"), "mrr", draws=200)
+    assert (a.name, a.n_queries, a.n_clusters, a.mean) == ("a", 3, 2, pytest.approx(2.5 / 3))
+    assert a.ci is not None
+    assert a.ci[0] <= a.mean <= a.ci[1]
+    single = segment_means(run, split(run, "file"), "mrr")
+    assert [part.ci for part in single] == [None] * 3
+    assert b.mean == pytest.approx(0.5 / 3)
+
+
+def test_the_overall_winner_that_loses_a_segment_is_named():
+    """Simpson: better overall, worse in the small segment, with the sign and the interval said."""
+    facts = [{"hard": i >= 40} for i in range(60)]
+    base = scored([0.5] * 60, facts)
+    other = scored([0.8] * 40 + [0.3] * 20, facts)
+    easy, hard = segment_differences(base, other, split(base, "hard"), "mrr", draws=200)
+    assert (easy.loses, hard.loses, hard.shown) == (False, True, True)
+    assert hard.difference == pytest.approx(-0.2)
+    note = simpson_note([easy, hard], 0.13, ["A", "B"])
+    assert note.startswith("mind: B has the higher mean overall but loses 1 segment (hard = yes); its interval")
+    assert note.endswith("its interval leaves out 0")
+    assert simpson_note([easy], 0.3, ["A", "B"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [([False], "its interval does not leave out 0"), ([False, False], "in none of them the interval leaves out 0"),
+     ([True, False], "in 1 of them the interval leaves out 0")],
+)  # fmt: skip
+def test_lost_segments_are_said_with_their_intervals(shown, says):
+    """However many are lost, and also where no interval is clear of 0."""
+    lost = [
+        SegmentDifference("by", f"s{at}", 5, 5, baseline=0.5, difference=-0.1, ci=None, loses=True, shown=each)
+        for at, each in enumerate(shown)
+    ]
+    assert simpson_note(lost, 0.1, ["A", "B"]).endswith(says)
+
+
+def test_intervals_over_few_clusters_are_named():
+    """Which ones, not how many only; one cluster has no interval and is not among them."""
+    found = [SegmentMean("by", name, 30, n, mean=0.5, ci=None) for name, n in (("one", 1), ("few", 9), ("many", 10))]
+    assert "1 interval rests on fewer than 10 clusters (by = few)" in few_note(found)
+    assert few_note(found[::2]) == ""
+
+
+@pytest.mark.parametrize(("clustered_by", "heading"), [("query", "clusters"), ("file", "files")])
+def test_the_column_of_clusters_is_a_word(clustered_by, heading):
+    """An imported run's queries are each for itself."""
+    assert means_table([], [], "mrr", "", clustered_by).columns[3].header == heading
+
+
+def test_distribution_says_what_the_mean_hides():
+    """Half of the queries with all and half with nothing is no mean of one half."""
+    shares = distribution(np.array([0.0, 0.0, 1.0, 1.0]))
+    assert (shares["0"], shares["1"], shares["to 1/2"]) == (0.5, 0.5, 0.0)
+    bands = [distribution(np.array([v])) for v in (0, 0.25, 0.26, 0.5, 0.75, 0.99, 1)]
+    assert [next(name for name, share in band.items() if share == 1 and not name.startswith("p")) for band in bands] == [
+        "0", "to 1/4", "to 1/2", "to 1/2", "to 3/4", "below 1", "1",
+    ]  # fmt: skip
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_the_bands_of_a_distribution_add_up(values):
+    """Every query is in one band."""
+    shares = distribution(np.array(values))
+    assert sum(share for name, share in shares.items() if not name.startswith("p")) == pytest.approx(1)
+
+
+def test_recall_curve_and_knee():
+    """recall@k by hand; the knee stands where the curve bends; a flat curve has none."""
+    curves = recall_curves(["a", "b"], {"a": ["x", "y", "z"], "b": ["y"]}, {"a": {"x": 1, "z": 1}, "b": {}}, 4)
+    assert curves.tolist() == [[0.5, 0.5, 1, 1], [0, 0, 0, 0]]
+    encoded = recall_curves(["a b"], {"a b": ["x y"]}, {"a%20b": {"x%20y": 1}}, 1)
+    assert encoded.tolist() == [[1]]
+    assert knee(np.array([0.1, 0.5, 0.8, 0.82, 0.84, 0.86])) == 3
+    assert knee(np.ones(10)) is None
+    assert knee(np.linspace(0, 1, 10)) == 1
+
+
+SOURCE = '''class A:
+    def method(self):
+        """Documented."""
+        return 1
+
+    async def outer(self):
+        def inner(x):
+            return x
+        return inner
+
+
+def free(a,
+         b):
+    return a + b
+'''
+
+
+def facts_at(line, text=SOURCE, length=1):
+    task = Task("t", "r", "p.py", "", "", LineSpan(line, line + length), 0, "function")
+    files = {"r": (SourceFile("r", "p.py", text),)}
+    return task_facts(Benchmark("b", "0", "function", (task,), files, "s", 1, 1))["t"]
+
+
+@pytest.mark.parametrize(
+    ("line", "lines", "depth", "docstring", "method"),
+    [
+        (2, 3, 1, True, True),      # the docstring line of a method
+        (6, 4, 1, False, True),     # a nested def is what is to be written: its method surrounds it
+        (7, 2, 2, False, False),    # inside the nested function
+        (13, 3, 0, False, False),   # after a signature of two lines
+        (11, None, None, None, None),  # at module level
+    ],
+)  # fmt: skip
+def test_facts_of_a_task(line, lines, depth, docstring, method):
+    """Length, nesting, docstring and whether it is a method, of the function around the place."""
+    found = facts_at(line)
+    assert set(found) == set(FACTS)
+    assert (found["function_lines"], found["nesting_depth"]) == (lines, depth)
+    assert (found["has_docstring"], found["is_method"], found["prompt_lines"]) == (docstring, method, line)
+
+
+@pytest.mark.parametrize("text", ["print 'two'\n" * 3, "def f():\n    x = '\x0c'\n    return x\n"])
+def test_facts_are_unknown_where_the_file_cannot_be_parsed(text):
+    """Python 2, or line ends that the parser counts otherwise."""
+    assert facts_at(1, text)["is_method"] is None
+
+
+def test_facts_of_a_user(tmp_path):
+    """CSV and JSONL give the same columns; a query without a row is unknown."""
+    (tmp_path / "a.csv").write_text("query_id,topic,hard,size\nq1,io,yes,3\nq0,net,no,2.5\nother,x,,1\n")
+    (tmp_path / "a.jsonl").write_text(
+        '{"query_id": "q1", "topic": "io", "hard": true, "size": 3}\n\n{"query_id": "q0", "topic": "net", "hard": false, "size": 2.5}\n'
+    )
+    expected = {"topic": ["net", "io", None], "hard": [False, True, None], "size": [2.5, 3, None]}
+    assert read_facts(tmp_path / "a.csv", ["q0", "q1", "q2"]) == expected
+    assert read_facts(tmp_path / "a.jsonl", ["q0", "q1", "q2"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "id,x\nq0,1\n", "a.csv:1: the header has no query_id"),
+        ("a.csv", "query_id,x\nq0\n", "a.csv:2: the row has another number of fields"),
+        ("a.csv", "query_id,x\nq0,1\nq0,2\n", "a.csv:3: query 'q0' stands twice"),
+        ("a.csv", "query_id,x\nzz,1\n", "names none of the run's queries"),
+        ("a.csv", "", "a.csv:1"),
+        ("a.jsonl", '{"query_id": "q0", "x": 1}\n{', "a.jsonl:2: no JSON"),
+        ("a.jsonl", "[1]", "a.jsonl:1: no object"),
+        ("a.jsonl", '{"x": 1}', "a.jsonl:1: no query_id"),
+        ("a.jsonl", '{"query_id": "q0", "x": [1]}', "a.jsonl:1: x is [1]"),
+    ],
+)
+def test_broken_facts_name_file_and_line(tmp_path, name, text, message):
+    """Every mistake ends in one sentence with its place."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError) as error:
+        read_facts(tmp_path / name, ["q0"])
+    assert message in str(error.value)
+
+
+def test_columns_refuse_what_cannot_be_paired():
+    """Mixed clusters, a query twice, and a measure that some rows lack."""
+    row = {"query_id": "a", "repo": "r", "path": "f", "metrics": {"mrr": 1.0}}
+    with pytest.raises(ResultError, match="scored twice"):
+        ScoredQueries.from_rows([row, row])
+    with pytest.raises(ResultError, match="clustered by"):
+        ScoredQueries.from_rows([row, {**row, "query_id": "b", "path": None}])
+    for lacking in ([row, {**row, "query_id": "b", "metrics": {}}], [{**row, "query_id": "b", "metrics": {}}, row]):
+        with pytest.raises(ResultError, match="mrr is scored for 1 of 2 queries"):
+            ScoredQueries.from_rows(lacking)
+
+
+def test_measures_of_a_row_may_stand_in_any_order():
+    """Columns go by name, not by place."""
+    rows = [
+        {"query_id": "a", "repo": "r", "path": "f", "metrics": {"mrr": 1.0, "hit@5": 0.0}},
+        {"query_id": "b", "repo": "r", "path": "f", "metrics": {"hit@5": 0.25, "mrr": 0.5}},
+    ]
+    values = ScoredQueries.from_rows(rows).values
+    assert {name: column.tolist() for name, column in values.items()} == {"mrr": [1.0, 0.5], "hit@5": [0.0, 0.25]}
+
+
+def test_a_log_with_conversations_clusters_by_them(tmp_path):
+    """A row without a file is clustered by the field it names."""
+    run = ScoredQueries.from_rows(
+        {"query_id": f"q{i}", "cluster": f"talk {i // 3}", "cluster_by": "conversation", "metrics": {"mrr": 1.0}}
+        for i in range(6)
+    )
+    assert (run.clustered_by, len(set(run.clusters))) == ("conversation", 2)
+    assert [part.name for part in split(run, "conversation")] == ["talk 0", "talk 1"]
+    assert write_run(tmp_path / "a", {"mrr": [1.0, 0.0]}).scored.clustered_by == "query"

@@ -1,0 +1,303 @@
+"""Statistics over clusters: known answers, brute force, and scipy where every cluster is one query."""
+
+import warnings
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import bootstrap, false_discovery_control, norm, permutation_test, ttest_1samp, wilcoxon
+
+from repoeval_bench.analysis import resampling as draws
+from repoeval_bench.analysis.statistics import (
+    Sample,
+    bca_intervals,
+    beside,
+    cluster_sums,
+    effect_sizes,
+    equivalence_p,
+    holm,
+    minimum_detectable,
+    sign_flip_p,
+    sign_flip_ps,
+)
+
+
+def rng(seed=7):
+    return np.random.default_rng(seed)
+
+
+def column(values):
+    return np.asarray(values, dtype=float).reshape(-1, 1)
+
+
+def interval(values, clusters, groups=None, draws=10_000, seed=7):
+    sample = (
+        Sample.micro(column(values), clusters) if groups is None else Sample.macro(column(values), clusters, groups)
+    )
+    return bca_intervals(sample, rng(seed), draws)[0]
+
+
+def flip(values, clusters, draws=10_000):
+    return sign_flip_p(Sample.micro(column(values), clusters), rng(), draws)[0]
+
+
+def test_cluster_sums():
+    """Values are summed and counted per cluster, in order of first appearance."""
+    sums, counts = cluster_sums([1.0, 2.0, 4.0], ["b", "a", "b"])
+    assert sums[:, 0].tolist() == [5.0, 2.0]
+    assert counts.tolist() == [2.0, 1.0]
+
+
+def test_means_over_queries_and_over_repositories():
+    """micro weighs queries alike, macro repositories; each part of a cluster sums to the mean."""
+    values, files, repos = column([1, 0, 0, 0.5]), ["a", "a", "b", "c"], ["x", "x", "x", "y"]
+    micro, macro = Sample.micro(values, files), Sample.macro(values, files, repos)
+    assert micro.mean()[0] == pytest.approx(1.5 / 4)
+    assert macro.mean()[0] == pytest.approx((1 / 3 + 1 / 2) / 2)
+    for sample in (micro, macro):
+        parts, weights = sample.parts()
+        assert parts.sum() == pytest.approx(sample.mean()[0])
+        assert weights.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_bca_is_scipys_to_the_digit_where_clusters_are_single_queries(seed):
+    """The same draws give the same interval as scipy.stats.bootstrap."""
+    values = rng(seed).gamma(1.5, size=60)
+    ours = interval(values, list(range(60)), draws=2000, seed=seed)
+    theirs = bootstrap((values,), np.mean, n_resamples=2000, method="BCa", rng=rng(seed)).confidence_interval
+    assert ours == pytest.approx(tuple(theirs), abs=1e-9)
+
+
+def test_bca_over_clusters_is_scipys_of_the_ratio():
+    """Clusters of several queries: scipy's paired bootstrap of (sum, count) gives the same interval."""
+    source = rng(5)
+    files = source.integers(0, 40, 300).tolist()
+    values = source.normal(size=300) ** 2
+    sums, counts = cluster_sums(values, files)
+
+    def ratio(s, n, axis=-1):
+        return s.sum(axis=axis) / n.sum(axis=axis)
+
+    theirs = bootstrap(
+        (sums[:, 0], counts), ratio, paired=True, vectorized=True, n_resamples=3000, method="BCa", rng=rng(5)
+    ).confidence_interval
+    assert interval(values, files, draws=3000, seed=5) == pytest.approx(tuple(theirs), abs=1e-9)
+
+
+def test_macro_interval_is_scipys_of_two_samples():
+    """Files resampled within two repositories: scipy's two-sample BCa of the mean of means, up to the draws."""
+    source = rng(9)
+    x, y = source.gamma(2, size=50), source.gamma(1, size=30)
+    ours = interval([*x, *y], list(range(80)), ["x"] * 50 + ["y"] * 30, draws=40_000)
+
+    def mean_of_means(a, b, axis=-1):
+        return (a.mean(axis=axis) + b.mean(axis=axis)) / 2
+
+    theirs = bootstrap((x, y), mean_of_means, vectorized=True, n_resamples=40_000, method="BCa", rng=rng(3))
+    assert ours == pytest.approx(tuple(theirs.confidence_interval), abs=0.01)
+
+
+def test_one_cluster_has_no_interval_and_no_error():
+    """One file says nothing of the spread between files: no interval, p = 1, nothing detectable."""
+    sample = Sample.micro(column([0.3] * 40), ["one file"] * 40)
+    assert bca_intervals(sample, rng()) == [None]
+    assert sign_flip_p(sample, rng())[0] == 1.0
+    assert minimum_detectable(sample) == [None]
+    assert beside(sample) == [(1.0, 1.0)]
+
+
+def test_no_difference_has_p_one_and_a_point_interval():
+    """Identical runs: p = 1 everywhere, interval [0, 0], effect 0."""
+    sample = Sample.micro(column([0.0] * 6), list("aabbcc"))
+    assert sign_flip_p(sample, rng())[0] == 1.0
+    assert bca_intervals(sample, rng()) == [(0.0, 0.0)]
+    assert beside(sample) == [(1.0, 1.0)]
+    assert effect_sizes(column([0.0] * 6)) == [0.0]
+    assert minimum_detectable(sample) == [None]
+
+
+@given(st.lists(st.floats(-1, 1).filter(lambda x: abs(x) > 1e-6), min_size=2, max_size=9))
+def test_sign_flip_is_exact_for_few_clusters(sums):
+    """With few clusters p is the share of all sign assignments at least as extreme."""
+    totals = [abs(np.dot(signs, sums)) for signs in product((-1, 1), repeat=len(sums))]
+    slack = 1e-12 * sum(map(abs, sums))
+    expected = np.mean([total >= abs(sum(sums)) - slack for total in totals])
+    assert flip(sums, list(range(len(sums)))) == pytest.approx(expected)
+
+
+def test_sign_flip_agrees_with_scipy():
+    """Exact and drawn: scipy.stats.permutation_test of single queries gives the same p, up to Monte-Carlo error."""
+    few, many = rng(1).normal(0.4, 1, 12), rng(2).normal(0.15, 1, 120)
+    for values, slack in ((few, 1e-12), (many, 4 * np.sqrt(0.25 / 10_000))):
+        theirs = permutation_test(
+            (values,), np.sum, permutation_type="samples", vectorized=False, n_resamples=9999, rng=rng(3)
+        ).pvalue
+        assert flip(values, list(range(len(values)))) == pytest.approx(theirs, abs=slack)
+
+
+def test_clusters_flip_as_one():
+    """Forty queries of two files are two observations: p cannot fall below a half."""
+    assert flip([0.3] * 40, ["one"] * 20 + ["two"] * 20) == 0.5
+
+
+def test_one_sided_tests_by_brute_force():
+    """Equivalence: the larger of two exact one-sided p of the differences moved by the margin."""
+    values, margin = [0.02, -0.03, 0.05, 0.01, -0.02, 0.0], 0.1
+    found = []
+    for moved in ([v + margin for v in values], [margin - v for v in values]):
+        totals = [np.dot(signs, moved) for signs in product((-1, 1), repeat=6)]
+        found.append(np.mean([total >= sum(moved) - 1e-12 for total in totals]))
+    assert equivalence_p(Sample.micro(column(values), list(range(6))), margin, rng())[0] == pytest.approx(max(found))
+
+
+def test_equivalence_needs_the_interval_inside_the_margin():
+    """Small differences in many files are equal within 0.1, and not within 0.001."""
+    sample = Sample.micro(column(rng(4).normal(0, 0.05, 200)), list(range(200)))
+    assert equivalence_p(sample, 0.1, rng())[0] < 0.001
+    assert equivalence_p(sample, 0.001, rng())[0] > 0.05
+
+
+def test_queries_of_one_file_widen_the_interval():
+    """The interval over files is wider than one that takes the queries for independent."""
+    effects = np.repeat(rng(3).normal(0, 1, size=20), 10)
+    clustered = interval(effects, np.repeat(np.arange(20), 10).tolist())
+    naive = interval(effects, list(range(200)))
+    assert clustered[1] - clustered[0] > 2 * (naive[1] - naive[0])
+
+
+def test_same_seed_same_numbers_whatever_else_is_asked_for():
+    """A column's interval and p are the same alone and beside others."""
+    values = rng(8).normal(0.1, 1, (120, 3))
+    clusters = np.repeat(np.arange(40), 3).tolist()
+    together, alone = Sample.micro(values, clusters), Sample.micro(values[:, [1]], clusters)
+    assert bca_intervals(together, rng(), 500)[1] == pytest.approx(bca_intervals(alone, rng(), 500)[0], abs=1e-9)
+    assert sign_flip_p(together, rng(), 500)[1] == sign_flip_p(alone, rng(), 500)[0]
+
+
+def test_means_over_the_same_clusters_share_their_signs():
+    """p of micro and macro from one set of draws is that of each alone, exact and drawn columns mixed."""
+    source = rng(13)
+    values = source.normal(0.1, 1, (120, 2))
+    values[6:, 1] = 0  # so few differ that this column is exact
+    clusters, groups = np.repeat(np.arange(40), 3).tolist(), np.repeat([0, 1], 60).tolist()
+    samples = [Sample.micro(values, clusters), Sample.macro(values, clusters, groups)]
+    for together, sample in zip(sign_flip_ps(samples, rng(), 500), samples, strict=True):
+        assert together.tolist() == sign_flip_p(sample, rng(), 500).tolist()
+
+
+def test_many_clusters_are_drawn_block_by_block(monkeypatch):
+    """20,000 single queries, beyond what is held at once: the interval is the normal one, and blocks play no part."""
+    values = rng(14).normal(0.02, 1, 20_000)
+    sample = Sample.micro(column(values), range(20_000))
+    (ends,) = bca_intervals(sample, rng(), 600)
+    half = 1.96 * values.std() / np.sqrt(20_000)
+    assert ends == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
+    p = sign_flip_p(sample, rng(), 600)[0]
+    assert p == pytest.approx(2 * norm.sf(abs(values.mean()) / values.std() * np.sqrt(20_000)), abs=0.02)
+    monkeypatch.setattr(draws, "_ROWS", 37)
+    assert bca_intervals(sample, rng(), 600)[0] == pytest.approx(ends, abs=1e-12)
+
+
+def test_no_number_overflows_with_thousands_of_clusters():
+    """Whether all sign assignments can be counted is asked without counting them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 0 < flip(rng(15).normal(0, 1, 3000), range(3000), draws=50) <= 1
+
+
+def test_detectable_difference_of_single_queries_is_that_of_the_t_test():
+    """(t(.975) + t(.8)) standard errors, with the standard error of the mean."""
+    values = rng(6).normal(size=101)
+    expected = (1.9839715 + 0.8452301) * values.std(ddof=1) / np.sqrt(101)
+    sample = Sample.micro(column(values), list(range(101)))
+    assert minimum_detectable(sample)[0] == pytest.approx(expected, rel=1e-6)
+    assert minimum_detectable(sample, tests=9)[0] > expected
+
+
+def test_effect_size_is_the_mean_over_the_deviation():
+    """Cohen's d; unknown where every query differs by the same."""
+    assert effect_sizes(column([0.0, 0.2, 0.4])) == [pytest.approx(1.0)]
+    assert effect_sizes(column([0.2, 0.2])) == [None]
+    assert effect_sizes(column([0.2])) == [None]
+
+
+def test_holm_known_answer():
+    """p = .01, .04, .03 over three tests: .03, .06, .06."""
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_bounds(p_values):
+    """Adjusted p keep their order, lie between the raw ones and 1, and are never below Benjamini-Hochberg's."""
+    adjusted = holm(p_values)
+    assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    assert all(adjusted[a] <= adjusted[b] for a, b in pairwise(order))
+    if p_values:
+        assert (np.array(adjusted) >= false_discovery_control(p_values) - 1e-12).all()
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=30))
+def test_whatever_the_data_the_numbers_are_numbers(rows):
+    """Any values, clusters and groups: an interval that holds no NaN, and p between 0 and 1."""
+    values = column([value for value, _, _ in rows])
+    sample = Sample.macro(values, [c for _, c, _ in rows], [g for _, _, g in rows])
+    (ends,) = bca_intervals(sample, rng(), 100)
+    assert ends is None or (np.isfinite(ends).all() and ends[0] <= ends[1])
+    assert 0 < sign_flip_p(sample, rng(), 100)[0] <= 1
+    assert 0 < equivalence_p(sample, 0.1, rng(), 100)[0] <= 1
+
+
+def clustered(source, n_clusters, effect=0.0):
+    """Differences of queries that share a file's deviation, as in RepoEval: few files with many queries."""
+    sizes = 1 + source.geometric(0.25, n_clusters)
+    files = np.repeat(np.arange(n_clusters), sizes)
+    return effect + np.repeat(source.normal(0, 0.1, n_clusters), sizes) + source.normal(0, 0.2, len(files)), files
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_clusters", "least", "most"), [(100, 0.93, 0.97), (8, 0.80, 0.93)])
+def test_coverage_of_the_interval(n_clusters, least, most):
+    """Of 3,000 clustered samples 93 to 97 % of the intervals hold the truth; with 8 clusters clearly fewer do."""
+    source = rng(11)
+    hits = 0
+    for _ in range(30):  # data sets of the same sizes are columns, which share their draws
+        files = np.repeat(np.arange(n_clusters), 1 + source.geometric(0.25, n_clusters))
+        shared = source.normal(0, 0.1, (n_clusters, 100))[files]
+        sample = Sample.micro(0.05 + shared + source.normal(0, 0.2, (len(files), 100)), files.tolist())
+        hits += sum(low <= 0.05 <= high for low, high in bca_intervals(sample, source, 2000))
+    assert least <= hits / 3000 <= most
+
+
+@pytest.mark.slow
+def test_false_positives_and_power():
+    """Under the null at most 5 % are shown (plus two Monte-Carlo errors); at the detectable difference about 80 %."""
+    source = rng(12)
+    detectable = np.mean(
+        [
+            minimum_detectable(Sample.micro(column(v), f.tolist()))[0]
+            for v, f in (clustered(source, 60) for _ in range(50))
+        ]
+    )
+    shown = {}
+    for effect in (0.0, detectable):
+        samples = (clustered(source, 60, effect) for _ in range(1000))
+        shown[effect] = np.mean(
+            [sign_flip_p(Sample.micro(column(v), f.tolist()), source, 999)[0] <= 0.05 for v, f in samples]
+        )
+    assert shown[0.0] <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1000)
+    assert 0.75 <= shown[detectable] <= 0.85
+
+
+@pytest.mark.parametrize("n", [5, 50, 51, 300])
+@pytest.mark.parametrize("digits", [1, 8])
+def test_the_tests_beside_are_scipys(n, digits):
+    """Student's t and Wilcoxon's p equal scipy's, with ties and zeros too, for few clusters and for many."""
+    values = np.round(np.random.default_rng(n).normal(0.1, 1, (n, 1)), digits)
+    ((t, w),) = beside(Sample.micro(values, [str(i) for i in range(n)]))
+    assert t == pytest.approx(ttest_1samp(values[:, 0], 0).pvalue, rel=1e-12)
+    assert w == pytest.approx(wilcoxon(values[:, 0]).pvalue, rel=1e-12)

@@ -1,0 +1,189 @@
+"""Split-then-merge on the syntax tree: what stays together, what is cut, and what never breaks it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from repoeval_bench.chunkers.ast import AstChunker
+from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.types import Chunk, SourceFile, count_nws
+
+
+def cut(text: str, path: str = "m.py", **options: object) -> list[Chunk]:
+    return AstChunker(**{"min_nws": 0, **options}).chunk(SourceFile("r", path, text))
+
+
+def texts(text: str, **options: object) -> list[str]:
+    return [chunk.text for chunk in cut(text, **options)]
+
+
+def function(name: str, statements: int = 3, indent: str = "") -> str:
+    body = "".join(f"{indent}    x{index} = {index}\n" for index in range(statements))
+    return f"{indent}def {name}():\n{body}"
+
+
+def test_a_file_that_fits_is_one_chunk() -> None:
+    assert texts("import os\n\nprint(os)\n") == ["import os\n\nprint(os)\n"]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "  \n\t\n\n", "\f\n"])
+def test_a_blank_file_has_no_chunks(text: str) -> None:
+    assert cut(text) == []
+
+
+def test_definitions_that_fit_are_kept_whole_and_small_ones_are_merged() -> None:
+    a, b, c = function("a"), function("b"), function("c")
+    assert texts(a + "\n\n" + b + "\n\n" + c, max_nws=2 * count_nws(a)) == [a + "\n\n" + b + "\n\n", c]
+
+
+def test_a_comment_goes_with_what_stands_below_it() -> None:
+    a, b = function("a"), "# about b\n# more about b\n" + function("b")
+    assert texts(a + "\n\n" + b, max_nws=count_nws(b)) == [a + "\n\n", b]
+
+
+def test_a_comment_apart_is_free_to_stay_behind() -> None:
+    a, b = function("a"), function("b")
+    comment = "# end of part one\n\n\n"
+    assert texts(a + comment + b, max_nws=count_nws(a + comment)) == [a + comment, b]
+
+
+def test_a_trailing_comment_stays_on_its_line() -> None:
+    a, b = function("a") + "y = 1  # about y\n", function("b")
+    assert texts(a + b, max_nws=count_nws(a)) == [a, b]
+
+
+def test_decorators_stay_with_a_definition_that_fits() -> None:
+    a, b = function("a"), "# why\n@one\n# between\n@two(\n    3,\n)\n" + function("b")
+    assert texts(a + b, max_nws=count_nws(b)) == [a, b]
+
+
+def test_decorators_stay_with_the_header_of_a_definition_that_does_not_fit() -> None:
+    text = function("a") + "# why\n@one\n@two\n" + function("b", 12)
+    pieces = texts(text, max_nws=40)
+    assert "".join(pieces) == text
+    assert any(piece.startswith("# why\n@one\n@two\ndef b():\n    x0 = 0\n") for piece in pieces)
+
+
+def test_a_definition_that_fits_only_without_its_decorator_is_still_whole() -> None:
+    decorator = "@table(\n" + "".join(f"    {index},\n" for index in range(10)) + ")\n"
+    definition = function("b", 8)
+    assert texts(decorator + definition, max_nws=count_nws(definition)) == [decorator, definition]
+
+
+def test_a_class_that_does_not_fit_is_split_between_methods_and_its_header_goes_with_the_first() -> None:
+    one, two = function("one", 3, "    "), function("two", 3, "    ")
+    head = 'class A(Base):\n    """Doc."""\n\n'
+    assert texts(head + one + "\n" + two, max_nws=count_nws(head + one)) == [head + one + "\n", two]
+
+
+def test_a_header_does_not_stand_alone_before_a_method_that_is_split() -> None:
+    text = "class A:\n" + function("one", 30, "    ")
+    assert texts(text, max_nws=60, min_nws=10)[0].startswith("class A:\n    def one():\n        x0 = 0\n")
+
+
+def test_a_function_that_does_not_fit_is_split_between_statements_in_even_nesting() -> None:
+    text = "def f():\n    if a:\n" + "".join(f"        x{i} = [\n            {i},\n        ]\n" for i in range(20))
+    pieces = texts(text, max_nws=50)
+    assert "".join(pieces) == text
+    assert all(count_nws(piece) <= 50 for piece in pieces)
+    assert all(piece.rstrip().endswith("]") for piece in pieces)
+
+
+def test_a_closing_bracket_does_not_open_a_chunk() -> None:
+    text = "x = [\n" + "".join(f"    {i:04},\n" for i in range(20)) + "]\ny = 1\n"
+    assert not any(piece.lstrip().startswith("]") for piece in texts(text, max_nws=25))
+
+
+def test_a_long_string_is_split_at_lines() -> None:
+    text = 'X = """\n' + "word word word\n" * 50 + '"""\n'
+    pieces = texts(text, max_nws=100)
+    assert "".join(pieces) == text
+    assert all(count_nws(piece) <= 100 for piece in pieces)
+
+
+def test_a_single_line_above_the_limit_is_one_chunk() -> None:
+    long = "x = [" + "1, " * 1000 + "]\n"
+    assert texts("a = 1\n" + long + "b = 2\n", max_nws=50) == ["a = 1\n", long, "b = 2\n"]
+
+
+def test_small_pieces_at_the_border_of_a_split_definition_are_merged_where_they_fit() -> None:
+    text = "import os\n" + function("long", 20) + "print(os)\n"
+    for chunk, following in zip(pieces := cut(text, max_nws=60), pieces[1:], strict=False):
+        assert count_nws(chunk.text) + count_nws(following.text) > 60
+
+
+def test_overlap_repeats_whole_lines_and_the_first_chunk_has_none() -> None:
+    text = "".join(f"x{index} = {index}\n" for index in range(10))
+    plain = cut(text, max_nws=12)
+    overlapping = cut(text, max_nws=12, overlap=2)
+    assert overlapping[0] == plain[0]
+    for with_overlap, without in zip(overlapping[1:], plain[1:], strict=True):
+        assert with_overlap.lines.start == max(0, without.lines.start - 2)
+        assert with_overlap.lines.end == without.lines.end
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(:\n" + "    x = 1\n" * 30,
+        "class\n" * 40,
+        "print 'two'\nexec 'x' in d\n" * 20,
+        "((((((\n" * 40,
+        "x = '''never closed\n" * 30,
+        "\x00\x01 binary\n" * 30,
+        "if True:\n\tx = 1\n        y = 2\n" * 20,
+        "\ud800 lone surrogate\n" * 30,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_syntax_error_still_gives_every_line_once(text: str) -> None:
+    chunks = cut(text, max_nws=60)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert all(count_nws(chunk.text) <= 60 for chunk in chunks)
+
+
+def test_positions_are_characters_where_bytes_and_lines_disagree() -> None:
+    text = "".join(f"ä{i} = '𝒳é中'  # e\u0301\nb{i} = '\u2028'\n\fc = 1\x0b\n" for i in range(20))
+    chunks = cut(text, max_nws=40)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert all(chunk.text == text[chunk.chars.start : chunk.chars.end] for chunk in chunks)
+    assert len(chunks) > 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\n",
+        "x = " + "(\n" * 10_000 + "1" + ")\n" * 10_000,
+        "x = 1" + " + \\\n  1" * 10_000 + "\n",
+        "x = f" + "(1)" * 10_000 + "\n",
+        "x = a" + "\\\n .b" * 10_000 + "\n",
+    ],
+    ids=["one line", "a bracket a line", "a long sum", "calls of calls", "attributes of attributes"],
+)
+def test_ten_thousand_levels_need_no_recursion(text: str) -> None:
+    chunks = cut(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_time_grows_with_the_file_and_not_with_its_square() -> None:
+    """Eight times the text in less than 24 times the time, best of three: a square would need 64."""
+
+    def seconds(copies: int) -> float:
+        file = SourceFile("r", "m.py", (function("f", 40) + "class A:\n" + function("g", 9, "    ")) * copies)
+        best = 99.0
+        for _ in range(3):
+            start = time.perf_counter()
+            AstChunker().chunk(file)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    assert seconds(800) < 24 * seconds(100)
+
+
+def test_an_unknown_ending_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ChunkError, match=r"r/notes\.txt: no grammar .*language="):
+        cut("x = 1\n", path="notes.txt")
+    assert cut("x = 1\n", path="notes.txt", language="python")

@@ -1,0 +1,171 @@
+"""The conformance suite finds what it says it finds, and shows it on a small input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from repoeval_bench.chunkers.fixed import FixedChunker
+from repoeval_bench.chunkers.tools.conformance import (
+    PROMISES,
+    abbreviated,
+    assert_chunker_conforms,
+    broken_promises,
+    check_chunker,
+    smallest,
+)
+from repoeval_bench.core.types import CharSpan, Chunk, LineSpan, SourceFile
+
+
+@dataclass
+class Based:
+    """`fixed`, spoilt in one way; its spec is that of `fixed`, so that this promise holds."""
+
+    spec = "fixed:max_nws=60,offset=0"
+
+    def chunk(self, file):
+        return self.spoil(file, FixedChunker(max_nws=60).chunk(file))
+
+
+class ForgetsTheEnd(Based):
+    def spoil(self, file, chunks):
+        return chunks[:-1] if len(chunks) > 2 else chunks
+
+
+class CountsBytes(Based):
+    def spoil(self, file, chunks):
+        return [
+            replace(
+                chunk, chars=CharSpan(*(len(file.text[:at].encode()) for at in (chunk.chars.start, chunk.chars.end)))
+            )
+            for chunk in chunks
+        ]
+
+
+class CountsLinesFromOne(Based):
+    def spoil(self, file, chunks):
+        return [replace(chunk, lines=LineSpan(chunk.lines.start + 1, chunk.lines.end + 1)) for chunk in chunks]
+
+
+class Backwards(Based):
+    def spoil(self, file, chunks):
+        return chunks[::-1]
+
+
+class Twice(Based):
+    def spoil(self, file, chunks):
+        return chunks[:1] + chunks
+
+
+class KeepsBlanks(Based):
+    def spoil(self, file, chunks):
+        return [Chunk.cut(file, CharSpan(0, len(file.text)))] if file.text and not chunks else chunks
+
+
+class TooLarge(Based):
+    def spoil(self, file, chunks):
+        return [Chunk.cut(file, CharSpan(0, len(file.text)))] if chunks else []
+
+
+class Remembers(Based):
+    last = "case.py"
+
+    def spoil(self, file, chunks):
+        before, self.last = self.last, file.path
+        return chunks if before == file.path or not chunks else [Chunk.cut(file, CharSpan(0, len(file.text)))]
+
+
+class Strings(Based):
+    def spoil(self, file, chunks):
+        return [chunk.text for chunk in chunks]
+
+
+class FailsOnTabs(Based):
+    def spoil(self, file, chunks):
+        if "\t" in file.text:
+            raise ValueError("tab")
+        return chunks
+
+
+class MindsLineEnds(Based):
+    def spoil(self, file, chunks):
+        return chunks[:1] if "\r" in file.text else chunks
+
+
+@pytest.mark.parametrize(
+    ("chunker", "promise"),
+    [
+        (ForgetsTheEnd, "nothing lost"),
+        (CountsBytes, "slices"),
+        (CountsLinesFromOne, "slices"),
+        (Backwards, "in order"),
+        (Twice, "in order"),
+        (KeepsBlanks, "no blanks"),
+        (TooLarge, "size"),
+        (Remembers, "deterministic"),
+        (Strings, "chunks"),
+        (FailsOnTabs, "no failure"),
+        (MindsLineEnds, "line ends"),
+    ],
+)
+def test_each_defect_breaks_its_promise(chunker, promise: str) -> None:
+    report = check_chunker(chunker(), examples=5)
+    assert not report.conforms
+    assert promise in {finding.promise for finding in report.findings if not finding.holds}
+    assert "does not conform" in str(report)
+
+
+def test_the_input_that_is_shown_is_small() -> None:
+    report = check_chunker(FailsOnTabs(), examples=3)
+    (finding,) = [finding for finding in report.findings if not finding.holds]
+    assert finding.smallest == "\t"
+    assert "ValueError: tab" in finding.detail
+    assert finding.n_broken < finding.n_inputs
+
+
+def test_a_spec_that_rebuilds_nothing_is_found() -> None:
+    chunker = Based()
+    chunker.spec = "no-such-chunker:size=3"
+    chunker.spoil = lambda file, chunks: chunks
+    report = check_chunker(chunker, examples=0)
+    assert [finding.promise for finding in report.findings if not finding.holds] == ["spec"]
+
+
+def test_a_conforming_chunker_keeps_every_promise_and_overlap_is_only_reported() -> None:
+    from repoeval_bench.chunkers.window import WindowChunker
+
+    report = check_chunker(WindowChunker(), examples=3)
+    assert report.conforms
+    assert [finding.promise for finding in report.findings] == list(PROMISES)
+    assert report.shared_lines > 0.5
+    assert report.above_limit is None
+
+
+def test_the_helper_for_plug_in_tests_raises_with_the_report() -> None:
+    assert_chunker_conforms(FixedChunker(), examples=3)
+    with pytest.raises(AssertionError, match="nothing lost   BREAKS"):
+        assert_chunker_conforms(ForgetsTheEnd(), examples=3)
+
+
+def test_the_suite_is_the_same_for_the_same_seed() -> None:
+    assert check_chunker(FixedChunker(), examples=10, seed=3) == check_chunker(FixedChunker(), examples=10, seed=3)
+
+
+def test_shrinking_leaves_what_the_failure_needs() -> None:
+    text = "".join(f"line {index}\n" for index in range(200))
+    assert smallest(text, lambda part: "7" in part and "9" in part) in ("79", "97")
+    assert smallest("abc", lambda part: True) != ""
+
+
+def test_a_long_text_is_shown_by_its_ends_and_length() -> None:
+    assert abbreviated("ab") == "'ab'"
+    shown = abbreviated("x" * 5000)
+    assert len(shown) < 140
+    assert "5000 characters" in shown
+
+
+def test_one_file_at_a_time_is_what_property_tests_use() -> None:
+    file = SourceFile("r", "a.py", "a\n" * 200)
+    assert broken_promises(FixedChunker(), file) == {}
+    assert set(broken_promises(ForgetsTheEnd(), file)) == {"nothing lost"}

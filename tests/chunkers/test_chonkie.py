@@ -1,0 +1,85 @@
+"""chonkie's spans on the file, whichever unit the library reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+import repoeval_bench.chunkers.chonkie
+from repoeval_bench.chunkers._adapters import spans_of
+from repoeval_bench.chunkers.chonkie import ChonkieChunker
+from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.types import SourceFile
+
+TEXT = "ä = 'é𝒳中'\n\n\ndef f():\n    return 'ü'\n" * 30
+FILE = SourceFile("r", "a.py", TEXT)
+
+
+@pytest.mark.parametrize("kind", ["code", "recursive", "token"])
+def test_chunks_are_slices_that_cover_every_character_but_blanks(kind: str) -> None:
+    chunks = ChonkieChunker(kind=kind, chunk_size=120).chunk(FILE)
+    assert len(chunks) > 3
+    assert all(chunk.text == TEXT[chunk.chars.start : chunk.chars.end] for chunk in chunks)
+    assert "".join("".join(chunk.text for chunk in chunks).split()) == "".join(TEXT.split())
+
+
+def test_the_default_is_the_code_chunker_with_its_parameters_printed() -> None:
+    assert ChonkieChunker().spec == "chonkie:kind=code,chunk_size=2048,language=python"
+
+
+def test_a_blank_file_has_no_chunks() -> None:
+    assert ChonkieChunker().chunk(SourceFile("r", "a.py", "\n \n")) == []
+
+
+def test_byte_spans_become_characters() -> None:
+    start, end = len("ä = '".encode()), len("ä = 'é𝒳".encode())
+    assert spans_of(TEXT, [(start, end, "é𝒳")]) == [(5, 7)]
+    assert spans_of(TEXT, [(5, 7, "é𝒳")]) == [(5, 7)]
+
+
+@pytest.mark.parametrize("piece", [(5, 7, "é?"), (1, 3, "ä"), (0, 99_999, TEXT)])
+def test_what_is_no_slice_in_either_unit_is_not_guessed(piece: tuple[int, int, str]) -> None:
+    assert spans_of(TEXT, [piece]) is None
+
+
+@dataclass
+class Piece:
+    text: str
+    start_index: int
+    end_index: int
+
+
+class CountsBytes:
+    """What chonkie from 1.6.6 on reports, played by a small real object."""
+
+    def chunk(self, text: str) -> list[Piece]:
+        middle = text.index("def")
+        cut = len(text[:middle].encode())
+        return [Piece(text[:middle], 0, cut), Piece(text[middle:], cut, len(text.encode()))]
+
+
+class Rewrites:
+    def chunk(self, text: str) -> list[Piece]:
+        return [Piece(text.upper(), 0, len(text))]
+
+
+class Fails:
+    def chunk(self, text: str) -> list[Piece]:
+        raise RecursionError("maximum recursion depth exceeded")
+
+
+def test_a_version_that_counts_bytes_is_understood(monkeypatch) -> None:
+    monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: CountsBytes())
+    chunks = ChonkieChunker().chunk(FILE)
+    assert "".join(chunk.text for chunk in chunks) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("library", "part"), [(Rewrites, "no slice of the file"), (Fails, "failed with RecursionError")]
+)
+def test_a_text_that_is_no_slice_and_a_failure_name_the_file(monkeypatch, library: type, part: str) -> None:
+    monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: library())
+    with pytest.raises(ChunkError, match=part) as caught:
+        ChonkieChunker().chunk(FILE)
+    assert "r/a.py" in str(caught.value)

@@ -1,0 +1,88 @@
+"""`chunk`, `chunk-stats` and `check-chunker` from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from repoeval_bench.cli.chunk import check_chunker_command, chunk_command, chunk_stats_command
+from repoeval_bench.core.errors import BenchError, DatasetError, SpecError, UsageError
+
+TEXT = "import os\n\n\ndef f():\n    return 'ä'\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    root = tmp_path / "shop"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.py").write_bytes(TEXT.replace("\n", "\r\n").encode("utf-8-sig"))
+    (root / "sub" / "b.py").write_text("x = 1\n", "utf-8")
+    (root / "notes.txt").write_text("none of this", "utf-8")
+    return root
+
+
+def run(command, *arguments, fails: type[BenchError] | None = None):
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments], standalone_mode=False)
+    if fails is None:
+        assert result.exception is None, result.exception
+        return result
+    assert isinstance(result.exception, fails), result.exception
+    return str(result.exception)
+
+
+def test_a_file_is_shown_chunk_by_chunk_with_lines_and_size(folder) -> None:
+    out = run(chunk_command, folder / "a.py", "--chunker", "ast:max_nws=20").output
+    assert "── a.py:1-3 · 8 nws" in out
+    assert "── a.py:4-5 · 16 nws" in out
+    assert "    return 'ä'\n" in out
+
+
+def test_json_lines_hold_the_spans_and_the_text_of_every_file_of_a_folder(folder) -> None:
+    lines = run(chunk_command, folder, "--json").output.splitlines()
+    first, second = map(json.loads, lines)
+    assert first["text"] == TEXT
+    assert (first["start"], first["end"], first["start_line"], first["end_line"]) == (0, len(TEXT), 0, 5)
+    assert (first["repo"], first["path"], second["path"]) == ("shop", "a.py", "sub/b.py")
+    assert first["chunk_id"] == f"shop/a.py@0-{len(TEXT)}"
+
+
+def test_stats_compare_chunkers_on_the_same_files(folder) -> None:
+    out = run(chunk_stats_command, folder, "-c", "ast", "-c", "window:lines=2,step=1").output
+    assert "ast:max_nws=1500" in out
+    assert "window:lines=2,step=1" in out
+    assert "1 functions and types, 4 non-blank lines" in out
+    rows = run(chunk_stats_command, folder, "-c", "file", "--json").output.splitlines()
+    assert json.loads(rows[0])["chunks"] == 2
+
+
+def test_check_chunker_prints_the_report_and_its_exit_code_is_the_verdict() -> None:
+    good = run(check_chunker_command, "fixed", "--examples", 2)
+    assert good.return_value == 0
+    assert "fixed:max_nws=1500,offset=0: conforms" in good.output
+
+
+def test_check_chunker_fails_for_a_chunker_that_does_not_conform(tmp_path, monkeypatch) -> None:
+    (tmp_path / "cutters_that_lose.py").write_text("class Loses:\n    def chunk(self, file): return []\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    bad = run(check_chunker_command, "py:cutters_that_lose:Loses", "--examples", 0)
+    assert bad.return_value == 1
+    assert "nothing lost   BREAKS" in bad.output
+    assert "smallest input: '" in bad.output
+
+
+def test_what_cannot_be_read_is_one_sentence(folder, tmp_path) -> None:
+    assert "does not exist" in run(chunk_command, folder / "none.py", fails=UsageError)
+    (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
+    assert "no UTF-8 (byte 5)" in run(chunk_command, folder / "latin.py", fails=DatasetError)
+    (tmp_path / "empty").mkdir()
+    assert "no .py file" in run(chunk_command, tmp_path / "empty", fails=DatasetError)
+    assert "did you mean 'ast'" in run(chunk_command, folder, "-c", "asst", fails=SpecError)
+
+
+def test_a_file_that_is_no_utf8_is_named_and_the_others_are_shown(folder) -> None:
+    (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
+    result = run(chunk_command, folder, "--json")
+    assert "left out" in result.output
+    assert "latin.py" in result.output

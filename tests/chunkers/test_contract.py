@@ -1,0 +1,143 @@
+"""The contract of a chunker, for every built-in one and every text."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repoeval_bench.chunkers.registry import BUILT_IN, make_chunker
+from repoeval_bench.chunkers.tools.cases import CASES
+from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms, broken_promises
+from repoeval_bench.core.types import SourceFile
+
+OURS = [name for name in BUILT_IN if name != "chonkie"]
+SMALL = [
+    "ast:max_nws=40,min_nws=0",
+    "ast:max_nws=40,min_nws=20",
+    "ast:max_nws=40,overlap=3",
+    "fixed:max_nws=40",
+    "fixed:max_nws=40,offset=3",
+    "fixed-tokens:max_tokens=12",
+    "functions",
+    "file",
+    "recursive:max_nws=25",
+    "window:lines=4,step=3",
+]
+
+identifiers = st.sampled_from(["a", "größe", "x1", "名"])
+expressions = st.recursive(
+    identifiers | st.sampled_from(["1", "'é\U0001d4b3'", '"""s\nt"""', "lambda: 0", "f'{a}'"]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4).map(lambda items: "[\n    " + ",\n    ".join(items) + "\n]"),
+        st.tuples(inner, inner).map(" + ".join),
+        inner.map(lambda item: f"({item}\n)"),
+    ),
+    max_leaves=6,
+)
+simple = st.one_of(
+    st.tuples(identifiers, expressions).map(" = ".join),
+    expressions,
+    st.sampled_from(["pass", "# a note", "", "return 1", "x = 1; y = 2  # two", "import os", "\f"]),
+)
+
+
+def indented(lines: str) -> str:
+    return "\n".join(f"    {line}" if line.strip() else line for line in lines.split("\n"))
+
+
+def block(head: str, body: list[str]) -> str:
+    return head + "\n" + indented("\n".join([*body, "pass"]))
+
+
+statements = st.recursive(
+    simple,
+    lambda inner: st.builds(
+        block,
+        st.sampled_from(
+            [
+                "def f():",
+                "class A(B):",
+                "if a:",
+                "@d\ndef g(\n    a,\n):",
+                "# on g\n@d(1)\n# c\nclass C:",
+                "for x in y:",
+            ]
+        ),
+        st.lists(inner, max_size=4),
+    ),
+    max_leaves=12,
+)
+modules = st.lists(statements, max_size=8).map("\n".join)
+broken = st.lists(
+    st.one_of(statements, st.sampled_from(["  (", "}", "'''", "\t\tx", "\\", "else:", "\x00", "\u2028", "\x85 y", "\x1cz", "\ufeff"])),
+    max_size=8,
+).map("\n".join)  # fmt: skip
+texts = st.one_of(modules, modules.map(lambda text: text + "\n"), broken, st.text(max_size=200))
+
+
+@functools.cache
+def chunker(spec: str):
+    return make_chunker(spec)
+
+
+@pytest.mark.parametrize("spec", SMALL)
+@settings(max_examples=30)
+@given(text=texts)
+def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
+    """Slices, order, coverage, size, determinism, line ends: see chunkers.tools.conformance.PROMISES."""
+    assert broken_promises(chunker(spec), SourceFile("r", "a.py", text)) == {}
+
+
+def test_no_built_in_is_left_out() -> None:
+    assert {spec.partition(":")[0] for spec in SMALL} == set(OURS)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_built_in_passes_the_suite_at_its_defaults(name: str) -> None:
+    assert_chunker_conforms(make_chunker(name), examples=10)
+
+
+@pytest.mark.parametrize("spec", SMALL)
+def test_every_built_in_passes_the_cases_at_small_sizes(spec: str) -> None:
+    broken = {
+        name: broken_promises(chunker(spec), SourceFile("r", "a.py", text))
+        for name, text in CASES.items()
+        if len(text) < 20_000
+    }
+    assert not any(broken.values()), broken
+
+
+@settings(max_examples=60)
+@given(text=modules.map(lambda text: text + "\n"))
+def test_a_definition_that_fits_is_never_cut(text: str) -> None:
+    """Whatever stands around it: a function or class of at most max_nws lies within one chunk of `ast`."""
+    from repoeval_bench.chunkers._definitions import definitions
+    from repoeval_bench.chunkers._syntax import parse
+    from repoeval_bench.core.types import LineSpan, count_nws
+
+    file = SourceFile("r", "a.py", text)
+    chunks = chunker("ast:max_nws=40,min_nws=0").chunk(file)
+    if not text.strip():
+        return
+    for found in definitions(parse(file, "python")):
+        lines = LineSpan(found.start, found.end)
+        if count_nws(file.line_text(lines)) <= 40:
+            assert any(chunk.lines.contains(lines) for chunk in chunks), (found, chunks)
+
+
+@settings(max_examples=60)
+@given(text=modules.map(lambda text: text + "\n"), window=st.integers(1, 120))
+def test_a_file_parsed_piece_by_piece_is_cut_as_in_one(text: str, window: int) -> None:
+    """Files above the window: same lines on the outermost level, each in one piece, whatever the window."""
+    from repoeval_bench.chunkers._syntax import parse, segments
+
+    file = SourceFile("r", "a.py", text)
+    parsed = parse(file, "python")
+    whole = [(first, last, node.type) for first, last, node in parsed.children(parsed.root)]
+    pieces = list(segments(file, "python", window))
+    assert [piece.first for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
+    assert (pieces[0].first, pieces[-1].end) == (0, file.n_lines)
+    assert [(first, last, node.type) for piece in pieces for first, last, node in piece.children(piece.root)] == whole

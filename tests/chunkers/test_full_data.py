@@ -1,0 +1,44 @@
+"""The chunkers on the benchmark's own files."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.statistics import chunk_stats
+from repoeval_bench.core.types import count_nws
+
+pytestmark = pytest.mark.full_data
+
+
+@pytest.fixture
+def files(real_source):
+    from repoeval_bench.dataset.loader import load
+
+    return [file for repo in load(real_source).files.values() for file in repo]
+
+
+def test_ast_keeps_every_line_once_and_every_size_and_is_quick(files) -> None:
+    chunker = make_chunker("ast")
+    chunker.chunk(files[0])
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        chunked = [(file, chunker.chunk(file)) for file in files]
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1.2
+    for file, chunks in chunked:
+        assert "".join(chunk.text for chunk in chunks) == file.text or not file.text.strip()
+        assert all(count_nws(chunk.text) <= 1500 or len(chunk.lines) == 1 for chunk in chunks)
+
+
+def test_syntax_keeps_more_definitions_whole_than_lines_do_at_the_same_limit(files) -> None:
+    found = {}
+    for name in ("ast", "fixed", "functions", "chonkie"):
+        chunker = make_chunker(name)
+        found[name] = chunk_stats(chunker.spec, [(file, chunker.chunk(file)) for file in files])
+        assert found[name].uncovered_lines == 0
+    assert found["ast"].whole > found["fixed"].whole
+    assert abs(found["ast"].mean / found["chonkie"].mean - 1) < 0.05

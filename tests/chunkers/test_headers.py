@@ -1,0 +1,95 @@
+"""Headers name where a chunk stands, and move nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from repoeval_bench.chunkers.ast import AstChunker
+from repoeval_bench.chunkers.headers import with_headers
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.window import WindowChunker
+from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.types import CharSpan, Chunk, SourceFile
+
+TEXT = (
+    "import os\n"
+    "\n"
+    "@d\n"
+    "def f(a,\n"
+    "      b=1) -> int:\n"
+    "    return a\n"
+    "\n"
+    "class A(Base):\n"
+    "    async def one(self):\n"
+    "        def inner(): pass\n"
+    "        return inner\n"
+    "\n"
+    "    two = 2\n"
+)
+FILE = SourceFile("r", "src/a.py", TEXT)
+
+
+def at(start: str, end: str | None = None) -> Chunk:
+    return Chunk.cut(FILE, CharSpan(TEXT.index(start), TEXT.index(end) if end else len(TEXT)))
+
+
+def header(chunk: Chunk, kind: str = "scope") -> str:
+    (headed,) = with_headers(FILE, [chunk], kind)
+    assert (headed.chars, headed.lines, headed.text, headed.chunk_id) == (
+        chunk.chars, chunk.lines, chunk.text, chunk.chunk_id,
+    )  # fmt: skip
+    assert headed.embed_text == headed.header + chunk.text
+    return headed.header
+
+
+def test_none_leaves_chunks_as_they_are_and_path_names_the_file() -> None:
+    assert header(at("import"), "none") == ""
+    assert header(at("import"), "path") == "# src/a.py\n"
+
+
+def test_scope_names_what_is_around_and_what_is_defined() -> None:
+    assert header(at("import", "@d")) == "# src/a.py\n"
+    assert header(at("import", "class")) == "# src/a.py\n# defines: @d def f(a, b=1) -> int\n".replace("@d ", "")
+    assert header(at("    return a", "class")) == "# src/a.py\n# in: def f(a, b=1) -> int\n"
+    assert header(at("        return inner", "    two")) == "# src/a.py\n# in: class A(Base) > async def one(self)\n"
+    assert header(at("    two")) == "# src/a.py\n# in: class A(Base)\n"
+    assert header(at("class")) == "# src/a.py\n# defines: class A(Base); async def one(self); def inner()\n"
+
+
+def test_overlapping_chunks_have_their_own_scopes() -> None:
+    headed = with_headers(FILE, WindowChunker(lines=2, step=1).chunk(FILE), "scope")
+    alone = [header(chunk) for chunk in WindowChunker(lines=2, step=1).chunk(FILE)]
+    assert [chunk.header for chunk in headed] == alone
+
+
+def test_comments_are_no_part_of_a_signature() -> None:
+    text = "def f(  # one\n    a,  # two\n    b='# three',\n    # four\n):\n    # five\n    return a\n"
+    file = SourceFile("r", "a.py", text)
+    (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, len(text)))], "scope")
+    assert chunk.header == "# a.py\n# defines: def f( a, b='# three', )\n"
+
+
+def test_every_chunker_gets_the_same_header_for_the_same_span() -> None:
+    (whole,) = AstChunker().chunk(FILE)
+    assert header(whole) == header(Chunk.cut(FILE, CharSpan(0, len(TEXT))))
+
+
+def test_what_cannot_be_headed_is_refused() -> None:
+    with pytest.raises(SpecError, match="did you mean 'scope'"):
+        with_headers(FILE, [at("import")], "scop")
+    notes = SourceFile("r", "notes.txt", "x\n")
+    with pytest.raises(ChunkError, match="no grammar"):
+        with_headers(notes, [Chunk.cut(notes, CharSpan(0, 1))], "scope")
+    assert with_headers(notes, [Chunk.cut(notes, CharSpan(0, 1))], "path")[0].header == "// notes.txt\n"
+
+
+def test_a_header_is_an_option_of_every_built_in_chunker():
+    """header=path puts one kind of header before the same chunks; it is printed back, and an unknown one refused."""
+    plain, headed = make_chunker("fixed:max_nws=20"), make_chunker("fixed:max_nws=20,header=path")
+    assert headed.spec == "fixed:max_nws=20,offset=0,header=path"
+    file = SourceFile("r", "pkg/a.py", "x = 1\ny = 2\nz = 'a long line of text'\n")
+    assert [chunk.lines for chunk in headed.chunk(file)] == [chunk.lines for chunk in plain.chunk(file)]
+    assert {chunk.header for chunk in headed.chunk(file)} == {"# pkg/a.py\n"}
+    assert make_chunker("fixed:header=none").spec == make_chunker("fixed").spec
+    with pytest.raises(SpecError, match="did you mean 'scope'"):
+        make_chunker("ast:header=scop")

@@ -1,0 +1,116 @@
+"""`ast` and `functions` beyond Python, where the grammar's package is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+import repoeval_bench.chunkers._syntax
+from repoeval_bench.chunkers._syntax import GRAMMARS
+from repoeval_bench.chunkers.ast import AstChunker
+from repoeval_bench.chunkers.functions import FunctionsChunker
+from repoeval_bench.chunkers.tools.cases import CASES
+from repoeval_bench.chunkers.tools.conformance import broken_promises
+from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.types import SourceFile, count_nws
+
+SOURCES = {
+    "javascript": (
+        "a.js",
+        "import x from 'x';\n\n",
+        "/** About f. */\nfunction f(a) {\n  if (a) {\n    return [1, 2, 3];\n  }\n  return a;\n}\n\n",
+        "class A extends B {\n  constructor(a) {\n    this.a = a;\n  }\n",
+        "\n  // about m\n  m() {\n    return this.a;\n  }\n}\n",
+    ),
+    "typescript": (
+        "a.ts",
+        "import { x } from 'x';\n\n",
+        "// About f.\nexport function f(a: number): number[] {\n  const b = a + 1;\n  return [b, a];\n}\n\n",
+        "interface A {\n  first: string;\n  second: number;\n}\n",
+        "\nclass C<T> {\n  m(a: T): T {\n    return a;\n  }\n}\n",
+    ),
+    "tsx": (
+        "a.tsx",
+        "import React from 'react';\n\n",
+        "export function F(p: Props) {\n  return (\n    <ul>\n      <li>{p.a}</li>\n    </ul>\n  );\n}\n\n",
+        "class A {\n  first = 1;\n  second = 2;\n}\n",
+        "\nclass C {\n  m() {\n    return 1;\n  }\n}\n",
+    ),
+    "java": (
+        "A.java",
+        "package a;\n\nimport java.util.List;\n\n",
+        "/** About A. */\n@Named\npublic class A {\n  private final int a;\n\n  public A(int a) {\n    this.a = a;\n  }\n}\n\n",
+        "interface B {\n  int first();\n  int second();\n}\n",
+        "\nenum C {\n  ONE,\n  TWO,\n  THREE_AND_MORE\n}\n",
+    ),
+    "go": (
+        "a.go",
+        'package a\n\nimport "fmt"\n\n',
+        "// F is about f.\nfunc F(a int) []int {\n\tfmt.Println(a)\n\treturn []int{a, a}\n}\n\n",
+        "type A struct {\n\tfirst  string\n\tsecond int\n}\n",
+        "\nfunc (a *A) M() int {\n\treturn a.second\n}\n",
+    ),
+    "rust": (
+        "a.rs",
+        "use std::fmt;\n\n",
+        "/// About f.\n#[inline]\nfn f(a: u32) -> Vec<u32> {\n    let b = a + 1;\n    vec![a, b]\n}\n\n",
+        "#[derive(Debug)]\nstruct A {\n    first: String,\n    second: u32,\n}\n",
+        "\nimpl A {\n    fn m(&self) -> u32 {\n        self.second\n    }\n}\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=SOURCES)
+def source(request):
+    module, _, extra, _ = GRAMMARS[request.param]
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed; pip install 'repoeval-bench[{extra}]' runs this test")
+    return SOURCES[request.param]
+
+
+def test_definitions_that_fit_are_whole_and_what_stands_above_them_stays_with_them(source) -> None:
+    path, *pieces = source
+    text = "".join(pieces)
+    chunks = AstChunker(max_nws=max(map(count_nws, pieces)), min_nws=0).chunk(SourceFile("r", path, text))
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert any(pieces[1].strip() in chunk.text for chunk in chunks), [chunk.text for chunk in chunks]
+
+
+def test_every_size_is_kept_and_every_line_is_there(source) -> None:
+    path, *pieces = source
+    text = "".join(pieces) * 3
+    for max_nws in (15, 30, 60):
+        chunks = AstChunker(max_nws=max_nws, min_nws=0).chunk(SourceFile("r", path, text))
+        assert "".join(chunk.text for chunk in chunks) == text
+        assert all(count_nws(chunk.text) <= max_nws or len(chunk.text.strip().splitlines()) == 1 for chunk in chunks)
+
+
+def test_functions_are_found(source) -> None:
+    path, *pieces = source
+    chunks = FunctionsChunker().chunk(SourceFile("r", path, "".join(pieces)))
+    assert len(chunks) >= 4
+    assert "".join(chunk.text for chunk in chunks) == "".join(pieces)
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_whatever_the_language_the_suite_passes(language: str) -> None:
+    """The suite's Python is a syntax error there, which is as good a test."""
+    module, _, extra, _ = GRAMMARS[language]
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed; pip install 'repoeval-bench[{extra}]' runs this test")
+    chunker = AstChunker(max_nws=60, language=language)
+    for text in CASES.values():
+        if len(text) < 6_000:
+            assert broken_promises(chunker, SourceFile("r", "case", text)) == {}
+
+
+def test_a_grammar_that_is_not_installed_names_the_extra(monkeypatch) -> None:
+    monkeypatch.setitem(GRAMMARS, "go", ("tree_sitter_of_no_package", "language", "languages", (".go",)))
+
+    repoeval_bench.chunkers._syntax._grammar.cache_clear()
+    with pytest.raises(
+        ChunkError, match=r"grammar of go is not installed; run pip install 'repoeval-bench\[languages\]'"
+    ):
+        AstChunker(max_nws=5).chunk(SourceFile("r", "a.go", "package a\n\nvar b = 1\n"))
+    repoeval_bench.chunkers._syntax._grammar.cache_clear()

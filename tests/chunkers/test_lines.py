@@ -1,0 +1,114 @@
+"""The chunkers that need no grammar: windows, separators, tokens, whole files; and `functions`."""
+
+from __future__ import annotations
+
+import pytest
+
+import repoeval_bench.chunkers.fixed_tokens
+from repoeval_bench.chunkers.file import FileChunker
+from repoeval_bench.chunkers.fixed_tokens import FixedTokensChunker
+from repoeval_bench.chunkers.functions import FunctionsChunker
+from repoeval_bench.chunkers.recursive import RecursiveChunker
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.window import WindowChunker
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.types import SourceFile, count_nws
+
+
+def texts(chunker, text: str) -> list[str]:
+    return [chunk.text for chunk in chunker.chunk(SourceFile("r", "a.py", text))]
+
+
+def numbered(count: int) -> str:
+    return "".join(f"{index}\n" for index in range(count))
+
+
+@pytest.mark.parametrize(
+    ("n_lines", "windows"),
+    [
+        (1, [(0, 1)]),
+        (4, [(0, 4)]),
+        (5, [(0, 4), (2, 5)]),
+        (6, [(0, 4), (2, 6)]),
+        (7, [(0, 4), (2, 6), (4, 7)]),
+        (8, [(0, 4), (2, 6), (4, 8)]),
+    ],
+)
+def test_windows_step_through_the_file_until_one_reaches_the_end(n_lines: int, windows: list) -> None:
+    chunks = WindowChunker(lines=4, step=2).chunk(SourceFile("r", "a.py", numbered(n_lines)))
+    assert [(chunk.lines.start, chunk.lines.end) for chunk in chunks] == windows
+
+
+def test_a_blank_window_is_left_out() -> None:
+    assert texts(WindowChunker(lines=2, step=2), "a\nb\n\n\nc\nd\n") == ["a\nb\n", "c\nd\n"]
+
+
+def test_a_step_above_the_window_would_lose_lines_and_is_refused() -> None:
+    with pytest.raises(SpecError, match="step=30 is above lines=20"):
+        make_chunker("window:step=30")
+
+
+def test_the_cascade_cuts_at_classes_then_functions_then_blank_lines_then_lines() -> None:
+    method = "    def m(self):\n        return 1\n"
+    text = "import os\n\nclass A:\n" + method + "class B:\n" + method
+    assert texts(RecursiveChunker(max_nws=30), text) == ["import os\n\n", "class A:\n" + method, "class B:\n" + method]
+    assert texts(RecursiveChunker(max_nws=4), "a b\nc\n\nd\ne\n") == ["a b\nc\n\n", "d\ne\n"]
+    assert texts(RecursiveChunker(max_nws=3), "ab\ncd\nef\n") == ["ab\n", "cd\n", "ef\n"]
+
+
+def test_the_cascade_ends_at_words_and_characters() -> None:
+    assert texts(RecursiveChunker(max_nws=4), "ab cd ef\n") == ["ab cd ", "ef\n"]
+    assert texts(RecursiveChunker(max_nws=3), "abcdefgh\n") == ["abc", "def", "gh\n"]
+
+
+def test_tokens_are_the_models_and_no_chunk_of_several_lines_is_above() -> None:
+    text = "".join(f"def function_{index}(argument):\n    return argument * {index}\n\n" for index in range(60))
+    chunks = texts(FixedTokensChunker(max_tokens=50), text)
+    assert "".join(chunks) == text
+
+    tokenizer = repoeval_bench.chunkers.fixed_tokens._tokenizer("default")
+    counts = [len(tokenizer.encode(chunk, add_special_tokens=False)) for chunk in chunks]
+    assert max(counts) <= 50
+    assert min(counts[:-1]) > 30
+
+
+def test_a_tokenizer_that_is_not_there_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"no tokenizer\.json"):
+        make_chunker("fixed-tokens:tokenizer=nowhere")
+
+
+def test_a_tokenizer_of_ones_own_is_read_from_its_folder(tmp_path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    words.save(str(tmp_path / "tokenizer.json"))
+    chunker = make_chunker(f"fixed-tokens:max_tokens=3,tokenizer={tmp_path}")
+    assert texts(chunker, "a b\nc\nd e f\n") == ["a b\nc\n", "d e f\n"]
+
+
+def test_the_whole_file_is_one_chunk_and_a_blank_one_is_none() -> None:
+    assert texts(FileChunker(), "a\n" * 5000) == ["a\n" * 5000]
+    assert texts(FileChunker(), " \n") == []
+    assert FileChunker().spec == "file"
+
+
+def test_functions_cuts_every_function_method_and_class_header() -> None:
+    imports = "import os\n\nX = 1\n\n"
+    f = "# about f\n@d\ndef f():\n    def inner():\n        pass\n    return inner\n\n"
+    head = 'class A:\n    """Doc."""\n\n    kind = 1\n\n'
+    one = "    # about one\n    @property\n    def one(self):\n        return 1\n\n"
+    between = "    other = 2\n"
+    two = "    async def two(self): return 2\n\n\n"
+    end = "if __name__:\n    f()\n"
+    assert texts(FunctionsChunker(), imports + f + head + one + between + two + end) == [
+        imports, f, head, one, between, two, end,
+    ]  # fmt: skip
+
+
+def test_functions_in_branches_are_found_and_size_is_no_limit() -> None:
+    long = "    def f():\n" + "        x = 1\n" * 2000
+    assert texts(FunctionsChunker(), "try:\n" + long + "except E:\n    pass\n") == [
+        "try:\n", long, "except E:\n    pass\n",
+    ]  # fmt: skip
+    assert count_nws(long) > 5000

@@ -1,0 +1,118 @@
+"""A package of a third party: installed, found by its entry point, used, and reported where it is broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from repoeval_bench.chunkers.registry import available, make_chunker
+from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.types import SourceFile
+
+PYPROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "paragraph-chunker"
+version = "1.0"
+
+[project.entry-points."repoeval_bench.chunkers"]
+paragraphs = "paragraph_chunker:Paragraphs"
+broken = "paragraph_chunker_that_is_not_there:Broken"
+
+[tool.hatch.build.targets.wheel]
+include = ["paragraph_chunker.py"]
+"""
+
+MODULE = '''
+import re
+
+from repoeval_bench.core.types import CharSpan, Chunk
+
+
+class Paragraphs:
+    """Paragraphs between blank lines, at most `most` of them together."""
+
+    def __init__(self, most: int = 1):
+        self.most = most
+
+    def chunk(self, file):
+        spans = [match.span() for match in re.finditer(r"\\S(?:[^\\r\\n]|\\r?\\n(?=[^\\S\\n]*\\S))*", file.text)]
+        groups = [spans[start : start + self.most] for start in range(0, len(spans), self.most)]
+        return [Chunk.cut(file, CharSpan(group[0][0], group[-1][1])) for group in groups]
+'''
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The folder that pip installed the package into, without network."""
+    source = tmp_path_factory.mktemp("paragraph-chunker")
+    (source / "pyproject.toml").write_text(PYPROJECT, "utf-8")
+    (source / "paragraph_chunker.py").write_text(MODULE, "utf-8")
+    target = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
+         "--disable-pip-version-check", "--target", target, source],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    if done.returncode and "hatchling" in done.stderr:
+        pytest.skip("hatchling, the plug-in's build backend, is not installed; pip install hatchling runs this test")
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture
+def on_path(installed, monkeypatch):
+    monkeypatch.syspath_prepend(str(installed))
+    yield
+    sys.modules.pop("paragraph_chunker", None)
+
+
+def test_an_installed_plug_in_is_found_and_prints_its_spec_in_full(on_path) -> None:
+    chunker = make_chunker("paragraphs")
+    assert chunker.spec == "paragraphs:most=1"
+    file = SourceFile("r", "a.py", "a\nb\n\n\nc\n\nd\n")
+    assert [chunk.text for chunk in chunker.chunk(file)] == ["a\nb", "c", "d"]
+    assert [chunk.text for chunk in make_chunker("paragraphs:most=2").chunk(file)] == ["a\nb\n\n\nc", "d"]
+
+
+def test_a_plug_in_is_listed_with_its_options_and_meaning_and_a_broken_one_with_the_reason(on_path) -> None:
+    rows = {row.name: row for row in available()}
+    assert rows["paragraphs"].options == {"most": 1}
+    assert rows["paragraphs"].meaning == "Paragraphs between blank lines, at most `most` of them together."
+    assert "cannot be imported: ModuleNotFoundError" in rows["broken"].meaning
+
+
+def test_a_plug_ins_name_is_offered_where_it_is_mistyped_and_its_options_are_checked(on_path) -> None:
+    with pytest.raises(SpecError, match="did you mean 'paragraphs'"):
+        make_chunker("paragraph")
+    with pytest.raises(SpecError, match="most=few is no whole number"):
+        make_chunker("paragraphs:most=few")
+
+
+def test_a_plug_in_that_cannot_be_imported_is_named_with_the_reason(on_path) -> None:
+    with pytest.raises(SpecError, match=r"plug-in 'broken' cannot be imported .*paragraph_chunker_that_is_not_there"):
+        make_chunker("broken")
+
+
+def test_a_plug_in_is_tested_by_its_author_in_one_line(on_path) -> None:
+    assert_chunker_conforms(make_chunker("paragraphs"), examples=10)
+
+
+def test_the_command_line_checks_an_installed_plug_in(installed) -> None:
+    script = textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {str(installed)!r})
+        sys.argv = ["repoeval-bench", "check-chunker", "paragraphs", "--examples", "3"]
+        from repoeval_bench.cli import main
+        main()
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("paragraphs:most=1: conforms")

@@ -1,0 +1,197 @@
+"""`exec:` programs: the protocol in several languages, and every way in which a program can fail."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import textwrap
+import time
+
+import pytest
+
+from repoeval_bench.chunkers.fixed import FixedChunker
+from repoeval_bench.chunkers.program import ProgramChunker
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
+from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.types import SourceFile
+
+FILE = SourceFile("repo", "a.py", "ä = '\U0001d4b3'\nb = 1\n\nc = 2\n")
+
+# Windows of two lines, counted as escaped newlines of the JSON text.
+SHELL = r"""
+while IFS= read -r line; do
+  printf '%s\n' "$line" | awk '{ gsub(/\\\\/, ""); n = gsub(/\\n/, ""); s = ""
+    for (i = 0; i < n; i += 2) s = s (i ? "," : "") "[" i "," (i + 2 < n ? i + 2 : n) "]"
+    print "{\"unit\":\"lines\",\"chunks\":[" s "]}" }'
+done
+"""
+
+NODE = r"""
+const lines = require('readline').createInterface({input: process.stdin});
+const size = Number(process.argv[2]);
+lines.on('line', line => {
+  const parts = JSON.parse(line).text.split(/(?<=\n)/);
+  const chunks = []; let start = 0, at = 0, filled = 0;
+  for (const part of parts) {
+    const nws = part.replace(/\s/g, '').length;
+    if (nws && filled && filled + nws > size) { chunks.push([start, at]); start = at; filled = 0; }
+    filled += nws; at += part.length;
+  }
+  chunks.push([start, at]);
+  console.log(JSON.stringify({unit: 'utf16', chunks}));
+});
+"""
+
+
+@pytest.fixture
+def python(tmp_path):
+    """`exec:` command of a Python program with the given body, which sees `request` and prints."""
+
+    def command(body: str, before: str = "") -> str:
+        script = tmp_path / "program.py"
+        script.write_text(
+            textwrap.dedent(before)
+            + "import json, sys, time, os\nfor line in sys.stdin:\n    request = json.loads(line)\n"
+            + textwrap.indent(textwrap.dedent(body), "    "),
+            "utf-8",
+        )
+        return shlex.join([sys.executable, "-u", str(script)])
+
+    return command
+
+
+def cut(command: str, file: SourceFile = FILE, time_limit: float = 20) -> list[str]:
+    chunker = ProgramChunker(command, time_limit)
+    try:
+        return [chunk.text for chunk in chunker.chunk(file)]
+    finally:
+        chunker.close()
+
+
+@pytest.mark.parametrize(
+    ("unit", "cuts"),
+    [
+        ("lines", [[0, 1], [1, 4]]),
+        ("characters", [[0, 8], [8, 21]]),
+        ("bytes", [[0, 12], [12, 25]]),
+        ("utf16", [[0, 9], [9, 22]]),
+    ],
+)
+def test_every_declared_unit_gives_the_same_chunks(python, unit: str, cuts: list) -> None:
+    body = f"print(json.dumps({{'unit': {unit!r}, 'chunks': {cuts}}}))"
+    assert cut(python(body)) == ["ä = '\U0001d4b3'\n", "b = 1\n\nc = 2\n"]
+
+
+def test_a_shell_program_is_a_chunker(tmp_path) -> None:
+    if shutil.which("awk") is None:
+        pytest.skip("awk is not on the PATH")
+    (tmp_path / "pairs.sh").write_text(SHELL, "utf-8")
+    spec = f"exec:sh {tmp_path / 'pairs.sh'}"
+    chunker = make_chunker(spec)
+    text = 'a = "\\n"\n' * 5
+    for _ in range(2):
+        assert [chunk.text for chunk in chunker.chunk(SourceFile("r", "a.py", text))] == [
+            'a = "\\n"\n' * 2, 'a = "\\n"\n' * 2, 'a = "\\n"\n',
+        ]  # fmt: skip
+    assert chunker.spec == spec
+    chunker.close()
+
+
+def test_a_node_program_cuts_as_fixed_does(tmp_path) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("node is not on the PATH")
+    (tmp_path / "fixed.js").write_text(NODE, "utf-8")
+    text = "größe = '\U0001d4b3😀'\n\n" * 40
+    chunks = cut(f"node {tmp_path / 'fixed.js'} 60", SourceFile("r", "a.py", text))
+    assert len(chunks) > 3
+    assert "".join(chunks) == text
+    ascii_file = SourceFile("r", "b.py", "abc = 1\n\n" * 60)
+    assert cut(f"node {tmp_path / 'fixed.js'} 60", ascii_file) == [
+        chunk.text for chunk in FixedChunker(max_nws=60).chunk(ascii_file)
+    ]
+
+
+def test_one_process_serves_all_files(python) -> None:
+    chunker = ProgramChunker(python("print(json.dumps({'unit': 'lines', 'chunks': [[os.getpid() % 2, 2]]}))"))
+    first = [chunk.chunk_id for chunk in chunker.chunk(FILE)]
+    process = chunker._talk._process
+    for _ in range(20):
+        assert [chunk.chunk_id for chunk in chunker.chunk(FILE)] == first
+    assert chunker._talk._process is process
+    chunker.close()
+    assert process.poll() is not None
+
+
+def test_a_large_file_blocks_neither_side(python) -> None:
+    """Both pipes are full at once: the program writes much to stderr before it reads on."""
+    big = SourceFile("r", "big.py", "x = 1\n" * 200_000)
+    body = "sys.stderr.write('e' * 300_000 + '\\n'); print(json.dumps({'unit': 'lines', 'chunks': [[0, 200_000]]}))"
+    assert cut(python(body), big) == [big.text]
+
+
+def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
+    assert cut("no-such-program", SourceFile("r", "a.py", " \n")) == []
+    assert cut(python("print(json.dumps({'unit': 'lines', 'chunks': [[0, 2], [2, 3], [3, 4]]}))"))[1:] == ["c = 2\n"]
+
+
+@pytest.mark.parametrize(
+    ("body", "parts"),
+    [
+        ("sys.stderr.write('out of cheese\\n'); sys.exit(3)", ["exit code 3", "out of cheese"]),
+        ("print('hello')", ["'hello'", "no JSON line"]),
+        ("print('[1, 2]')", ['without "chunks"']),
+        ("print(json.dumps({'chunks': []}))", ["unknown unit 'None'", "choose from"]),
+        ("print(json.dumps({'unit': 'line', 'chunks': []}))", ["unknown unit 'line'", "did you mean 'lines'"]),
+        ("print(json.dumps({'unit': 'lines', 'chunks': [[0, 5]]}))", ["[0, 5)", "outside the file's 4 lines"]),
+        ("print(json.dumps({'unit': 'lines', 'chunks': [[-1, 2]]}))", ["[-1, 2)", "outside"]),
+        ("print(json.dumps({'unit': 'lines', 'chunks': [[2, 2]]}))", ["[2, 2)", "empty"]),
+        ("print(json.dumps({'unit': 'lines', 'chunks': [[2, 4], [0, 2]]}))", ["after a chunk that starts later"]),
+        ("print(json.dumps({'unit': 'lines', 'chunks': ['all']}))", ["all", "no pair of whole numbers"]),
+        ("print(json.dumps({'unit': 'bytes', 'chunks': [[1, 5]]}))", ["[1, 5)", "cuts a character in two"]),
+        ("print(json.dumps({'error': 'no such grammar'}))", ["reported: no such grammar"]),
+    ],
+)
+def test_a_program_that_misbehaves_is_named_with_the_file_and_its_last_words(python, body: str, parts: list) -> None:
+    with pytest.raises(ChunkError) as caught:
+        cut(python(body))
+    message = str(caught.value)
+    assert "repo/a.py" in message
+    assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_a_program_that_hangs_is_ended_after_the_time_limit(python) -> None:
+    start = time.monotonic()
+    with pytest.raises(ChunkError, match=r"gave no answer within 0\.5 s"):
+        cut(python("time.sleep(60)"), time_limit=0.5)
+    assert time.monotonic() - start < 10
+
+
+def test_after_a_failure_the_next_file_has_a_fresh_program(python) -> None:
+    body = "assert request['path'] != 'bad.py', 'bad file'\nprint(json.dumps({'unit': 'lines', 'chunks': [[0, 4]]}))"
+    chunker = ProgramChunker(python(body))
+    with pytest.raises(ChunkError, match="bad file"):
+        chunker.chunk(SourceFile("repo", "bad.py", FILE.text))
+    assert [chunk.text for chunk in chunker.chunk(FILE)] == [FILE.text]
+    chunker.close()
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises(ChunkError, match=r"cannot be started .*no-such-program-here"):
+        cut("no-such-program-here --size 3")
+
+
+@pytest.mark.parametrize("spec", ["exec:", "exec:   ", "exec:'unclosed"])
+def test_a_command_that_is_none_is_refused(spec: str) -> None:
+    with pytest.raises(SpecError):
+        make_chunker(spec)
+
+
+def test_a_program_can_pass_the_conformance_suite(python) -> None:
+    body = "n = len(request['text'].splitlines())\nprint(json.dumps({'unit': 'lines', 'chunks': [[0, n]]}))"
+    chunker = make_chunker(f"exec:{python(body)}")
+    assert_chunker_conforms(chunker, examples=5)
+    chunker.close()

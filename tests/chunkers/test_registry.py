@@ -1,0 +1,138 @@
+"""Naming a chunker: every way to do it, and one clear sentence for every way to get it wrong."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, available, make_chunker
+from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.types import SourceFile
+from repoeval_bench.retrieval.corpus import build_corpus
+
+SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_prints_a_spec_that_rebuilds_it(name: str) -> None:
+    chunker = make_chunker(name)
+    assert chunker.spec.startswith(f"{name}:") or chunker.spec == name
+    assert make_chunker(chunker.spec).spec == chunker.spec
+
+
+def test_the_spec_prints_every_parameter_given_or_not() -> None:
+    assert make_chunker("ast:max_nws=800").spec == "ast:max_nws=800,min_nws=50,overlap=0,language=auto"
+    assert make_chunker(Spec.parse("fixed")).spec == "fixed:max_nws=1500,offset=0"
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ("asst", ["unknown chunker 'asst'", "did you mean 'ast'"]),
+        ("zzzz", ["unknown chunker 'zzzz'", "choose from", "fixed"]),
+        ("ast:max_nsw=3", ["unknown option 'max_nsw'", "did you mean 'max_nws'"]),
+        ("ast:max_nws=many", ["max_nws=many", "whole number"]),
+        ("ast:max_nws=1.5", ["max_nws=1.5", "whole number"]),
+        ("ast:max_nws=0", ["max_nws=0 is impossible", "from 1 up"]),
+        ("ast:max_nws=-4", ["max_nws=-4 is impossible"]),
+        ("ast:min_nws=-1", ["min_nws=-1 is impossible"]),
+        ("ast:overlap=-1", ["overlap=-1 is impossible"]),
+        ("ast:language=pyton", ["unknown language 'pyton'", "did you mean 'python'"]),
+        ("ast:800", ["'800' is not key=value"]),
+        ("fixed:max_nws=0", ["max_nws=0 is impossible"]),
+        ("chonkie:chunk_size=0", ["chunk_size=0 is impossible"]),
+        ("chonkie:kind=cod", ["unknown kind 'cod'", "did you mean 'code'"]),
+        ("py:no_such_module_here:Cutter", ["no_such_module_here", "cannot be imported"]),
+        ("py:chunkers.ast:AstChunkr", ["did you mean 'AstChunker'"]),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) -> None:
+    with pytest.raises(SpecError) as caught:
+        make_chunker(spec)
+    message = str(caught.value)
+    assert caught.value.exit_code == 2
+    assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_available_names_every_built_in_with_options_and_a_meaning() -> None:
+    rows = {row.name: row for row in available()}
+    assert {*BUILT_IN, *PEERS} <= set(rows)
+    assert rows["ast"].options["max_nws"] == 1500
+    assert all(row.meaning and "\n" not in row.meaning for row in rows.values())
+
+
+@pytest.fixture
+def plug_in(tmp_path, monkeypatch):
+    """A module of a plug-in author, importable for one test."""
+    (tmp_path / "cutters_of_a_plug_in.py").write_text(
+        textwrap.dedent("""
+        from repoeval_bench.core.types import CharSpan, Chunk
+
+        class Halves:
+            def __init__(self, at: int = 2): self.at = at
+            def chunk(self, file):
+                return [Chunk.cut(file, CharSpan(0, self.at)), Chunk.cut(file, CharSpan(self.at, len(file.text)))]
+
+        class Strings:
+            def chunk(self, file): return [file.text]
+
+        class Backwards(Halves):
+            def chunk(self, file): return super().chunk(file)[::-1]
+
+        class Liar:
+            def chunk(self, file):
+                other = type(file)(file.repo, file.path, file.text.upper())
+                return [Chunk.cut(other, CharSpan(0, 4))]
+
+        class Broken:
+            def chunk(self, file): raise RuntimeError("out of cheese")
+
+        class Nothing:
+            pass
+
+        class Needy:
+            def __init__(self, size: int): pass
+            def chunk(self, file): return []
+        """),
+        "utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "py:cutters_of_a_plug_in"
+    sys.modules.pop("cutters_of_a_plug_in", None)
+
+
+def test_a_class_by_name_is_built_with_typed_options_and_its_spec_is_ours(plug_in: str) -> None:
+    chunker = make_chunker(f"{plug_in}:Halves:at=5")
+    assert chunker.spec == f"{plug_in}:Halves:at=5"
+    assert make_chunker(f"{plug_in}:Halves").spec == f"{plug_in}:Halves:at=2"
+    assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:5], SOURCE.text[5:]]
+
+
+@pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken"])
+def test_a_plug_in_that_breaks_the_contract_stops_with_the_file_and_its_name(plug_in: str, name: str) -> None:
+    with pytest.raises(ChunkError) as caught:
+        build_corpus({"repo": [SOURCE]}, make_chunker(f"{plug_in}:{name}"))
+    message = str(caught.value)
+    assert "repo/a.py" in message
+    assert name in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("Nothing", "no method chunk"), ("Needy", "needs size"), ("Halves:at=x", "whole number")]
+)
+def test_a_plug_in_that_cannot_be_built_is_a_spec_error(plug_in: str, name: str, part: str) -> None:
+    with pytest.raises(SpecError, match=part):
+        make_chunker(f"{plug_in}:{name}")
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_that_is_not_installed_names_the_extra(name: str, monkeypatch) -> None:
+    monkeypatch.setattr("repoeval_bench.chunkers._adapters.find_spec", lambda package: None)
+    with pytest.raises(SpecError, match=rf"pip install 'repoeval-bench\[{name}\]'"):
+        make_chunker(name)

@@ -1,0 +1,62 @@
+"""Calibrating a chunker's size to a target mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from repoeval_bench.api import resize
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
+from repoeval_bench.core.types import SourceFile
+
+FILES = [
+    SourceFile(
+        "r",
+        f"m{n}.py",
+        "".join(f"def f{i}(a):\n    b = a + {i}\n    return b * {n}\n\n\n" for i in range(150 + 40 * n)),
+    )
+    for n in range(4)
+]
+
+
+@pytest.mark.parametrize(
+    "spec", ["ast", "ast:min_nws=0", "fixed:max_nws=50", "fixed-tokens", "window", "recursive", "chonkie"]
+)
+@pytest.mark.parametrize("target", [150, 600])
+def test_the_realised_mean_comes_within_five_percent(spec: str, target: int) -> None:
+    found = match_size(spec, target, FILES)
+    assert found.matched, found
+    assert abs(found.realised - target) <= 0.05 * target
+    assert mean_nws(make_chunker(found.spec), FILES) == found.realised
+    assert str(found.nominal) in found.spec
+
+
+def test_a_windows_step_keeps_its_ratio() -> None:
+    found = match_size("window:lines=40,step=10", 150, FILES)
+    lines, step = (int(part.partition("=")[2]) for part in found.spec.partition(":")[2].split(","))
+    assert abs(step - lines / 4) <= 0.5
+
+
+def test_a_sweep_of_sizes_keeps_a_windows_ratio_too() -> None:
+    assert resize("window:lines=40,step=10", 20) == "window:lines=20,step=5"
+    assert resize("window:lines=40,step=10", 1) == "window:lines=1,step=1"
+
+
+@pytest.mark.parametrize("spec", ["file", "functions"])
+def test_a_chunker_without_a_size_says_so(spec: str) -> None:
+    found = match_size(spec, 150, FILES)
+    assert not found.matched
+    assert found.nominal is None
+    assert found.reason == f"{spec} has no option for a size"
+
+
+def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None:
+    found = match_size("fixed", 1e6, FILES)
+    assert not found.matched
+    assert found.realised == mean_nws(make_chunker("file"), FILES)
+    assert found.reason == "no max_nws gives a mean within 5% of 1000000 nws"
+
+
+def test_no_files_are_no_division_by_zero() -> None:
+    assert mean_nws(make_chunker("ast"), []) == 0.0
+    assert not match_size("ast", 100, []).matched

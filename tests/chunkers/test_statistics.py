@@ -1,0 +1,41 @@
+"""What chunk-stats counts."""
+
+from __future__ import annotations
+
+from repoeval_bench.chunkers.file import FileChunker
+from repoeval_bench.chunkers.fixed import FixedChunker
+from repoeval_bench.chunkers.tools.statistics import chunk_stats
+from repoeval_bench.chunkers.window import WindowChunker
+from repoeval_bench.core.types import CharSpan, Chunk, SourceFile
+
+TEXT = "import os\n\n@d\ndef f():\n    return 1\n\n\nclass A:\n    def g(self): pass\n    x = 1\n"
+FILE = SourceFile("r", "a.py", TEXT)
+
+
+def stats(chunker):
+    return chunk_stats(chunker.spec, [(FILE, chunker.chunk(FILE))])
+
+
+def test_the_whole_file_keeps_every_definition() -> None:
+    found = stats(FileChunker())
+    assert (found.files, found.chunks, found.definitions, found.whole) == (1, 1, 3, 3)
+    assert found.mean == found.median == found.p95 == found.max == 49
+    assert (found.lines, found.shared_lines, found.uncovered_lines) == (7, 0, 0)
+
+
+def test_a_definition_cut_from_its_decorator_is_not_whole() -> None:
+    cut = TEXT.index("def f")
+    chunks = [Chunk.cut(FILE, CharSpan(0, cut)), Chunk.cut(FILE, CharSpan(cut, len(TEXT)))]
+    assert chunk_stats("two", [(FILE, chunks)]).whole == 2
+
+
+def test_lines_in_two_chunks_and_in_none_are_counted_blank_ones_not() -> None:
+    found = stats(WindowChunker(lines=4, step=2))
+    assert found.shared_lines == 4
+    chunks = FixedChunker(max_nws=20).chunk(FILE)[1:]
+    assert chunk_stats("less", [(FILE, chunks)]).uncovered_lines == 3
+
+
+def test_no_file_is_no_division_by_zero() -> None:
+    found = chunk_stats("ast", [(SourceFile("r", "a.py", ""), [])])
+    assert (found.chunks, found.mean, found.median, found.lines, found.definitions) == (0, 0.0, 0, 0, 0)

@@ -1,0 +1,78 @@
+"""`explain` says what every name means that `list` lists, and offers the nearest of all where it knows none."""
+
+import pytest
+from click.testing import CliRunner
+
+from repoeval_bench.cli.explain import all_names, explain_command
+from repoeval_bench.cli.listing import LISTS
+from repoeval_bench.core.errors import UsageError
+
+
+def explain(name):
+    done = CliRunner().invoke(explain_command, [name])
+    if done.exception:
+        raise done.exception
+    return done.output
+
+
+@pytest.mark.parametrize(("name", "pieces"), [
+    ("ast", ["chunker ast: ", "  max_nws=1500"]),
+    ("exec", ["chunker exec:COMMAND"]),
+    ("overlap", ["relevance overlap: shares at least one line"]),
+    ("graded:iou", ["relevance graded:iou: gain = IoU"]),
+    ("graded", ["relevance graded:iou", "relevance graded:levels"]),
+    ("iou:0.5", ["relevance iou:0.5: shared lines over"]),
+    ("code-chunk", ["mind", "the gold ends with the first line to be written", "trlx and betty are left out"]),
+    ("repocoder", ["exclude repocoder: "]),
+    ("body", ["relevant", "exclude body: the ground truth's lines"]),
+    ("judged@10", ["measure judged@10: Share of the first 10"]),
+    ("bpref", ["measure bpref: Binary preference"]),
+    ("api", ["level api: 1600 tasks in 8 repositories"]),
+    ("nDCG@10", ["ndcg@10: ", "formula"]),
+    ("hybrid", ["hybrid: ", "k0=60"]),
+    ("lsa", ["lsa: TF-IDF", "dim=256", "seed=0"]),
+    ("openai:some-model", ["openai: openai:MODEL", "batch=64", "timeout=60", "base_url"]),
+    ("static", ["static: static vectors", "dim=256"]),
+    ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
+])  # fmt: skip
+def test_every_kind_of_name(name, pieces):
+    """What it is, and what it means."""
+    text = explain(name)
+    assert [piece for piece in pieces if piece not in text] == []
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_whatever_a_list_prints_is_explained(what):
+    """Every name in the first column, as it is printed there, and every other name of a measure."""
+    first, *others = LISTS[what]().columns
+    printed = [cell for column in (first, *(each for each in others if each.header == "also")) for cell in column.cells]
+    names = [name for cell in printed for name in str(cell).split(", ") if name]
+    assert len(names) >= 3
+    unknown = []
+    for name in names:
+        try:
+            assert explain(name)
+        except UsageError as error:
+            unknown.append(str(error))
+    assert unknown == []
+
+
+def test_near_names_are_of_all_lists():
+    """What is offered where a name is unknown is explained itself."""
+    for name in all_names():
+        assert explain(name)
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("ndgc@10", "unknown name 'ndgc'; did you mean 'ndcg'"),
+    ("repocodr", "did you mean 'repocoder'"),
+    ("chonky", "did you mean 'chonkie'"),
+    ("xyzzy", "see repoeval-bench list chunkers|protocols"),
+    ("lines:0", "unknown relevance 'lines:0'"),
+    ("ndcg(gian=exp)@5", "did you mean 'gain'"),
+])  # fmt: skip
+def test_what_is_not_there(name, message):
+    """The nearest name of all lists, or the lists; a known name with an impossible value is told as such."""
+    with pytest.raises(UsageError) as error:
+        explain(name)
+    assert message in str(error.value)

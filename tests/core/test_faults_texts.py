@@ -1,0 +1,117 @@
+"""Texts and models that nobody expects, with the real model: a right vector, or one clear error."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.hashing import HashEncoder
+from repoeval_bench.embedding.long_text import LongTextEmbedder
+from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.text_encoder import Limit
+
+
+@pytest.fixture(scope="module")
+def embedder(tmp_path_factory):
+    """The bundled model behind a cache of its own."""
+    cache = VectorCache(tmp_path_factory.mktemp("vectors"))
+    yield CachedEmbedder(SentenceTransformerEncoder(locate("minilm")), cache)
+    cache.close()
+
+
+@pytest.mark.slow
+def test_ten_megabytes(embedder):
+    """The head of a text of 10 MB is read, whatever follows, and all of its tokens are counted."""
+    text = "lorem ipsum dolor " * 555_556
+    assert len(text) > 10_000_000
+    assert embedder.count_tokens([text], "document")[0] > 2_000_000
+    vectors = embedder.encode([text, text[:9000]], "document")
+    assert np.array_equal(vectors[0], vectors[1])
+
+
+class WordReader(HashEncoder):
+    """Reads 256 words at a time, and hashes them: what a text of 10 MB costs is then its cutting."""
+
+    limit = Limit(256, lambda text: [word.start() for word in re.finditer(r"\S+", text)])
+
+    def __init__(self):
+        super().__init__("words", dim=64, seed=0)
+
+    def count_tokens(self, texts, role):
+        return [len(text.split()) for text in texts]
+
+
+class CountingCache(VectorCache):
+    """Counts its transactions."""
+
+    written = 0
+
+    def write(self, values, kind, identity):
+        self.written += 1
+        super().write(values, kind, identity)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["tail", "mean", "max"])
+def test_ten_megabytes_by_policy(tmp_path, policy):
+    """A text of 10 MB is cut in a pass over it and without a transaction for each window; its vector is its words'."""
+    text = "lorem ipsum dolor sit " * 454_546
+    assert len(text) > 10_000_000
+    cache = CountingCache(tmp_path)
+    reader = LongTextEmbedder(CachedEmbedder(WordReader(), cache), {"query": "head", "document": policy})
+    assert reader.pending({"document": [text]})["document"]
+    assert cache.written == 2  # the tokens of the text, and those that every text has
+    rows, counts = reader.encode_windows([text], "document")
+    assert len(rows) == (7103 if policy == "max" else 1)
+    assert counts == [len(rows)]
+    assert reader.n_encoded <= 2  # all windows but the last are one text
+    assert np.allclose(reader.encode(["lorem ipsum dolor sit"], "document") @ rows.T, 1, atol=1e-6)
+    cache.close()
+
+
+@pytest.mark.slow
+def test_ten_megabytes_without_a_blank(embedder):
+    """A text that is one endless word is read as the library reads it: as an unknown word."""
+    assert np.array_equal(*embedder.encode(["x" * 10_000_000, "[UNK]"], "document"))
+
+
+def test_empty_blank_and_undecodable_texts(embedder):
+    """Nothing, only spaces, lone surrogates and zero bytes all have a vector of unit length, each its own where it differs."""
+    texts = ["", "   ", "\n\t\n", "\ud800", "def f(): return '\udcff'", "\0\0", " " * 100_000]
+    vectors = embedder.encode(texts, "query")
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert np.array_equal(vectors[[0, 0]], vectors[[1, 6]])
+    assert not np.array_equal(vectors[0], vectors[4])
+
+
+@pytest.mark.parametrize("length", [0, 10, 20_000])
+def test_the_head_of_a_long_text_decides_its_vector(embedder, length):
+    """What comes after the tokens that are read changes nothing, wherever the text is cut before it is read."""
+    head = "".join(f"value_{i} = compute({i}, '{'ab' * (i % 9)}')\n" for i in range(120))
+    tails = ["", "y" * length, " z" * length, "\n" * length]
+    vectors = embedder.encode([head + tail for tail in tails], "document")
+    assert embedder.count_tokens([head], "document")[0] > 1000
+    assert np.array_equal(vectors, np.broadcast_to(vectors[0], vectors.shape))
+
+
+@pytest.mark.parametrize("weight", [np.nan, 0.0])
+def test_a_model_that_gives_no_direction(tmp_path, weight):
+    """Weights of NaN or zero give NaN and zero vectors: an EmbeddingError that shows the text, and nothing is cached."""
+    folder = tmp_path / "model"
+    shutil.copytree(locate("minilm").folder, folder)
+    weights = load_file(folder / "model.safetensors")
+    for name in [name for name in weights if name.startswith("encoder.layer.5.output.LayerNorm")]:
+        weights[name] = np.full_like(weights[name], weight)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    cache = VectorCache(tmp_path / "vectors")
+    broken = CachedEmbedder(SentenceTransformerEncoder(locate(f"st:{folder}")), cache)
+    with pytest.raises(EmbeddingError, match="zero or non-finite vector for the text 'def f"):
+        broken.encode(["def f(): pass"], "document")
+    assert broken.missing(["def f(): pass"], "document") == ["def f(): pass"]
+    cache.close()

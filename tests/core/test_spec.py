@@ -1,0 +1,47 @@
+"""The one grammar for naming parts."""
+
+import pytest
+
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import Spec, nearest, slug
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "target", "params"),
+    [
+        ("ast", "ast", "", {}),
+        ("ast:max_nws=800", "ast", "", {"max_nws": "800"}),
+        ("chonkie:kind=code,chunk_size=512", "chonkie", "", {"kind": "code", "chunk_size": "512"}),
+        ("st:sentence-transformers/all-mpnet-base-v2", "st", "sentence-transformers/all-mpnet-base-v2", {}),
+        ("st:/models/a:b,max_length=128", "st", "/models/a:b", {"max_length": "128"}),
+        ("py:my.pkg:Cutter", "py", "my.pkg:Cutter", {}),
+        ("py:my.pkg:Cutter:size=3,step=1", "py", "my.pkg:Cutter", {"size": "3", "step": "1"}),
+        ("exec:node chunk.js --a=b,c", "exec", "node chunk.js --a=b,c", {}),
+    ],
+)
+def test_specs_parse_and_print_back(text, name, target, params):
+    """Every way to name a part parses into name, target and options, and prints back as it was written."""
+    spec = Spec.parse(text)
+    assert (spec.name, spec.target, spec.params) == (name, target, params)
+    assert str(spec) == text
+
+
+@pytest.mark.parametrize("text", ["", ":x=1", "ast:max_nws=", "ast:=3", "ast:x=1,x=2", "ast:a=1,b", "exec:", "py:mod"])
+def test_broken_specs_are_refused_by_name(text):
+    """A spec that is not understood is a SpecError that quotes it."""
+    with pytest.raises(SpecError, match="spec"):
+        Spec.parse(text)
+
+
+def test_nearest_name_is_offered():
+    """An unknown name comes with the nearest one; the whole choice stands only where there is none."""
+    sentence = nearest("chunker", "asst", ["ast", "fixed", "chonkie"])
+    assert sentence == "unknown chunker 'asst'; did you mean 'ast'?"
+    assert nearest("chunker", "zzzz", ["fixed", "ast"]) == "unknown chunker 'zzzz'; choose from ast, fixed"
+
+
+def test_slug_is_a_file_name():
+    """A slug has no separator, blank or leading dot, and is short."""
+    assert slug("exec:node ../x/chunk.js --a") == "exec-node-..-x-chunk.js-a"
+    assert slug("../etc") == "etc"
+    assert len(slug("x" * 500)) <= 48

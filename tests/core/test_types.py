@@ -1,0 +1,123 @@
+"""What spans, files and chunks promise to every later stage."""
+
+import pytest
+
+from repoeval_bench.core.types import CharSpan, Chunk, LineSpan, SourceFile, Task, count_nws, encode_id
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "shared"),
+    [
+        ((0, 5), (0, 5), 5),
+        ((0, 5), (1, 3), 2),
+        ((1, 3), (0, 5), 2),
+        ((0, 5), (4, 9), 1),
+        ((0, 5), (5, 9), 0),
+        ((5, 9), (0, 5), 0),
+        ((0, 0), (0, 5), 0),
+        ((3, 3), (0, 5), 0),
+        ((0, 5), (7, 7), 0),
+    ],
+)
+def test_span_truth_table(a, b, shared):
+    """Half-open spans overlap by exactly the positions both hold; touching or empty spans share none."""
+    assert LineSpan(*a).overlap(LineSpan(*b)) == shared
+    assert LineSpan(*a).overlaps(LineSpan(*b)) is (shared > 0)
+    assert LineSpan(*a).overlap(LineSpan(*b)) == len(set(LineSpan(*a)) & set(LineSpan(*b)))
+
+
+@pytest.mark.parametrize(("outer", "inner", "holds"), [
+    ((0, 5), (0, 5), True), ((0, 5), (1, 3), True), ((0, 5), (5, 5), True), ((0, 5), (4, 6), False),
+    ((2, 5), (1, 3), False), ((2, 5), (6, 6), False),
+])  # fmt: skip
+def test_span_contains(outer, inner, holds):
+    """A span contains another whose ends lie within its own."""
+    assert CharSpan(*outer).contains(CharSpan(*inner)) is holds
+
+
+@pytest.mark.parametrize("ends", [(-1, 2), (3, 2)])
+def test_impossible_spans_are_refused(ends):
+    """A span cannot start before 0 or end before it starts."""
+    with pytest.raises(ValueError, match="no range"):
+        LineSpan(*ends)
+
+
+def test_line_and_char_spans_are_different_types():
+    """A line span never equals a character span with the same numbers."""
+    assert LineSpan(1, 2) != CharSpan(1, 2)
+
+
+def test_iou():
+    """IoU is shared lines over the lines of the union, 0 for two empty spans."""
+    assert LineSpan(0, 4).iou(LineSpan(2, 6)) == pytest.approx(2 / 6)
+    assert LineSpan(0, 4).iou(LineSpan(4, 6)) == 0
+    assert LineSpan(3, 3).iou(LineSpan(3, 3)) == 0
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\n\nb\n", "a\fb\n", "x\u2028y\nz", "é\n𝒳 y\n"])
+def test_line_table_is_that_of_splitlines(text):
+    """Lines are those of str.splitlines(), whose form feeds and separators count too, and rebuild the text."""
+    file = SourceFile("r", "p.py", text)
+    lines = text.splitlines(keepends=True)
+    assert file.n_lines == len(lines)
+    assert [file.line_text(LineSpan(i, i + 1)) for i in range(file.n_lines)] == lines
+    for i, line in enumerate(lines):
+        span = file.chars_of(LineSpan(i, i + 1))
+        assert file.slice(span) == line
+        assert file.lines_of(span) == LineSpan(i, i + 1)
+
+
+def test_lines_of_partial_spans():
+    """A span's lines are those its characters stand on; a line's newline belongs to the line; empty has none."""
+    file = SourceFile("r", "p.py", "ab\ncd\nef")
+    assert file.lines_of(CharSpan(1, 4)) == LineSpan(0, 2)
+    assert file.lines_of(CharSpan(2, 3)) == LineSpan(0, 1)
+    assert file.lines_of(CharSpan(7, 8)) == LineSpan(2, 3)
+    assert len(file.lines_of(CharSpan(3, 3))) == 0
+    assert len(file.lines_of(CharSpan(8, 8))) == 0
+
+
+def test_chunk_cut_copies_the_files_text():
+    """A chunk's text is the file's slice, its id tells where it stands, and its header moves no span."""
+    file = SourceFile("own/repo", "a b.py", "x = 1\ny = 2\n")
+    chunk = Chunk.cut(file, CharSpan(6, 12), header="# a\n")
+    assert chunk.text == "y = 2\n"
+    assert chunk.lines == LineSpan(1, 2)
+    assert chunk.chunk_id == "own/repo/a%20b.py@6-12"
+    assert chunk.embed_text == "# a\ny = 2\n"
+
+
+@pytest.mark.parametrize("span", [CharSpan(2, 2), CharSpan(0, 99)])
+def test_chunk_cut_refuses_empty_and_outside(span):
+    """A chunk is never empty and never passes the end of its file."""
+    with pytest.raises(ValueError, match="empty or outside"):
+        Chunk.cut(SourceFile("r", "p.py", "x = 1\n"), span)
+
+
+def test_encoded_ids_are_one_word_and_distinct():
+    """Blanks and percent signs are encoded, so that ids stay one word and no two become one."""
+    assert encode_id("a b\t%20é\u3000") == "a%20b%09%2520é%E3%80%80"
+    assert encode_id("a b") != encode_id("a%20b")
+
+
+def test_count_nws_counts_code_points():
+    """nws counts characters that are not white space, of any script."""
+    assert count_nws(" a\tb\n\u3000𝒳é \f") == 4
+
+
+def test_gold_spans_follow_the_protocol_page():
+    """prompt = [c, h+1), context = [c, h+n), body = [h, h+n)."""
+    task = Task("r/0", "r", "p.py", "", "a\nb\n", LineSpan(10, 12), 3, "function")
+    assert task.prompt_span == LineSpan(3, 11)
+    assert task.context_span == LineSpan(3, 12)
+    assert task.body == LineSpan(10, 12)
+
+
+def test_no_module_hides_a_public_name():
+    """A submodule named like a public function would replace it once imported."""
+    import pkgutil
+
+    import repoeval_bench
+
+    modules = {module.name for module in pkgutil.iter_modules(repoeval_bench.__path__)}
+    assert not modules & set(repoeval_bench.__all__)

@@ -1,0 +1,95 @@
+"""Archives: nothing is taken from one that is broken or that means harm."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.dataset.archive import read_zip
+from support import minirepo
+
+
+def everything(path, **options):
+    return dict(read_zip(path, lambda _: True, **options))
+
+
+def with_entry(path, name, *, content=b"x", attributes=0):
+    info = zipfile.ZipInfo("placeholder")
+    info.filename = name  # the constructor would tidy the name
+    info.external_attr = attributes
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("fine.py", b"fine")
+        archive.writestr(info, content)
+    return path
+
+
+def test_wanted_files_come_in_order_and_directories_do_not(tmp_path):
+    path = minirepo.write_zip(tmp_path / "a.zip", {"b/": b"", "b/x.py": b"1", "a.txt": b"2"})
+    assert list(read_zip(path, lambda name: name.endswith(".py"))) == [("b/x.py", b"1")]
+
+
+def test_windows_separators_are_read_as_folders(tmp_path):
+    assert "b/x.py" in everything(with_entry(tmp_path / "a.zip", "b\\x.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "complaint"),
+    [
+        ("../evil.py", 0, "leads out of the folder"),
+        ("a/../../evil.py", 0, "leads out of the folder"),
+        ("a\\..\\..\\evil.py", 0, "leads out of the folder"),
+        ("/etc/evil.py", 0, "absolute path"),
+        ("C:\\evil.py", 0, "absolute path"),
+        ("link.py", (stat.S_IFLNK | 0o777) << 16, "is a link"),
+        ("pipe.py", (stat.S_IFIFO | 0o666) << 16, "is a link or a device"),
+        ("fine.py", 0, "occurs twice"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_harmful_entry_refuses_the_whole_archive_before_anything_is_read(tmp_path, name, attributes, complaint):
+    path = with_entry(tmp_path / "a.zip", name, attributes=attributes)
+    with pytest.raises(DatasetError, match=complaint):
+        next(read_zip(path, lambda name: name == "fine.py"))
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path):
+    path = minirepo.write_zip(tmp_path / "bomb.zip", {f"{n}.py": bytes(2 * 1024**2) for n in range(3)})
+    assert path.stat().st_size < 20_000
+    with pytest.raises(DatasetError, match="unpacks to more than 4 MiB"):
+        everything(path, max_unpacked=4 * 1024**2)
+
+
+def test_an_entry_that_lies_about_its_size_gives_no_more_than_it_declared(tmp_path):
+    path = minirepo.write_zip(tmp_path / "liar.zip", {"a.py": bytes(100_000)})
+    raw = path.read_bytes().replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    path.write_bytes(raw)
+    with pytest.raises(DatasetError, match="truncated or corrupt"):
+        everything(path)
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.3, 0.99])
+def test_a_truncated_archive_is_one_clear_error(tmp_path, keep):
+    path = minirepo.write_zip(tmp_path / "a.zip", minirepo.tree_files())
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(len(raw) * keep)])
+    with pytest.raises(DatasetError, match="truncated or corrupt"):
+        everything(path)
+
+
+def test_a_flipped_byte_and_an_absent_file_are_errors(tmp_path):
+    path = minirepo.write_zip(tmp_path / "a.zip", {"a.py": b"print('hello')\n" * 50})
+    raw = bytearray(path.read_bytes())
+    raw[40] ^= 0xFF
+    path.write_bytes(raw)
+    with pytest.raises(DatasetError, match="truncated or corrupt"):
+        everything(path)
+    with pytest.raises(DatasetError, match="does not exist"):
+        everything(tmp_path / "none.zip")
+
+
+def test_an_entry_without_a_name_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match=r"has no name|truncated or corrupt"):
+        everything(with_entry(tmp_path / "a.zip", ""))

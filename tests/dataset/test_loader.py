@@ -1,0 +1,225 @@
+"""Loading: selection, what is checked, and a fingerprint that follows the content."""
+
+from __future__ import annotations
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.types import LineSpan, SourceFile, Task
+from repoeval_bench.dataset import index
+from repoeval_bench.dataset.install import data_home, installed_sets
+from repoeval_bench.dataset.loader import describe, fingerprint, load
+from support import minirepo
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory):
+    return minirepo.build_mirror(tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.fixture
+def mini(mirror, tmp_path):
+    def loaded(**options):
+        return load(str(mirror), home=tmp_path, **options)
+
+    return loaded
+
+
+def test_the_small_set_loads_whole(mini):
+    lines = []
+    benchmark = mini(notify=lines.append)
+    assert benchmark.is_whole
+    assert list(benchmark.files) == ["acme_inventory", "northwind_textkit"]
+    assert [len(files) for files in benchmark.files.values()] == [4, 5]
+    assert len(benchmark.fingerprint) == 12
+    assert lines == [describe(benchmark)]
+    assert mini(notify=lines.append) == benchmark
+    assert len(lines) == 1, "a whole set that is there needs no notice"
+
+
+def test_a_limit_is_of_the_repositories_that_are_scored(mini):
+    """What a limit passes over is as if it had not been named: same tasks, same fingerprint; without one it stays."""
+    passed = mini(limit=2, without=["acme_inventory"])
+    named = mini(limit=2, repos=["northwind_textkit"])
+    assert passed == named
+    assert {task.repo for task in passed.tasks} == {"northwind_textkit"}
+    assert mini(without=["acme_inventory"]) == mini()
+    assert mini(limit=1, repos=["acme_inventory"], without=["acme_inventory"]).tasks == mini(limit=1).tasks
+
+
+def test_every_ground_truth_stands_at_its_lines(mini):
+    benchmark = mini()
+    files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
+    for task in benchmark.tasks:
+        assert files[task.repo, task.path].line_text(task.body) == task.ground_truth
+
+
+@pytest.mark.parametrize(
+    ("level", "context", "tokenizer"),
+    [(level, name[:2], name.rpartition("_")[2]) for level in ("line", "api") for name in minirepo.CONTEXTS[level]],
+)
+def test_line_and_api_levels_load_through_the_same_code(tmp_path, level, context, tokenizer):
+    mirror = minirepo.build_mirror(tmp_path / "m", level)
+    benchmark = load(str(mirror), level=level, context=context, tokenizer=tokenizer, home=tmp_path)
+    assert benchmark.name == f"custom-mini-{level}-{context}-{tokenizer}"
+    assert {task.level for task in benchmark.tasks} == {level}
+    assert len(benchmark.tasks) >= 6
+    files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
+    for task in benchmark.tasks:
+        assert files[task.repo, task.path].line_text(task.body) == task.ground_truth + "\n"
+
+
+@pytest.mark.parametrize(
+    ("level", "context", "tokenizer"),
+    [("function", "1k", "codex"), ("function", "2k", "codegen"), ("line", "1k", "codex"), ("word", "2k", "codex")],
+)
+def test_a_combination_that_does_not_exist_is_refused_with_those_that_do(tmp_path, level, context, tokenizer):
+    with pytest.raises(UsageError) as caught:
+        load("auto", level=level, context=context, tokenizer=tokenizer, home=tmp_path)
+    assert "function: codex 2k, 4k; line: codegen 1k, 2k and codex 2k, 4k; api: " in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_level_that_the_source_does_not_hold_is_named_with_what_it_holds(mini):
+    with pytest.raises(DatasetError, match=r"holds no line_level_.*; it holds function_level_"):
+        mini(level="line")
+
+
+def test_repos_and_limit_keep_their_tasks_and_only_their_files(mini):
+    whole = mini()
+    part = mini(repos=["northwind--textkit"], limit=2)
+    assert [task.task_id for task in part.tasks] == ["northwind_textkit/0", "northwind_textkit/1"]
+    assert list(part.files) == ["northwind_textkit"]
+    assert (part.whole_tasks, part.whole_repos) == (whole.whole_tasks, 2)
+    assert not part.is_whole
+    assert part.fingerprint != whole.fingerprint
+    assert list(mini(limit=1).files) == ["acme_inventory"]
+    assert mini(repos=["northwind/textkit", "acme_inventory"]) == whole
+
+
+def test_an_unknown_repository_is_refused_with_the_nearest(mini):
+    with pytest.raises(UsageError, match="unknown repository 'acme_inventori'; did you mean 'acme_inventory'"):
+        mini(repos=["acme_inventori"])
+
+
+@pytest.mark.parametrize(("options", "complaint"), [({"limit": 0}, "a limit of 0"), ({"repos": []}, "no task")])
+def test_a_selection_of_nothing_is_refused(mini, options, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        mini(**options)
+
+
+def broken(change):
+    rows = minirepo.rows()
+    change(rows[-1]["metadata"])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda data: data.update(lineno=4000), r"northwind_textkit/\d+: its ground truth ends at line 4\d+"),
+        (lambda data: data.update(fpath_tuple=["northwind_textkit", "no.py"]), "its file no.py does not exist"),
+        (lambda data: data.update(fpath_tuple=["initech_tps", "a.py"]), "repository initech_tps is not among"),
+    ],
+)
+def test_a_task_that_does_not_fit_the_repositories_is_named(tmp_path, change, complaint):
+    mirror = minirepo.build_mirror(tmp_path / "m", task_rows=broken(change))
+    with pytest.raises(DatasetError, match=complaint):
+        load(str(mirror), home=tmp_path)
+
+
+def test_a_file_that_is_no_utf8_is_counted_and_a_task_in_it_is_refused(tmp_path):
+    files = minirepo.tree_files()
+    files["acme_inventory/latin.py"] = b"# \xe9t\xe9\n"
+    mirror = minirepo.build_mirror(tmp_path / "m", files=files)
+    assert load(str(mirror), home=tmp_path).undecodable == ("acme_inventory/latin.py",)
+    files["acme_inventory/inventory/stock.py"] = b"# \xe9t\xe9\n"
+    mirror = minirepo.build_mirror(tmp_path / "n", files=files)
+    with pytest.raises(DatasetError, match=r"6 tasks do not fit|inventory/stock.py is no UTF-8"):
+        load(str(mirror), home=tmp_path)
+
+
+def test_a_broken_task_file_is_reported_row_by_row(tmp_path):
+    rows = minirepo.rows()
+    del rows[0]["prompt"]
+    rows[2]["metadata"]["lineno"] = "x"
+    mirror = minirepo.build_mirror(tmp_path / "m", task_rows=rows)
+    with pytest.raises(DatasetError, match=r"jsonl:1: prompt: .*\n.*jsonl:3: metadata\.lineno: "):
+        load(str(mirror), home=tmp_path)
+
+
+@pytest.mark.parametrize("source", ["gihub", "folder-that-is-not-there"])
+def test_a_source_that_is_nothing_is_a_usage_error(tmp_path, source):
+    with pytest.raises(UsageError, match=f"unknown source '{source}'"):
+        load(source, home=tmp_path)
+
+
+@pytest.mark.parametrize("source", ["http://", "https://[", "http://host:port/x"])
+def test_an_address_that_is_none_is_a_usage_error(tmp_path, source):
+    with pytest.raises(UsageError, match="is no address; write it as https://host/folder"):
+        load(source, home=tmp_path)
+
+
+def test_the_home_is_named_by_argument_by_environment_or_lies_in_the_checkout(tmp_path, monkeypatch):
+    assert data_home(tmp_path) == tmp_path
+    monkeypatch.setenv("REPOEVAL_HOME", str(tmp_path / "env"))
+    assert data_home() == tmp_path / "env"
+    monkeypatch.delenv("REPOEVAL_HOME")
+    assert data_home().parts[-2:] == ("data", "cache")
+    assert (data_home().parents[1] / "Makefile").is_file()
+
+
+def test_sets_of_two_sources_never_share_a_folder(tmp_path):
+    first, second = (minirepo.build_mirror(tmp_path / name) for name in ("a", "b"))
+    minirepo.write_manifest(second, "other")
+    assert load(str(first), home=tmp_path).name != load(str(second), home=tmp_path).name
+    assert len({found.root for found in installed_sets(tmp_path)}) == 2
+
+
+TASK = Task("r/0", "r", "a.py", "p", "x = 1\n", LineSpan(0, 1), 0, "function")
+FILE = SourceFile("r", "a.py", "x = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("task", "file"),
+    [
+        (Task("r/1", "r", "a.py", "p", "x = 1\n", LineSpan(0, 1), 0, "function"), FILE),
+        (Task("r/0", "r", "b.py", "p", "x = 1\n", LineSpan(0, 1), 0, "function"), FILE),
+        (Task("r/0", "r", "a.py", "q", "x = 1\n", LineSpan(0, 1), 0, "function"), FILE),
+        (Task("r/0", "r", "a.py", "p", "x = 2\n", LineSpan(0, 1), 0, "function"), FILE),
+        (Task("r/0", "r", "a.py", "p", "x = 1\n", LineSpan(1, 2), 0, "function"), FILE),
+        (Task("r/0", "r", "a.py", "p", "x = 1\n", LineSpan(1, 2), 1, "function"), FILE),
+        (TASK, SourceFile("r", "b.py", "x = 1\n")),
+        (TASK, SourceFile("r", "a.py", "x = 1")),
+    ],
+)
+def test_whatever_changes_changes_the_fingerprint(task, file):
+    assert fingerprint([task], {"r": (file,)}) != fingerprint([TASK], {"r": (FILE,)})
+
+
+def test_a_lone_surrogate_in_a_prompt_has_a_fingerprint():
+    task = Task("r/0", "r", "a.py", "\ud800", "x = 1\n", LineSpan(0, 1), 0, "function")
+    assert len(fingerprint([task], {})) == 12
+
+
+def test_the_index_says_what_is_published():
+    assert {name: (level.tasks, level.repositories) for name, level in index.levels().items()} == {
+        "function": (455, 8),
+        "line": (1600, 8),
+        "api": (1600, 8),
+    }
+    repositories = index.repositories()
+    assert sum(fact.tasks for fact in repositories.values()) == 455
+    assert sum(fact.files for fact in repositories.values()) == len(index.file_hashes("function_level")) == 441
+    assert repositories["facebookresearch_omnivore"].licence == "CC-BY-NC-4.0"
+    for context, inexact in (("2k", 3), ("4k", 4)):
+        places = index.coordinates(index.combination("function", context, "codex"))
+        assert len({place.task_id for place in places}) == 455
+        assert sum(place.prompt is None for place in places) == inexact
+    published = {
+        index.Combination(level.name, context, tokenizer).task_file
+        for level in index.levels().values()
+        for tokenizer, contexts in level.contexts.items()
+        for context in contexts
+    }
+    assert published == set(index.task_file_blobs())

@@ -1,0 +1,113 @@
+"""What holds for every text, tree and row, not only for those that somebody thought of."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.types import LineSpan, SourceFile, Task
+from repoeval_bench.dataset.archive import read_zip
+from repoeval_bench.dataset.jsonl import dump_tasks, parse_tasks
+from repoeval_bench.dataset.loader import fingerprint
+from repoeval_bench.dataset.trees import decode
+from support import minirepo
+
+names = st.text(st.characters(codec="ascii", categories=("Ll", "Lu", "Nd")), min_size=1, max_size=8)
+texts = st.text(max_size=60)
+
+
+@st.composite
+def tasks(draw):
+    truth = draw(st.text(min_size=1, max_size=60))
+    start = draw(st.integers(0, 50))
+    return Task(
+        task_id=f"{draw(names)}_{draw(names)}/0",
+        repo="",
+        path="/".join(draw(st.lists(names, min_size=1, max_size=3))),
+        prompt=draw(texts),
+        ground_truth=truth,
+        body=LineSpan(start, start + len(truth.splitlines())),
+        context_start=draw(st.integers(0, start)),
+        level="function",
+        function_name=draw(st.none() | names),
+    )
+
+
+def firm(found):
+    """The tasks with their repositories set and their ids unique, in the order given."""
+    return [
+        Task(
+            task_id=f"owner_repo/{number}",
+            repo="owner_repo",
+            path=task.path,
+            prompt=task.prompt,
+            ground_truth=task.ground_truth,
+            body=task.body,
+            context_start=task.context_start,
+            level=task.level,
+            function_name=task.function_name,
+        )
+        for number, task in enumerate(found)
+    ]
+
+
+@given(st.lists(tasks(), min_size=1, max_size=4).map(firm), st.booleans())
+def test_tasks_survive_upstreams_format_with_either_line_end(found, windows):
+    raw = dump_tasks(found)
+    raw = raw.replace(b"\n", b"\r\n") if windows else raw
+    assert list(parse_tasks(raw, name="t", level="function")) == found
+
+
+@given(st.lists(tasks(), min_size=1, max_size=4).map(firm), st.data())
+def test_a_row_that_lost_a_field_is_always_named(found, data):
+    rows = [json.loads(line) for line in dump_tasks(found).splitlines()]
+    number = data.draw(st.integers(0, len(rows) - 1))
+    field = data.draw(st.sampled_from(["task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"]))
+    del rows[number]["metadata"][field]
+    raw = "\n".join(map(json.dumps, rows)).encode()
+    with pytest.raises(DatasetError, match=rf"t:{number + 1}: metadata\.{field}: it is missing"):
+        parse_tasks(raw, name="t", level="function")
+
+
+@given(st.binary(max_size=80))
+def test_whatever_the_bytes_a_task_file_is_read_or_refused_in_words(raw):
+    with contextlib.suppress(DatasetError):
+        parse_tasks(raw, name="t", level="function")
+
+
+@given(texts)
+def test_line_ends_and_byte_order_marks_do_not_matter(text):
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    for end in ("\n", "\r\n", "\r"):
+        for mark in (b"", b"\xef\xbb\xbf"):
+            if mark or not plain.startswith("\ufeff"):
+                assert decode(mark + plain.replace("\n", end).encode()) == plain
+
+
+@given(st.lists(tasks(), min_size=1, max_size=4).map(firm))
+def test_the_fingerprint_depends_on_content_only(found):
+    files = {repo: (SourceFile(repo, "a.py", repo),) for repo in ("a", "b")}
+    turned = dict(reversed(files.items()))
+    assert fingerprint(found, files) == fingerprint(list(found), turned)
+    assert fingerprint(found, files) != fingerprint(found[1:], files)
+
+
+@given(st.data())
+def test_whatever_bytes_flip_in_an_archive_it_is_read_or_refused_in_words(data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = minirepo.write_zip(Path(folder) / "a.zip", {"a/b.py": b"print(1)\n" * 30, "c.py": b"x"})
+        raw = bytearray(path.read_bytes())
+        for _ in range(data.draw(st.integers(1, 4))):
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+        path.write_bytes(raw)
+        with warnings.catch_warnings(), contextlib.suppress(DatasetError):
+            warnings.simplefilter("ignore")
+            assert all(len(content) < 1000 for _, content in read_zip(path, lambda _: True))

@@ -1,0 +1,218 @@
+"""Wheels: only texts that hash as RepoEval's are taken, and tasks are rebuilt equal to upstream's."""
+
+from __future__ import annotations
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.types import CharSpan
+from repoeval_bench.dataset import index, obtain, pypi
+from repoeval_bench.dataset.install import SourceError, install
+from repoeval_bench.dataset.jsonl import parse_tasks
+from repoeval_bench.dataset.loader import describe_set, load
+from repoeval_bench.dataset.sources import text_hash
+from support import minirepo
+
+FUNCTION = index.Combination("function", "2k", "codex")
+WHEEL = index.Wheel(
+    "text-kit==1.0",
+    "0" * 64,
+    "northwind_textkit",
+    {"textkit/wrap.py": index.Edit(0, "passages", "paragraphs"), "textkit/search.py": index.Edit(0, "x", "y")},
+)
+
+
+def places():
+    """The coordinates of the small set's tasks; the second one's prompt has no exact range."""
+    found = []
+    texts = {(repo, path): text for repo, files in minirepo.REPOSITORIES.items() for path, text in files.items()}
+    for number, task in enumerate(parse_tasks(minirepo.jsonl(minirepo.rows()), name="t", level="function")):
+        start = texts[task.repo, task.path].index(task.prompt)
+        found.append(
+            index.Coordinates(
+                task_id=task.task_id,
+                path=task.path,
+                prompt=None if number == 1 else CharSpan(start, start + len(task.prompt)),
+                context_start=task.context_start,
+                body=task.body,
+                function_name=task.function_name or "",
+                prompt_sha256=sha256_text(task.prompt),
+                ground_truth_sha256=sha256_text(task.ground_truth),
+            )
+        )
+    return found
+
+
+@pytest.fixture
+def wheels(monkeypatch):
+    """Pip brings a wheel of the small set: one file differs by a known word, one by an unknown one."""
+    files = minirepo.tree_files()
+    hashes = {name: text_hash(raw) for name, raw in files.items() if name.endswith(".py")}
+    inside = {
+        name.removeprefix("northwind_textkit/"): raw
+        for name, raw in files.items()
+        if name.startswith("northwind_textkit/textkit/")
+    }
+    inside["textkit/wrap.py"] = inside["textkit/wrap.py"].replace(b"paragraphs", b"passages", 1)
+    inside["textkit/search.py"] += b"# changed\n"
+    inside["text_kit-1.0.dist-info/LICENSE"] = minirepo.LICENCE.encode()
+    calls = []
+
+    def fetch(folder):
+        calls.append(folder)
+        minirepo.write_zip(folder / "text_kit-1.0-py3-none-any.whl", inside)
+
+    monkeypatch.setattr(index, "wheels", lambda: [WHEEL])
+    monkeypatch.setattr(index, "file_hashes", lambda _: hashes)
+    monkeypatch.setattr(index, "coordinates", lambda _: places())
+    monkeypatch.setattr(pypi, "fetch_wheels", fetch)
+    return calls
+
+
+def test_rebuilt_tasks_equal_upstreams_and_keep_their_ids(wheels, tmp_path):
+    source = pypi.PyPI()
+    installed = install(tmp_path, source, FUNCTION)
+    assert source.left_out == ["northwind_textkit/textkit/search.py"]
+    upstream = parse_tasks(minirepo.jsonl(minirepo.rows()), name="t", level="function")
+    expected = [task for task in upstream if task.repo == "northwind_textkit" and task.path != "textkit/search.py"]
+    raw = installed.task_file(FUNCTION).read_bytes()
+    assert list(parse_tasks(raw, name="t", level="function")) == expected
+    tree = installed.tree(FUNCTION) / "northwind_textkit"
+    assert (tree / "textkit" / "wrap.py").read_text(encoding="utf-8") == minirepo.WRAP
+    assert (tree / "LICENSE").is_file()
+    assert not (tree / "textkit" / "search.py").exists()
+
+
+def test_the_wheels_are_fetched_once_for_all_contexts(wheels, tmp_path):
+    load("pypi", home=tmp_path)
+    load("pypi", context="4k", home=tmp_path)
+    assert len(wheels) == 1
+
+
+def test_a_part_says_so_at_every_load_with_what_is_missing(wheels, tmp_path):
+    lines = []
+    load("pypi", home=tmp_path, notify=lines.append)
+    load("pypi", home=tmp_path, notify=lines.append, limit=1)
+    assert len(lines) == 2
+    for line in lines:
+        assert line.startswith("data from pypi: ")
+        assert " of 455 tasks, 1 of 8 repositories (missing: CarperAI_trlx, " in line
+        assert "`repoeval-bench data fetch --upgrade` tries for more" in line
+    assert "left out 1 file not RepoEval's: northwind_textkit/textkit/search.py" in lines[0]
+
+
+def test_a_text_that_is_not_at_its_place_is_refused(wheels):
+    files = {"northwind_textkit/textkit/wrap.py": minirepo.WRAP.replace("wrap", "warp").encode()}
+    with pytest.raises(DatasetError, match=r"northwind_textkit/\d+: what stands at its place .* wrong hash"):
+        pypi.rebuild_tasks(FUNCTION, files)
+
+
+def test_a_task_without_an_exact_prompt_or_without_its_file_is_left_out(wheels):
+    files = {name: raw for name, raw in minirepo.tree_files().items() if name.startswith("acme_inventory/")}
+    rebuilt = [task.task_id for task in pypi.rebuild_tasks(FUNCTION, files)]
+    everything = [place.task_id for place in places() if place.repo == "acme_inventory"]
+    assert rebuilt == [everything[0], *everything[2:]]
+
+
+def test_pip_that_finds_nothing_ends_in_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    with pytest.raises(SourceError, match=r"pip could not fetch imagen-pytorch==1\.22\.2, .*No matching") as caught:
+        pypi.fetch_wheels(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_environment_without_pip_ends_in_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "pip.py").write_text("raise SystemExit('No module named pip')")
+    with pytest.raises(SourceError, match=r"pip could not fetch .*\(No module named pip\)"):
+        pypi.fetch_wheels(tmp_path)
+
+
+def test_a_wheel_that_pip_did_not_bring_is_named(wheels, tmp_path):
+    with pytest.raises(SourceError, match=r"pip fetched no wheel of text-kit==1.0"):
+        pypi.take_files(tmp_path, [])
+
+
+@pytest.mark.parametrize("level", ["line", "api"])
+def test_other_levels_are_refused_before_anything_is_fetched(wheels, tmp_path, level):
+    with pytest.raises(UsageError, match=f"carries the function level only; for level {level} take github"):
+        load("pypi", level=level, home=tmp_path)
+    assert wheels == []
+
+
+class Unreachable:
+    """Upstream on a day without network."""
+
+    folder = "github"
+
+    def __init__(self, home):
+        raise SourceError("github.test cannot be reached (no network)")
+
+
+def test_auto_falls_back_and_says_why_and_upgrade_keeps_the_part(wheels, tmp_path, monkeypatch):
+    from repoeval_bench.dataset import sources
+
+    monkeypatch.setattr(sources, "GitHub", Unreachable)
+    obtained = obtain.obtain("auto", FUNCTION, tmp_path)
+    assert (obtained.installed.facts.source, obtained.fetched) == ("pypi", True)
+    assert "github: github.test cannot be reached (no network)" in describe_set(obtained, FUNCTION)
+    again = obtain.obtain("auto", FUNCTION, tmp_path)
+    assert (again.fetched, again.notes) == (False, ())
+    upgraded = obtain.obtain("auto", FUNCTION, tmp_path, upgrade=True)
+    assert (upgraded.installed.facts.source, upgraded.fetched) == ("pypi", False)
+    assert upgraded.notes == ("github: github.test cannot be reached (no network)",)
+    assert len(wheels) == 1
+
+
+def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
+    from repoeval_bench.dataset import sources
+
+    def fail(folder):
+        raise SourceError("pip could not fetch a==1 (no index)")
+
+    monkeypatch.setattr(sources, "GitHub", Unreachable)
+    monkeypatch.setattr(pypi, "fetch_wheels", fail)
+    with pytest.raises(DatasetError, match=r"no source .*github: .*; pypi: pip .*--source FOLDER"):
+        obtain.obtain("auto", FUNCTION, tmp_path)
+    with pytest.raises(DatasetError, match=r"no source of RepoEval's line level .*--source FOLDER"):
+        obtain.obtain("auto", index.Combination("line", "2k", "codex"), tmp_path)
+
+
+@pytest.mark.network
+def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path):
+    try:
+        benchmark = load("pypi", home=tmp_path)
+    except SourceError as error:
+        pytest.skip(f"no package index: {error}")
+    known = {place.task_id: place for place in index.coordinates(FUNCTION)}
+    assert len(benchmark.tasks) == 170
+    assert {repo: len(files) for repo, files in benchmark.files.items()} == {
+        "google_lightweight_mmm": 34,
+        "lucidrains_imagen-pytorch": 13,
+        "maxhumber_redframes": 48,
+    }
+    for task in benchmark.tasks:
+        assert sha256_text(task.prompt) == known[task.task_id].prompt_sha256
+        assert sha256_text(task.ground_truth) == known[task.task_id].ground_truth_sha256
+    for files in benchmark.files.values():
+        for file in files:
+            assert sha256_text(file.text) == index.file_hashes("function_level")[f"{file.repo}/{file.path}"]
+    assert len(load("pypi", context="4k", home=tmp_path).tasks) == 169
+
+
+@pytest.mark.network
+@pytest.mark.full_data
+def test_what_is_rebuilt_from_wheels_equals_the_full_data(tmp_path, real_source):
+    try:
+        parts = {context: load("pypi", context=context, home=tmp_path) for context in ("2k", "4k")}
+    except SourceError as error:
+        pytest.skip(f"no package index: {error}")
+    for context, part in parts.items():
+        whole = load(real_source, context=context, home=tmp_path)
+        tasks = {task.task_id: task for task in whole.tasks}
+        assert all(tasks[task.task_id] == task for task in part.tasks)
+        files = {(file.repo, file.path): file for found in whole.files.values() for file in found}
+        assert all(files[file.repo, file.path] == file for found in part.files.values() for file in found)

@@ -1,0 +1,323 @@
+"""Mirrors and upstream: what is verified, what is refused, what an interrupted fetch leaves behind."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import git_blob_id
+from repoeval_bench.dataset import index, obtain, sources
+from repoeval_bench.dataset.install import find_set, install, installed_sets
+from repoeval_bench.dataset.loader import load
+from repoeval_bench.dataset.sources import GitHub, MirrorFolder, MirrorUrl, text_hash
+from support import minirepo
+from support.server import Site, serve
+
+FUNCTION = index.Combination("function", "2k", "codex")
+LINE = index.Combination("line", "1k", "codegen")
+
+
+def blob(raw):
+    return git_blob_id(io.BytesIO(raw), len(raw))
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """Let the small set be what the index says RepoEval is, so that the official path runs on it."""
+    hashes = {name: text_hash(raw) for name, raw in minirepo.tree_files().items() if name.endswith(".py")}
+    raw = minirepo.jsonl(minirepo.rows())
+    blobs = {index.Combination("function", context, "codex").task_file: blob(raw) for context in ("2k", "4k")}
+    monkeypatch.setattr(index, "file_hashes", lambda tree: hashes if tree == "function_level" else {})
+    monkeypatch.setattr(index, "task_file_blobs", lambda: blobs)
+
+
+def served(mirror):
+    return Site(files={path.name: path.read_bytes() for path in mirror.iterdir()})
+
+
+def test_a_custom_set_is_named_so_and_never_passes_for_repoeval(tmp_path, home):
+    benchmark = load(str(minirepo.build_mirror(tmp_path / "m")), home=home)
+    assert benchmark.name == "custom-mini-function-2k-codex"
+    assert benchmark.is_whole
+    (found,) = installed_sets(home)
+    assert not found.facts.official
+    assert found.facts.licences == {"acme_inventory": "MIT"}
+
+
+def test_without_a_manifest_files_that_are_not_repoevals_are_refused(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
+    with pytest.raises(DatasetError, match=r"has a wrong hash: it is not RepoEval's.*repoeval\.json"):
+        load(str(mirror), home=home)
+    assert not (home / "datasets").exists() or not list(home.rglob("*.jsonl"))
+
+
+@pytest.mark.usefixtures("published")
+def test_an_official_mirror_is_verified_file_by_file(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
+    found = install(home, MirrorFolder(mirror), FUNCTION)
+    assert found.facts.official
+    assert found.holds(FUNCTION)
+
+
+@pytest.mark.usefixtures("published")
+@pytest.mark.parametrize("wrapper", ["function_level", "x/function_level", "repositories"])
+def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp_path, home, wrapper):
+    files = {f"{wrapper}/{name}": raw.replace(b"\r\n", b"\n") for name, raw in minirepo.tree_files().items()}
+    files["__MACOSX/acme_inventory/._x.py"] = b"\xff"
+    files[f"{wrapper}/acme_inventory/build/new.py"] = b"x = 1\n"
+    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
+    source = MirrorFolder(mirror)
+    found = install(home, source, FUNCTION)
+    assert source.left_out == ["acme_inventory/build/new.py"]
+    assert (found.tree(FUNCTION) / "acme_inventory" / "inventory" / "stock.py").is_file()
+    assert not list(found.root.rglob("new.py"))
+
+
+@pytest.mark.usefixtures("published")
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda files: files.pop("northwind_textkit/setup.py"), "1 of 9 files are missing, first northwind"),
+        (
+            lambda files: files.update({"northwind_textkit/setup.py": b"x = 1\n"}),
+            "northwind_textkit/setup.py in .* has a wrong hash",
+        ),
+    ],
+)
+def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, complaint):
+    files = minirepo.tree_files()
+    change(files)
+    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
+    with pytest.raises(DatasetError, match=complaint):
+        install(home, MirrorFolder(mirror), FUNCTION)
+    found = find_set(home, MirrorFolder(mirror).folder)
+    assert found is not None
+    assert not found.holds(FUNCTION)
+    assert not list(found.root.rglob("*.py"))
+
+
+def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home, monkeypatch):
+    mirror = minirepo.build_mirror(tmp_path / "m", "line", manifest=False)
+    raw = minirepo.jsonl(minirepo.rows("line"))
+    monkeypatch.setattr(index, "task_file_blobs", lambda: {LINE.task_file: blob(raw)})
+    with pytest.raises(DatasetError, match=r"line_and_api_level\.zip has a wrong hash"):
+        install(home, MirrorFolder(mirror), LINE)
+    archive = (mirror / "line_and_api_level.zip").read_bytes()
+    monkeypatch.setattr(index, "archive", lambda name: index.Archive(name, "", blob(archive)))
+    assert install(home, MirrorFolder(mirror), LINE).holds(LINE)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "complaint"),
+    [
+        ("{", "is no manifest of a data set"),
+        ('{"name": "../x", "sha256": {}}', "name: a text of the form"),
+        ('{"name": "x", "sha256": {"datasets.zip": "12"}}', r"sha256\.datasets\.zip"),
+        ('{"name": "x", "sha256": {}, "extra": 1}', "extra: there is no such field"),
+        ('{"name": "x", "sha256": {}}', "pins no datasets.zip"),
+    ],
+)
+def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(tmp_path, home, manifest, complaint):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    (mirror / "repoeval.json").write_text(manifest)
+    with pytest.raises(DatasetError, match=complaint):
+        load(str(mirror), home=home)
+
+
+def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    minirepo.write_zip(mirror / "function_level.zip", {"acme_inventory/a.py": b"x = 1\n"})
+    with pytest.raises(DatasetError, match=r"has not the SHA-256 that repoeval.json of 'mini' pins"):
+        load(str(mirror), home=home)
+
+
+def test_an_edited_custom_set_is_installed_beside_the_old_one(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    first = load(str(mirror), home=home)
+    minirepo.build_mirror(mirror, task_rows=minirepo.rows()[1:])
+    second = load(str(mirror), home=home)
+    assert len(second.tasks) == len(first.tasks) - 1
+    assert first.fingerprint != second.fingerprint
+    assert len(installed_sets(home)) == 2
+
+
+@pytest.mark.parametrize("name", ["datasets.zip", "function_level.zip"])
+def test_a_truncated_archive_and_an_absent_one_are_one_clear_error(tmp_path, home, name):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    path = mirror / name
+    path.write_bytes(path.read_bytes()[:-40])
+    minirepo.write_manifest(mirror)
+    with pytest.raises(DatasetError, match="truncated or corrupt"):
+        load(str(mirror), home=home)
+    path.unlink()
+    with pytest.raises(DatasetError, match=f"holds no {name}"):
+        load(str(mirror), home=home)
+
+
+def test_a_missing_and_an_empty_folder_are_named(tmp_path, home):
+    with pytest.raises(DatasetError, match="does not exist; name another with --source FOLDER"):
+        load(str(tmp_path / "none"), home=home)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DatasetError, match=r"holds no archive; datasets.zip and function_level.zip are expected"):
+        load(str(tmp_path / "empty"), home=home)
+
+
+def test_an_address_serves_a_custom_set_and_is_asked_once(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    with serve(served(mirror)) as site:
+        benchmark = load(f"{site.url}/", home=home)
+        asked = len(site.requests)
+        again = load(site.url, home=home)
+        assert len(site.requests) == asked
+    assert benchmark.name == "custom-mini-function-2k-codex"
+    assert again == benchmark
+    assert benchmark.fingerprint == load(str(mirror), home=home).fingerprint
+    assert not list(home.rglob("*.zip"))
+
+
+@pytest.mark.usefixtures("published")
+def test_wrong_bytes_from_an_address_count_as_nothing_and_are_not_kept(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
+    site = served(mirror)
+    right = site.files["function_level.zip"]
+    site.files["function_level.zip"] = right[:-100]
+    with serve(site):
+        with pytest.raises(DatasetError, match="truncated or corrupt"):
+            load(site.url, home=home)
+        assert not list(home.rglob("*.zip"))
+        site.files["function_level.zip"] = right
+        assert load(site.url, home=home).source == "mirror"
+
+
+@pytest.mark.usefixtures("published")
+def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(tmp_path, home, monkeypatch):
+    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
+    taken = []
+
+    def interrupted(*arguments):
+        for pair in real(*arguments):
+            if len(taken) == 3:
+                raise KeyboardInterrupt
+            taken.append(pair)
+            yield pair
+
+    real = sources.tree_files
+    with serve(served(mirror)) as site:
+        source = MirrorUrl(site.url, home)
+        monkeypatch.setattr(sources, "tree_files", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            install(home, source, FUNCTION)
+        found = find_set(home, source.folder)
+        assert found is not None
+        assert not found.holds(FUNCTION)
+        assert not list(found.root.rglob("*.py"))
+        monkeypatch.setattr(sources, "tree_files", real)
+        site.requests.clear()
+        assert install(home, MirrorUrl(site.url, home), FUNCTION).holds(FUNCTION)
+        assert all("datasets.zip" not in path for path, _ in site.requests)
+
+
+def test_a_custom_set_that_changed_at_its_address_is_not_mixed(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    site = served(mirror)
+    with serve(site):
+        del site.files["function_level.zip"]
+        with pytest.raises(DatasetError, match="answers 404"):
+            load(site.url, home=home)
+        site.files["repoeval.json"] = json.dumps(
+            {"name": "mini", "sha256": {"function_level.zip": hashlib.sha256(b"").hexdigest()}}
+        ).encode()
+        with pytest.raises(DatasetError, match="has changed at its source; delete"):
+            load(site.url, home=home)
+
+
+@pytest.fixture
+def upstream(tmp_path, monkeypatch):
+    """A local server in the place of github, with the small set as what is published there."""
+    mirror = minirepo.build_mirror(tmp_path / "up", manifest=False)
+    site = served(mirror)
+    pins = {name: blob(raw) for name, raw in site.files.items()}
+    with serve(site):
+        monkeypatch.setattr(
+            index, "archive", lambda name: index.Archive(name, f"{site.url}/{name}", pins.get(name, "0" * 40))
+        )
+        yield site
+
+
+@pytest.mark.usefixtures("published")
+def test_upstream_is_fetched_resumed_verified_and_installed(home, upstream):
+    upstream.breaks = [500, 500]
+    found = install(home, GitHub(home), FUNCTION)
+    assert found.holds(FUNCTION)
+    assert (upstream.requests[1][0], upstream.requests[1][1]) == ("/datasets.zip", "bytes=500-")
+    assert not list(home.rglob("*.zip*"))
+    upstream.requests.clear()
+    install(home, GitHub(home), index.Combination("function", "4k", "codex"))
+    assert upstream.requests == []
+
+
+@pytest.mark.usefixtures("published")
+def test_upstream_with_a_wrong_hash_is_refused_and_fetched_anew_next_time(home, upstream):
+    right = upstream.files["datasets.zip"]
+    upstream.files["datasets.zip"] = right + b"\0"
+    with pytest.raises(DatasetError, match=r"datasets\.zip from .* has a wrong hash"):
+        install(home, GitHub(home), FUNCTION)
+    assert not list(home.rglob("*.jsonl"))
+    upstream.files["datasets.zip"] = right
+    assert install(home, GitHub(home), FUNCTION).holds(FUNCTION)
+
+
+@pytest.mark.usefixtures("published")
+def test_auto_takes_what_is_there_before_it_asks_anybody(tmp_path, home, upstream):
+    install(home, MirrorFolder(minirepo.build_mirror(tmp_path / "m", manifest=False)), FUNCTION)
+    obtained = obtain.obtain("auto", FUNCTION, home)
+    assert (obtained.installed.facts.source, obtained.fetched) == ("mirror", False)
+    assert upstream.requests == []
+
+
+@pytest.mark.usefixtures("upstream")
+def test_auto_never_takes_a_custom_set(tmp_path, home, published):
+    load(str(minirepo.build_mirror(tmp_path / "m")), home=home)
+    obtained = obtain.obtain("auto", FUNCTION, home)
+    assert obtained.installed.facts.source == "github"
+
+
+@pytest.mark.parametrize(
+    ("folder", "complaint"),
+    [("set.json", "cannot be read"), ("file", "cannot write the data set to")],
+)
+def test_a_home_that_is_broken_or_cannot_be_written_is_named(tmp_path, home, folder, complaint):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    if folder == "file":
+        home.write_text("not a folder")
+    else:
+        load(str(mirror), home=home)
+        (installed_sets(home)[0].root / "set.json").write_text("{")
+    with pytest.raises(DatasetError, match=complaint):
+        load(str(mirror), home=home)
+
+
+def test_a_set_of_one_repository_keeps_its_folder(tmp_path, home):
+    files = {name: raw for name, raw in minirepo.tree_files().items() if name.startswith("acme_inventory/")}
+    rows = [row for row in minirepo.rows() if row["metadata"]["fpath_tuple"][0] == "acme_inventory"]
+    mirror = minirepo.build_mirror(tmp_path / "m", task_rows=rows, files=files)
+    assert list(load(str(mirror), home=home).files) == ["acme_inventory"]
+
+
+def test_of_two_that_fetch_at_the_same_time_one_does_the_work(tmp_path, home):
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    with serve(served(mirror)) as site, ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: load(site.url, home=home), range(4)))
+        archives = [path for path, _ in site.requests if path.endswith(".zip")]
+    assert sorted(archives) == ["/datasets.zip", "/function_level.zip"]
+    assert all(benchmark == found[0] for benchmark in found)

@@ -1,0 +1,268 @@
+"""The client of embedding servers against a real server process that serves the bundled model, faults included."""
+
+import time
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.registry import Material, find_encoder, parse_embedder
+from repoeval_bench.embedding.server import EmbeddingServer, server_address
+from repoeval_bench.embedding.storage import VectorCache
+from support.embedding_server import KEY, serving
+
+TEXTS = ["def add(a, b):\n    return a + b\n", "", "class Ω:\n    '''naïve 𝒳'''\n", "lone \ud800", "import os\n" * 300]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def no_faults(server, monkeypatch):
+    """Each test starts with a server that works, a clean log, and the right key."""
+    server.fail()
+    server.seen()
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.fixture
+def client(server):
+    """A client that notes how long it would have slept."""
+    client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5, sleep=lambda s: client.slept.append(s),
+                             now=lambda: datetime(2026, 1, 1, tzinfo=UTC))  # fmt: skip
+    client.slept = []
+    return client
+
+
+def refused(client, texts=("a", "b")):
+    with pytest.raises(EmbeddingError) as error:
+        client.embed(texts)
+    assert KEY not in str(error.value)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_vectors_are_those_of_the_local_model(server, tmp_path):
+    """Through batches, the cache and the wire, a text has the vector that the model gives it here."""
+    encoder = find_encoder(f"openai:m,base_url={server.base_url},batch=2", Material(tmp_path, None))
+    cache = VectorCache(tmp_path / "vectors")
+    rows = CachedEmbedder(encoder, cache).encode(TEXTS, "document")
+    readable = [text.replace("\ud800", "\ufffd") for text in TEXTS]
+    here = SentenceTransformer(str(locate("minilm").folder), device="cpu").encode(readable)
+    assert np.einsum("ij,ij->i", rows, here) == pytest.approx(np.ones(len(TEXTS)), abs=1e-4)
+    assert [len(each["input"]) for each in server.seen()] == [2, 2, 1]
+    CachedEmbedder(encoder, cache).encode(TEXTS, "document")
+    assert server.seen() == []
+    cache.close()
+
+
+def test_tokens_are_those_that_the_server_counts(server, client):
+    """Over all answers; "def add" is four tokens with the special ones, "a" three. A failed request counts nothing."""
+    server.fail({}, {"status": 500})
+    client.embed(["def add", "a"])
+    client.embed(["a"])
+    assert client.usage == {"prompt_tokens": 10, "total_tokens": 10}
+
+
+@pytest.mark.parametrize(("given", "left"), [
+    (None, []), ({}, []), ("7", []), ({"prompt_tokens": True, "total_tokens": "7"}, []), ({"total_tokens": -1}, []),
+    ({"prompt_tokens": 2, "total_tokens": 2.5}, ["prompt_tokens"]),
+])  # fmt: skip
+def test_a_count_that_an_answer_lacks_is_not_told(server, client, given, left):
+    """A sum over some of the requests would pass for all of them."""
+    client.embed(["a"])
+    server.fail({"usage": given})
+    client.embed(["a"])
+    client.embed(["a"])
+    assert list(client.usage) == left
+
+
+def test_the_order_is_that_of_the_index(server, client):
+    """A server may answer in any order; `index` says which vector belongs to which text."""
+    straight = client.embed(["a", "b", "c"])
+    server.fail({"shuffle": True})
+    assert np.array_equal(client.embed(["a", "b", "c"]), straight)
+
+
+def test_a_busy_server_is_waited_for_as_long_as_it_asks(server, client):
+    """429 and 503 with Retry-After, in seconds and as a date; without it half a second, then twice as long."""
+    date = "Thu, 01 Jan 2026 00:00:07 GMT"
+    server.fail({"status": 429, "headers": {"Retry-After": "3"}}, {"status": 503, "headers": {"Retry-After": date}},
+                {"status": 500}, {"status": 429, "headers": {"Retry-After": "soon"}})  # fmt: skip
+    assert client.embed(["a"]).shape == (1, 384)
+    assert client.slept == [3, 7, 2, 4]
+
+
+def test_waiting_really_passes_time(server):
+    """With the real clock a second asked for is a second between two requests."""
+    server.fail({"status": 429, "headers": {"Retry-After": "1"}})
+    EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5).embed(["a"])
+    first, second = server.seen()
+    assert second["at"] - first["at"] >= 1
+
+
+@pytest.mark.parametrize("fault", [{"drop": True}, {"raw": "<html>busy</html>"}, {"raw": "[1]"}, {"status": 502}])
+def test_what_may_pass_is_tried_again(server, client, fault):
+    """A dropped connection, a page in place of JSON, a gateway's error: the next answer counts."""
+    server.fail(fault, fault)
+    assert client.embed(["a"]).shape == (1, 384)
+    assert client.slept == [0.5, 1]
+
+
+def test_a_silent_server_is_a_timeout(server):
+    """A request that is not answered in time is tried again, and ends in a sentence."""
+    client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=0.1, sleep=lambda _: None)
+    server.fail(*[{"sleep": 0.5}] * 6)
+    assert "failed 6 times, at last with: no whole answer within 0.1 seconds" in refused(client)
+
+
+@pytest.mark.parametrize("begin", ["HTTP/1.1 200 OK\r\nX: ", "HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_server_that_never_ends_is_a_timeout(server, begin):
+    """The time is that of the whole answer, its head included: a byte now and then is not enough."""
+    client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=1.5, sleep=lambda _: None)
+    server.fail({"trickle": begin})
+    started = time.monotonic()
+    assert client.embed(["a"]).shape == (1, 384)
+    assert 1.5 <= time.monotonic() - started < 4
+    assert len(server.seen()) == 2
+
+
+def test_an_answer_that_is_too_long_is_not_read(server, client):
+    """What no vector needs fills no memory."""
+    server.fail({"raw": " " * (4 * 2**20)})
+    assert "answers with more than 3,145,728 bytes" in refused(client)
+    assert client.slept == []
+
+
+@pytest.mark.parametrize("status", [400, 429])
+def test_a_key_that_is_quoted_otherwise_is_not_shown(server, client, status):
+    """In capitals, as part of an address, or in JSON: a server's words are shown without it."""
+    server.fail(*[{"status": status, "quoting": True}] * 6)
+    said = refused(client)
+    assert said.count("[OPENAI_API_KEY]") == 3
+    assert "quite" not in said.lower()
+
+
+@pytest.mark.parametrize(("fault", "message"), [
+    ({"status": 500}, "failed 6 times, at last with: HTTP 500: 'told to fail, you sent Bearer [OPENAI_API_KEY]'"),
+    ({"drop": True}, "failed 6 times"), ({"raw": "<html>"}, "no JSON: '<html>'"),
+    ({"raw": "[" * 200_000}, "no JSON: '[[["),
+])  # fmt: skip
+def test_tries_are_bounded(server, client, fault, message):
+    """After six failures the last reason is told, the key taken out of it."""
+    server.fail(*[fault] * 9)
+    assert message in refused(client)
+    assert len(server.seen()) == 6
+    assert client.slept == [0.5, 1, 2, 4, 8]
+
+
+def test_who_asks_for_too_long_a_wait_is_not_waited_for(server, client):
+    """An hour's Retry-After ends the run at once, with what it asked for."""
+    server.fail({"status": 429, "headers": {"Retry-After": "3600"}})
+    assert "asks to wait 3600 seconds" in refused(client)
+    assert client.slept == []
+
+
+@pytest.mark.parametrize(("fault", "message"), [
+    ({"status": 400}, "refuses model 'm' or a text (HTTP 400: 'told to fail, you sent Bearer [OPENAI_API_KEY]')"),
+    ({"status": 404}, "HTTP 404"), ({"lose_one": True}, "gave 1 vectors for 2 texts"),
+    ({"same_index": True}, "without an index each"), ({"short_row": True}, "383 dimensions where 384"),
+    ({"raw": '{"data": "x"}'}, "gave no vectors"), ({"raw": '{"error": {"message": "odd"}}'}, "gave no vectors"),
+    ({"raw": '{"data": [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": [1]}]}'}, "no list of numbers"),
+    ({"raw": '{"data": [{"index": [1], "embedding": [1]}, {"index": 1, "embedding": [1]}]}'}, "without an index each"),
+    ({"raw": '{"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": [1]}]}'}, "no list of numbers"),
+    ({"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, "sends requests elsewhere (HTTP 307)"),
+    ({"raw": '{"data": [{"index": 0, "embedding": [[1]]}, {"index": 1, "embedding": [[1]]}]}'}, "no list of numbers"),
+])  # fmt: skip
+def test_what_is_wrong_is_told_at_once(server, client, fault, message):
+    """No retry where the next answer would be the same."""
+    server.fail(fault)
+    assert message in refused(client)
+    assert client.slept == []
+
+
+@pytest.mark.parametrize("value", [0.0, float("nan"), float("inf"), 1e39])
+def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
+    """Zero, NaN and infinite vectors are an error that names the text; nothing of the batch is cached."""
+    encoder = find_encoder(f"openai:m,base_url={server.base_url}", Material(tmp_path, None))
+    cache = VectorCache(tmp_path / "vectors")
+    server.fail({"value": value})
+    with pytest.raises(EmbeddingError, match="zero or non-finite vector for the text 'bad one'"):
+        CachedEmbedder(encoder, cache).encode(["bad one", "b"], "document")
+    assert CachedEmbedder(encoder, cache).missing(["bad one", "b"], "document") == ["bad one", "b"]
+    cache.close()
+
+
+def test_another_width_than_asked_for_is_refused(server):
+    """`dimensions` is sent and checked; a model that changes its width in the middle is refused."""
+    short = EmbeddingServer(server.base_url, "m", dimensions=8, timeout=5)
+    assert short.embed(["a"]).shape == (1, 8)
+    assert server.seen()[0]["dimensions"] == 8
+    plain = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5)
+    plain.embed(["a"])
+    server.fail({"width": 16})
+    assert "16 dimensions where 384" in refused(plain)
+
+
+def test_a_refused_key_is_not_repeated(server, monkeypatch):
+    """401 names the variable, not its value, whatever the server says."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key-1")
+    with pytest.raises(EmbeddingError) as error:
+        EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5).embed(["a"])
+    assert "refuses the key in OPENAI_API_KEY (HTTP 401)" in str(error.value)
+    assert "sk-wrong" not in str(error.value)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5)
+    assert "without a key; set OPENAI_API_KEY" in refused(client)
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "schlüssel", "a\x00b"])
+def test_a_key_that_no_header_carries_is_not_repeated(server, monkeypatch, key):
+    """The library would quote it in its complaint; here it never gets it."""
+    # No process can have a zero byte in its environment, but a caller can.
+    monkeypatch.setattr("os.environ", {"OPENAI_API_KEY": key})
+    with pytest.raises(EmbeddingError) as error:
+        EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5).embed(["a"])
+    assert "no header can carry" in str(error.value)
+    assert key not in str(error.value)
+
+
+def test_nobody_listens(client):
+    """A refused connection is tried again and then told."""
+    nobody = EmbeddingServer("http://127.0.0.1:9/v1", "m", dimensions=None, timeout=1, sleep=lambda _: None)
+    assert "ConnectError" in refused(nobody)
+
+
+@pytest.mark.parametrize(("spec", "message"), [
+    ("openai", "names no model"), ("openai:m,api_key=sk-abc", "from OPENAI_API_KEY in the environment only"),
+    ("openai:m,base_url=http://me:sk-abc@host/v1", "more than an address"),
+    ("openai:m,base_url=http://host/v1?key", "more than an address"), ("openai:m,base_url=host/v1", "no http or https"),
+    ("openai:m,base_url=http://[::1/v1", "no http or https"), ("openai:m,batch=0", "whole number from 1"),
+    ("openai:m,dimension=8", "did you mean 'dimensions'"), ("hash:x", "is not key=value"), ("hsh", "did you mean 'hash'"),
+    ("lsa:dim=x", "whole number from 1"), ("static:dim=0", "whole number from 1"),
+])  # fmt: skip
+def test_wrong_specs_are_refused_without_repeating_a_key(spec, message):
+    """One sentence with the way out; what could be a key is not in it."""
+    with pytest.raises(SpecError, match=message) as error:
+        parse_embedder(spec)
+    assert "sk-abc" not in str(error.value)
+
+
+def test_the_address_is_part_of_what_a_vector_is(monkeypatch, tmp_path):
+    """Two servers never share vectors; the environment's address counts as one that was written; how texts are sent does not."""
+    assert server_address("") == "https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://a:1/v1/")
+    named = find_encoder("openai:m", Material(tmp_path, None))
+    written = find_encoder("openai:m,base_url=http://a:1/v1,batch=7,timeout=9", Material(tmp_path, None))
+    other = find_encoder("openai:m,base_url=http://b:1/v1", Material(tmp_path, None))
+    assert named.spec == written.spec == "openai:m,base_url=http://a:1/v1"
+    assert named.identity == written.identity != other.identity
+    assert find_encoder("openai:m,dimensions=8", Material(tmp_path, None)).identity != named.identity

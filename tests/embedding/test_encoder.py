@@ -1,0 +1,201 @@
+"""The bundled model, really loaded: what a vector depends on, and what is checked before it is used."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.embedding import encoder as encoder_module
+from repoeval_bench.embedding import models
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.workers import side_by_side
+
+TEXTS = [
+    "def add(a, b):\n    return a + b\n",
+    "",
+    "   \n",
+    "class Ω:\n    '''naïve 𝒳'''\n",
+    "x = [" + ", ".join(str(i) for i in range(400)) + "]\n",
+    "import os\n" * 30,
+    "raise ValueError('no')",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return SentenceTransformerEncoder(models.locate("minilm:precision=fp32"))
+
+
+@pytest.fixture(scope="module")
+def half():
+    return SentenceTransformerEncoder(models.locate("minilm:precision=bf16"))
+
+
+def encode(encoder, texts):
+    found = np.zeros((len(texts), 384), dtype=np.float32)
+    tokens = encoder.count_tokens(texts, "document")
+    for positions, vectors in encoder.encode_batches(texts, "document", tokens):
+        found[positions] = vectors
+    return found
+
+
+def test_vectors_equal_those_of_the_library(encoder):
+    """Our batches give what SentenceTransformer.encode gives, to 1e-6."""
+    expected = SentenceTransformer(str(encoder.files.folder), device="cpu").encode(TEXTS)
+    assert np.abs(encode(encoder, TEXTS) - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("precision", ["encoder", "half"])
+def test_a_vector_depends_on_its_text_alone(precision, request):
+    """Alone, in another order, or among others, a text has the same vector, bit for bit, in either precision."""
+    encoder = request.getfixturevalue(precision)
+    together = encode(encoder, TEXTS)
+    rotated = encode(encoder, TEXTS[3:] + TEXTS[:3])
+    assert np.array_equal(np.roll(rotated, 3, axis=0), together)
+    for i, text in enumerate(TEXTS):
+        assert np.array_equal(encode(encoder, [text])[0], together[i])
+
+
+@pytest.mark.parametrize("precision", ["encoder", "half"])
+def test_a_vector_does_not_depend_on_the_number_of_threads(precision, request):
+    """One thread or three: the same bits, for a batch is computed by one; and torch has as many as before."""
+    encoder = request.getfixturevalue(precision)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            found.append(encode(encoder, TEXTS))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*found)
+
+
+def test_another_batch_size_reorders_nothing(encoder, monkeypatch):
+    """With four times the rows in a batch, texts keep their order wherever their scores differ by more than 2e-5."""
+    texts = [*TEXTS, *(f"def f{i}(a):\n    return a * {i}\n" * i for i in range(1, 20))]
+    small = encode(encoder, texts)
+    monkeypatch.setattr(encoder_module, "BATCH_TOKENS", 4 * encoder_module.BATCH_TOKENS)
+    large = encode(encoder, texts)
+    apart, still = (scores[:, :, np.newaxis] - scores[:, np.newaxis] for scores in (small @ small.T, large @ large.T))
+    assert (apart > 2e-5).sum() > 1000
+    assert (still[apart > 2e-5] > 0).all()
+
+
+def test_the_shape_of_a_batch_on_cuda_is_decided_by_the_model(encoder):
+    """No card is asked, so that one key has one shape; here there need not be one."""
+    on_cuda = SentenceTransformerEncoder(replace(encoder.files, device="cuda:0", precision="fp16"))
+    on_cuda._model = encoder._load()
+    assert on_cuda._batch_tokens() == encoder_module.cuda_batch(384, "fp16") == 65_536
+    assert encoder_module.cuda_batch(384, "fp32") == 32_768
+    assert encoder_module.cuda_batch(8192, "fp32") == 2048
+
+
+def test_half_precision_stays_near_single(encoder, half):
+    """In bf16 every text's cosine to its vector in fp32 is at least 0.9999, and it is not the same vector."""
+    single, bf16 = encode(encoder, TEXTS), encode(half, TEXTS)
+    assert (single * bf16).sum(axis=1).min() >= 0.9999
+    assert not np.array_equal(single, bf16)
+
+
+def test_an_error_in_a_worker_is_raised_where_the_vectors_are_wanted():
+    """What fails beside the main thread fails in it, and nothing hangs."""
+
+    def work(number):
+        return 1 // number
+
+    with pytest.raises(ZeroDivisionError):
+        list(side_by_side(work, [1, 1, 0, 1], device="cpu", precision="fp32"))
+
+
+def test_rows_are_unit_vectors(encoder):
+    """Every row has length 1, the empty text's too."""
+    assert np.allclose(np.linalg.norm(encode(encoder, TEXTS), axis=1), 1, atol=1e-6)
+
+
+def test_token_counts_are_those_before_truncation(encoder):
+    """Counts include the two special tokens and do not stop at the model's 256."""
+    empty, blank, long = (encoder.count_tokens([TEXTS[i]], "document")[0] for i in (1, 2, 4))
+    assert (empty, blank) == (2, 2)
+    assert long > 256
+    tokenizer = SentenceTransformer(str(encoder.files.folder), device="cpu").tokenizer
+    assert encoder.count_tokens(TEXTS, "document") == [len(tokenizer(text)["input_ids"]) for text in TEXTS]
+
+
+def test_a_lone_surrogate_is_read_as_a_replacement_character(encoder):
+    """Text that is no UTF-8 does not stop a run."""
+    assert np.array_equal(encode(encoder, ["a \ud800"]), encode(encoder, ["a \ufffd"]))
+
+
+def test_the_bundled_weights_are_the_published_ones():
+    """The model's identity carries the published SHA-256, its 256 tokens and its pooling."""
+    identity = models.locate("minilm").identity
+    assert identity["weights_sha256"] == models.BUNDLED_SHA256
+    assert identity["max_length"] == 256
+    assert identity["pooling"] == "mean_tokens"
+
+
+def test_other_weights_are_refused(tmp_path, monkeypatch):
+    """A bundled model with one byte changed is an EmbeddingError with both hashes."""
+    folder = tmp_path / "model"
+    shutil.copytree(models.locate("minilm").folder, folder)
+    weights = folder / "model.safetensors"
+    raw = bytearray(weights.read_bytes())
+    raw[-1] ^= 1
+    weights.write_bytes(raw)
+    monkeypatch.setattr(models, "_bundled_folder", lambda: folder)
+    with pytest.raises(EmbeddingError, match="not the published"):
+        models.locate("minilm")
+
+
+def test_any_model_folder_can_be_named(tmp_path, encoder):
+    """st:FOLDER is the same model by another name; max_length makes another identity."""
+    folder = encoder.files.folder
+    files = models.locate(f"st:{folder}")
+    assert files.weights == models.BUNDLED_SHA256
+    short = models.locate(f"st:{folder},max_length=64")
+    assert short.identity != files.identity
+    cache = VectorCache(tmp_path)
+    long_text = [TEXTS[4]]
+    cut = CachedEmbedder(SentenceTransformerEncoder(short), cache).encode(long_text, "document")
+    whole = CachedEmbedder(SentenceTransformerEncoder(files), cache).encode(long_text, "document")
+    assert not np.allclose(cut, whole)
+    cache.close()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("minlm", "did you mean 'minilm'"),
+        ("st", "names no model"),
+        ("minilm:max_lenght=5", "did you mean 'max_length'"),
+        ("minilm:max_length=9999", "model's own limit"),
+        ("minilm:other", "takes no name"),
+        ("minilm:precision=bf61", "did you mean 'bf16'"),
+        ("minilm:precision=fp16", "runs on CUDA only"),
+    ],
+)
+def test_wrong_embedder_specs(spec, message):
+    """A wrong embedder spec says what is wrong with it."""
+    with pytest.raises(SpecError, match=message):
+        models.locate(spec)
+
+
+def test_a_model_that_is_nowhere(monkeypatch):
+    """A name that is no folder and cannot be fetched is one sentence with the way out."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(EmbeddingError, match="name the folder of a model"):
+        models.locate("st:no-such-owner/no-such-model")
+
+
+def test_a_folder_without_a_model(tmp_path):
+    """A folder that holds no weights is named."""
+    with pytest.raises(EmbeddingError, match="holds no weights"):
+        models.locate(f"st:{tmp_path}")

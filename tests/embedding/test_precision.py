@@ -1,0 +1,98 @@
+"""Which precision is chosen, and that two are never taken for one."""
+
+import numpy as np
+import pytest
+
+from repoeval_bench.analysis.comparison import check_comparable
+from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.embedding import models, precision
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16, with_precision
+from repoeval_bench.embedding.storage import VectorCache
+from support.runs import write_run
+
+FLAGS = "processor\t: 0\nflags\t\t: fpu avx2 avx512f {}\nprocessor\t: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "machine", "expected"),
+    [
+        ("avx512_bf16", "x86_64", "bf16"),
+        ("amx_tile amx_bf16", "x86_64", "bf16"),
+        ("avx512_vnni", "x86_64", "fp32"),
+        ("avx512_bf16", "aarch64", "fp32"),
+    ],
+)
+def test_auto_is_bf16_where_the_cpu_has_it(tmp_path, monkeypatch, flags, machine, expected):
+    """The processor's flags decide on a CPU; elsewhere auto is fp32, and fp32 is always fp32."""
+    (tmp_path / "cpuinfo").write_text(FLAGS.format(flags))
+    monkeypatch.setattr(precision, "_CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(precision.platform, "machine", lambda: machine)
+    cpu_has_bf16.cache_clear()
+    try:
+        assert choose_precision("auto", "cpu") == expected
+        assert choose_precision("fp32", "cpu") == "fp32"
+        assert choose_precision("auto", "mps") == "fp32"
+    finally:
+        cpu_has_bf16.cache_clear()
+
+
+def test_a_system_that_lists_no_flags_computes_in_fp32(tmp_path, monkeypatch):
+    """Without /proc nothing is guessed."""
+    monkeypatch.setattr(precision, "_CPUINFO", tmp_path / "absent")
+    cpu_has_bf16.cache_clear()
+    try:
+        assert choose_precision("auto", "cpu") == "fp32"
+    finally:
+        cpu_has_bf16.cache_clear()
+
+
+def test_cuda_computes_in_half_precision_unless_asked_otherwise():
+    """auto is fp16 on any CUDA device; bf16 and fp32 can be named."""
+    assert [choose_precision(asked, "cuda:1") for asked in ("auto", "bf16", "fp32")] == ["fp16", "bf16", "fp32"]
+
+
+def test_the_spec_names_the_precision_that_is_used():
+    """What auto chose stands in spec and identity, so that the spec rebuilds the embedder on another machine."""
+    files = models.locate("minilm")
+    chosen = choose_precision("auto", "cpu")
+    assert (files.spec, files.identity["precision"]) == (f"minilm:precision={chosen}", chosen)
+    assert models.locate(files.spec) == files
+
+
+def test_precision_as_an_option_joins_the_embedders_spec():
+    """--precision fp32 becomes part of the spec; auto leaves what stands there; two different ones are refused."""
+    assert with_precision("minilm", "fp32") == "minilm:precision=fp32"
+    assert with_precision("minilm:precision=bf16", "auto") == "minilm:precision=bf16"
+    with pytest.raises(UsageError, match="contradicts"):
+        with_precision("minilm:precision=bf16", "fp32")
+    with pytest.raises(SpecError, match="did you mean 'fp32'"):
+        choose_precision("fp23", "cpu")
+
+
+def test_a_cache_never_gives_vectors_of_another_precision(tmp_path):
+    """In one cache, each precision has vectors of its own."""
+    cache = VectorCache(tmp_path)
+    text = ["def add(a, b):\n    return a + b\n"]
+    single, half = (
+        CachedEmbedder(SentenceTransformerEncoder(models.locate(f"minilm:precision={each}")), cache)
+        for each in ("fp32", "bf16")
+    )
+    first = single.encode(text, "document")
+    assert half.missing(text, "document") == text
+    assert not np.array_equal(first, half.encode(text, "document"))
+    assert np.array_equal(first, single.encode(text, "document"))
+    cache.close()
+
+
+def test_runs_of_two_precisions_are_not_compared(tmp_path):
+    """The difference is listed with every other one; even two embedders must be of one precision."""
+    runs = [write_run(tmp_path / name, {"ndcg@10": [0.5, 0.6]}) for name in ("a", "b")]
+    check_comparable(*runs)
+    runs[1].manifest["config"]["embedder_identity"]["precision"] = "bf16"
+    with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--precision fp32 makes"):
+        check_comparable(*runs)
+    runs[1].metrics.update(embedder="st:other", protocol="body")
+    with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
+        check_comparable(*runs)

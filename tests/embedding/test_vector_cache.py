@@ -1,0 +1,288 @@
+"""What is kept on disk, and what is refused."""
+
+import json
+import os
+import pickle
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from repoeval_bench.core.errors import CacheError
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.database import RawDisk
+from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
+from support.encoders import CountingEncoder
+
+
+@pytest.fixture
+def cache(tmp_path):
+    cache = VectorCache(tmp_path / "vectors")
+    yield cache
+    cache.close()
+
+
+def test_each_distinct_text_is_encoded_once(cache):
+    """Repeats and later calls are read back, bit for bit, in the order of the texts."""
+    encoder = CountingEncoder()
+    embedder = CachedEmbedder(encoder, cache)
+    first = embedder.encode(["b", "a", "b"], "document")
+    assert encoder.asked == ["b", "a"]
+    assert np.array_equal(embedder.encode(["a", "b"], "document"), first[[1, 0]])
+    assert encoder.asked == ["b", "a"]
+    assert first.dtype == np.float32
+
+
+def test_prompt_and_identity_are_in_the_key(cache):
+    """Another role's prompt, precision or weights never reads this one's vectors."""
+    encoder = CountingEncoder()
+    CachedEmbedder(encoder, cache).encode(["a"], "document")
+    CachedEmbedder(encoder, cache).encode(["a"], "query")
+    assert encoder.asked == ["a", "a"]
+    other = CountingEncoder(precision="bf16")
+    CachedEmbedder(other, cache).encode(["a"], "document")
+    assert other.asked == ["a"]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(cache):
+    """What was encoded before Ctrl-C is kept."""
+    texts = ["a", "bb", "ccc"]
+    with pytest.raises(KeyboardInterrupt):
+        CachedEmbedder(CountingEncoder(fail_after=2), cache).encode(texts, "document")
+    encoder = CountingEncoder()
+    assert CachedEmbedder(encoder, cache).encode(texts, "document").shape == (3, 3)
+    assert encoder.asked == ["ccc"]
+
+
+def rows(cache, columns, kind="vector"):
+    """Columns of the entries of one kind, as the database holds them."""
+    with closing(sqlite3.connect(cache.folder / "cache.db")) as database:
+        found = database.execute(f"SELECT {columns}, tag FROM Cache").fetchall()
+    return [row for *row, label in found if label[:1] == kind[0].encode()]
+
+
+def change(cache, statement, *values):
+    """Change the database behind the cache's back."""
+    with closing(sqlite3.connect(cache.folder / "cache.db")) as database, database:
+        assert database.execute(statement, values).rowcount > 0
+
+
+def test_values_are_raw_float32_bytes(cache):
+    """The database holds keys of 32 bytes and values of 4 bytes per dimension and a seal; nothing is pickled."""
+    expected = CachedEmbedder(CountingEncoder(), cache).encode(["a"], "document")
+    ((key, raw, mode, value),) = rows(cache, "key, raw, mode, value")
+    assert (len(key), raw, mode) == (32, 1, 1)
+    assert value == expected[0].astype("<f4").tobytes() + seal(key, expected[0].astype("<f4").tobytes())
+    assert {type(value) for kind in "vti" for (value,) in rows(cache, "value", kind)} == {bytes}
+
+
+def test_an_entry_says_which_model_made_it(cache):
+    """Beside the values stands the identity of each model, once."""
+    for precision in ("fp32", "bf16"):
+        CachedEmbedder(CountingEncoder(precision=precision), cache).encode(["a", "b"], "document")
+    identities = [json.loads(value[:-SEAL_BYTES]) for (value,) in rows(cache, "value", "identity")]
+    assert sorted(identity["precision"] for identity in identities) == ["bf16", "fp32"]
+    expected = {tag("vector", json.dumps(identity, sort_keys=True)) for identity in identities}
+    assert {label for (label,) in rows(cache, "tag")} == expected
+
+
+@pytest.mark.parametrize("bit", [0, 1, 37, 8 * 12 - 1, 8 * 12, 8 * 20 - 1])
+def test_a_flipped_bit_is_noticed(cache, bit):
+    """One bit of a vector or of its seal has changed: a CacheError, also where the vector stays of unit length."""
+    embedder = CachedEmbedder(CountingEncoder(), cache)
+    embedder.encode(["a"], "document")
+    ((row, value),) = rows(cache, "rowid, value")
+    flipped = (int.from_bytes(value, "little") ^ 1 << bit).to_bytes(len(value), "little")
+    change(cache, "UPDATE Cache SET value = ? WHERE rowid = ?", flipped, row)
+    with pytest.raises(CacheError, match="has changed since"):
+        embedder.encode(["a"], "document")
+
+
+def test_a_flipped_bit_of_a_count_is_noticed(cache):
+    """Counts are sealed like vectors."""
+    embedder = CachedEmbedder(CountingEncoder(), cache)
+    embedder.count_tokens(["a b"], "document")
+    ((row, value),) = rows(cache, "rowid, value", "tokens")
+    change(cache, "UPDATE Cache SET value = ? WHERE rowid = ?", b"\x03" + value[1:], row)
+    with pytest.raises(CacheError, match="has changed since"):
+        embedder.count_tokens(["a b"], "document")
+
+
+def test_another_texts_vector_is_noticed(cache):
+    """A value that stands under another key, seal and all, is not taken for that key's."""
+    embedder = CachedEmbedder(CountingEncoder(), cache)
+    embedder.encode(["a", "bb"], "document")
+    (_, value), (row, _) = rows(cache, "rowid, value")
+    change(cache, "UPDATE Cache SET value = ? WHERE rowid = ?", value, row)
+    with pytest.raises(CacheError, match="has changed since"):
+        embedder.encode(["a", "bb"], "document")
+
+
+def test_disk_space_is_little_more_than_the_vectors(cache):
+    """2,000 vectors of 384 take less than 1.2 times their bytes."""
+    vectors = {bytes([i // 256, i % 256]) * 16: bytes([i % 251]) * 1536 for i in range(2000)}
+    cache.write(vectors, "vector", "{}")
+    assert cache.read(vectors) == list(vectors.values())
+    cache.close()
+    assert sum(file.stat().st_size for file in cache.folder.iterdir()) < 1.2 * 2000 * 1536
+
+
+def test_reading_waits_for_no_writer(cache):
+    """While another process writes, what is there can be read, old entries too; for a second writer it is one sentence."""
+    key = bytes(32)
+    cache.write({key: b"value"}, "tokens", "{}")
+    cache.database._timeout = 0.1
+    cache.database.close()
+    change(cache, "UPDATE Cache SET access_time = 1000")
+    with closing(sqlite3.connect(cache.folder / "cache.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert cache.read([key]) == [b"value"]
+        with pytest.raises(CacheError, match="another process has held it"):
+            cache.write({bytes([1]) * 32: b"value"}, "tokens", "{}")
+
+
+def test_last_use_is_noted_once_a_day(cache):
+    """Reading an entry that was last used long ago makes it young; one used today is left as it is."""
+    keys = [bytes([i]) * 32 for i in range(3)]
+    cache.write(dict.fromkeys(keys, b"value"), "tokens", "{}")
+    change(cache, "UPDATE Cache SET access_time = 1000")
+    now = time.time()
+    change(cache, "UPDATE Cache SET access_time = ? WHERE key = ?", now - 60, keys[0])
+    cache.read(keys[:2])
+    used = dict(rows(cache, "key, access_time", "tokens"))
+    assert used[keys[0]] == now - 60
+    assert now <= used[keys[1]] <= time.time()
+    assert used[keys[2]] == 1000
+
+
+def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
+    """Another process prunes between the look and the reading: the run goes on, with the right vectors."""
+    encoder = CountingEncoder()
+    embedder = CachedEmbedder(encoder, cache)
+    expected = embedder.encode(["a", "bb"], "document")
+    read, pruned = cache.read, []
+
+    def prune_first(keys):
+        if not pruned:
+            pruned.append(change(cache, "DELETE FROM Cache"))
+        return read(keys)
+
+    cache.read = prune_first
+    assert np.array_equal(embedder.encode(["a", "bb"], "document"), expected)
+    assert encoder.asked == ["a", "bb", "a", "bb"]
+
+
+def test_a_planted_pickle_is_refused_unread(cache, tmp_path):
+    """An entry that diskcache would unpickle is not: no code of whoever wrote it runs."""
+    marker = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(marker),)
+
+    embedder = CachedEmbedder(CountingEncoder(), cache)
+    embedder.encode(["a"], "document")
+    change(cache, "UPDATE Cache SET mode = 4, value = ?", pickle.dumps(Bomb()))
+    with pytest.raises(CacheError, match="not written by this program"):
+        embedder.encode(["a"], "document")
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"123", b"\0" * 12, b"\xff" * 12, b"\0\0\x80\x7f" * 3])
+def test_a_damaged_vector_is_never_used(cache, damage):
+    """A sealed value of the wrong length, or one that is zero, NaN or infinite, is a CacheError all the same."""
+    embedder = CachedEmbedder(CountingEncoder(), cache)
+    embedder.encode(["a"], "document")
+    ((key,),) = rows(cache, "key")
+    change(cache, "UPDATE Cache SET value = ? WHERE key = ?", damage + seal(key, damage), key)
+    with pytest.raises(CacheError, match="cache verify --delete"):
+        embedder.encode(["a"], "document")
+
+
+def read_elsewhere(folder, *keys):
+    """What a process that may not write the folder reads there, and what it says: as root, one without root's powers."""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        pytest.skip("root writes whatever the permissions say")
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    script = (
+        "import os, sys; from pathlib import Path; from repoeval_bench.embedding.storage import VectorCache\n"
+        "cache = VectorCache(Path(sys.argv[1]), lambda line: print(line, file=sys.stderr))\n"
+        "cache.write({bytes(32): b'new'}, 'tokens', '{}')\n"
+        "cache.tell('that is all')\n"
+        "if child := os.fork():\n"  # a copy of the process opens the database for itself
+        "    assert os.waitpid(child, 0)[1] == 0\n"
+        "print(cache.read([bytes(32), *map(bytes.fromhex, sys.argv[2:])]), flush=True)\n"
+    )
+    modes = {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
+    try:
+        for path, mode in modes.items():
+            path.chmod(mode & ~0o222)
+        done = subprocess.run(
+            [*drop, sys.executable, "-c", script, folder, *(key.hex() for key in keys)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        for path, mode in modes.items():
+            path.chmod(mode)
+    assert done.returncode == 0, done.stderr
+    copy, own = done.stdout.splitlines()
+    assert copy == own
+    return own, done.stderr.strip()
+
+
+def test_who_may_not_write_reads(cache):
+    """Permissions make it read-only: entries are read, new ones last as long as the process, and a line says so."""
+    cache.write({b"k" * 32: b"value"}, "tokens", "{}")
+    cache.close()
+    values, said = read_elsewhere(cache.folder, b"k" * 32, b"x" * 32)
+    assert values == "[b'new', b'value', None]"
+    assert said.endswith("is read-only, so nothing new is kept in it; that is all")
+    assert VectorCache(cache.folder).read([bytes(32)]) == [None]
+
+
+def test_who_may_not_write_reads_what_another_writes(cache):
+    """Entries that stand in sqlite's log alone, as another process holds the cache open, are read too."""
+    cache.write({b"k" * 32: b"value"}, "tokens", "{}")
+    assert (cache.folder / "cache.db-wal").stat().st_size > 0
+    values, _ = read_elsewhere(cache.folder, b"k" * 32)
+    assert values == "[b'new', b'value']"
+
+
+def test_a_folder_that_cannot_hold_a_cache_is_one_sentence(tmp_path):
+    """A file where the folder should be is a CacheError that names it."""
+    (tmp_path / "vectors").write_text("in the way")
+    with pytest.raises(CacheError, match="vectors"):
+        VectorCache(tmp_path / "vectors")
+
+
+def test_a_broken_database_is_one_sentence(tmp_path):
+    """A truncated or foreign database is a CacheError, not a wrong vector."""
+    (tmp_path / "cache.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(CacheError, match="cannot be"):
+        VectorCache(tmp_path)
+
+
+@pytest.mark.parametrize("value", [1, 1.5, "text", None, [1]])
+def test_only_bytes_are_stored(tmp_path, value):
+    """Anything that diskcache would pickle is refused on the way in."""
+    with pytest.raises(CacheError):
+        RawDisk(str(tmp_path)).store(value, read=False)
+
+
+def test_counts_are_kept(cache):
+    """A text's token count is computed once."""
+    encoder = CountingEncoder()
+    embedder = CachedEmbedder(encoder, cache)
+    assert embedder.count_tokens(["a b c", "d", "a b c"], "document") == [3, 1, 3]
+    encoder.count_tokens = lambda texts, role: pytest.fail("counted again")
+    assert embedder.count_tokens(["d"], "document") == [1]
+
+
+def test_no_text_gives_no_vector(cache):
+    """An empty list of texts is an empty array, and no model is loaded."""
+    assert CachedEmbedder(CountingEncoder(), cache).encode([], "document").shape[0] == 0

@@ -1,0 +1,181 @@
+"""Embedders that read texts whole: hashing, latent semantic analysis, static vectors."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.core.terms import identifiers
+from repoeval_bench.core.types import SourceFile
+from repoeval_bench.embedding.fitted import keep
+from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.registry import EMBEDDERS, Material, find_encoder, needs_files
+from support.minirepo import ERRORS, PRICING, STOCK, TOKENS
+
+TEXTS = [
+    "def put(shelf, count): return shelf",
+    "",
+    "???",
+    "count shelf put",
+    "class OutOfStock(ValueError): pass",
+    "\ud800",
+]
+FILES = [SourceFile("r", f"{i}.py", text) for i, text in enumerate((STOCK, ERRORS, PRICING, TOKENS, STOCK[:400]))]
+
+
+def encode(encoder, texts):
+    tokens = encoder.count_tokens(texts, "document")
+    parts = list(encoder.encode_batches(texts, "document", tokens))
+    rows = np.zeros((len(texts), parts[0][1].shape[1]), dtype=np.float32)
+    for positions, vectors in parts:
+        rows[positions] = vectors
+    return rows
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(
+    scope="module", params=["hash:dim=64", "lsa:dim=3", pytest.param("static:dim=32", marks=pytest.mark.slow)]
+)
+def encoder(request, folder):
+    return find_encoder(request.param, Material(folder, FILES))
+
+
+def test_rows_are_unit_vectors_that_depend_on_their_text_alone(encoder):
+    """Alone, or among 600 others, a text has the same unit vector, bit for bit."""
+    rows = encode(encoder, TEXTS)
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
+    assert np.array_equal(encode(encoder, TEXTS * 100)[: len(TEXTS)], rows)
+    for i, text in enumerate(TEXTS):
+        assert np.array_equal(encode(encoder, [text])[0], rows[i])
+
+
+def test_a_text_without_a_known_term_is_orthogonal_to_every_other(encoder):
+    """It has a direction of its own in place of no direction."""
+    rows = encode(encoder, ["", "def put(shelf, count): return shelf", "  \n"])
+    assert rows[0] @ rows[1] == 0
+    assert np.array_equal(rows[0], rows[2])
+
+
+def test_nothing_is_truncated_and_terms_are_counted(encoder):
+    """No limit; a longer text has more terms."""
+    assert encoder.limit is None
+    short, long = encoder.count_tokens(["put count", "put count " * 5000], "document")
+    assert 0 < short < long
+
+
+def test_near_texts_are_near(encoder):
+    """A text that shares words is nearer than one that shares none."""
+    near, base, far = encode(encoder, ["shelf put count", "def put(shelf, count): return shelf", "raise UnknownItem"])
+    assert near @ base > far @ base
+
+
+def test_hashing_is_the_same_in_every_process():
+    """No hash of Python's own is in it: another process has the same bytes; another seed others."""
+    code = (
+        "import sys; from repoeval_bench.embedding.hashing import HashEncoder;"
+        "e = HashEncoder('hash', dim=16, seed=int(sys.argv[1]));"
+        "print(e.sums(['def put(shelf): pass']).tobytes().hex())"
+    )
+    first, again, other = (
+        subprocess.run([sys.executable, "-c", code, seed], capture_output=True, text=True, check=True).stdout
+        for seed in ("0", "0", "1")
+    )
+    assert first == again != other
+
+
+def test_lsa_is_scikit_learns_pipeline(folder):
+    """Reading the arrays gives what TfidfVectorizer and TruncatedSVD give, to 1e-9."""
+    encoder = find_encoder("lsa:dim=3", Material(folder, FILES))
+    tf_idf = TfidfVectorizer(analyzer=identifiers, sublinear_tf=True, min_df=2)
+    weights = tf_idf.fit_transform(sorted(file.text for file in FILES))
+    svd = TruncatedSVD(3, random_state=0, n_iter=10).fit(weights)
+    known = [TEXTS[0], TEXTS[3], STOCK]
+    expected = svd.transform(tf_idf.transform(known))
+    assert np.abs(encoder.sums(known) - expected).max() < 1e-9
+
+
+def test_lsa_is_fitted_on_files_and_says_on_which(tmp_path):
+    """The order of the files does not matter, their texts do; the fit's fingerprint is in the identity."""
+    first = find_encoder("lsa:dim=3", Material(tmp_path / "a", FILES))
+    turned = find_encoder("lsa:dim=3", Material(tmp_path / "b", FILES[::-1]))
+    fewer = find_encoder("lsa:dim=3", Material(tmp_path / "a", FILES[:-1]))
+    assert first.identity == turned.identity
+    assert first.identity["fit"] != fewer.identity["fit"]
+    assert [name for name in EMBEDDERS if needs_files(name)] == ["lsa"]
+    with pytest.raises(SpecError, match="fitted on a benchmark's files"):
+        find_encoder("lsa", Material(tmp_path, None))
+
+
+@pytest.mark.parametrize("texts", [[], ["def put(): pass"], ["one", "two"], ["", ""]])
+def test_lsa_of_too_little_is_refused(tmp_path, texts):
+    """Files without a common term cannot be fitted: one sentence, and nothing is left behind."""
+    files = [SourceFile("r", f"{i}.py", text) for i, text in enumerate(texts)]
+    with pytest.raises(EmbeddingError, match=f"fitted on {len(texts)} files"):
+        find_encoder("lsa", Material(tmp_path / "models", files))
+    assert not list((tmp_path / "models").glob("*"))
+
+
+def test_a_fit_is_made_once_and_never_used_when_changed(tmp_path):
+    """A second call reads; a flipped bit, a lost file and a broken seal are an error, a half-made folder is made again."""
+    made = []
+
+    def make(folder):
+        made.append(folder)
+        (folder / "weights.bin").write_bytes(b"\1\2\3")
+
+    place = tmp_path / "model"
+    fingerprint = keep(place, make)
+    assert keep(place, make) == fingerprint
+    assert fingerprint[0] == place
+    assert len(made) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    for damage in (lambda: (place / "weights.bin").write_bytes(b"\1\2\2"), (place / "weights.bin").unlink,
+                   lambda: (place / "sha256.json").write_text("{")):  # fmt: skip
+        damage()
+        with pytest.raises(EmbeddingError, match="delete that folder"):
+            keep(place, make)
+    (place / "sha256.json").unlink()
+    assert keep(place, make) == fingerprint
+
+
+def test_no_file_of_a_fit_is_a_pickle(folder):
+    """Arrays are raw, text is JSON."""
+    find_encoder("lsa:dim=3", Material(folder, FILES))
+    (place,) = folder.glob("lsa-*")
+    assert sorted(path.name for path in place.iterdir()) == ["idf.npy", "sha256.json", "terms.npy", "vocabulary.json"]
+    assert json.loads((place / "vocabulary.json").read_text())
+    for array in place.glob("*.npy"):
+        assert np.load(array, allow_pickle=False).dtype == np.float64
+
+
+@pytest.mark.slow
+def test_static_vectors_are_model2vecs(folder):
+    """A text is the weighed mean of its tokens; the folder holds safetensors, and names the model it came from."""
+    from model2vec import StaticModel
+
+    encoder = find_encoder("static:dim=32", Material(folder, None))
+    (place,) = folder.glob("static-*")
+    assert not [path for path in place.rglob("*") if path.suffix in {".bin", ".pkl", ".pt"}]
+    theirs = StaticModel.from_pretrained(place).encode([TEXTS[0], TEXTS[4]], max_length=None)
+    # The bundled tokenizer fills texts up to 128 tokens and cuts what is longer; its heir must not.
+    assert encoder.count_tokens(["", "def " * 500], "document") == [0, 500]
+    ours = encode(encoder, [TEXTS[0], TEXTS[4]])
+    assert np.abs(ours[:, :-1] - theirs).max() < 1e-5
+    assert locate("minilm").model_id in encoder.identity["model"]
+
+
+def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
+    """Where model2vec is not installed, one sentence names the extra."""
+    monkeypatch.setattr("repoeval_bench.embedding.static.find_spec", lambda _: None)
+    with pytest.raises(EmbeddingError, match=r"repoeval-bench\[static\]"):
+        find_encoder("static", Material(tmp_path, None))

@@ -1,0 +1,215 @@
+"""What cannot be scored is refused in one sentence that names the thing, the value and the way out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from repoeval_bench.core.errors import MetricError, UsageError
+from repoeval_bench.core.types import LineSpan
+from repoeval_bench.metrics import (
+    Context,
+    Item,
+    Measure,
+    Passage,
+    Place,
+    RunScores,
+    TokenF1Relevance,
+    alpha_ndcg,
+    evaluate_batch,
+    evaluate_retrieval,
+    intra_list_diversity,
+    score_arrays,
+    score_items,
+    score_query,
+    score_run,
+    walk_lines,
+)
+
+NAN = math.nan
+
+
+def sentence(error, call, *args, **kwargs):
+    with pytest.raises(error) as caught:
+        call(*args, **kwargs)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("ndgc@10", ["'ndgc'", "did you mean 'ndcg'"]),
+        ("xyzzy", ["unknown measure 'xyzzy'", "choose from", "ndcg"]),
+        ("ndcg@0", ["'ndcg@0'", "is 0", "at least 1", "ndcg@10"]),
+        ("recall@-3", ["is -3", "at least 1"]),
+        ("ndcg_at_0", ["is 0", "at least 1"]),
+        ("line_recall@0", ["at least 1", "line_recall@1500"]),
+        ("mrr@ten", ["'ten'", "whole number"]),
+        ("precision", ["no cutoff", "precision@10"]),
+        ("rprec@5", ["takes none", "write rprec"]),
+        ("ndcg(gain=cubic)@5", ["gain=cubic", "linear or exp"]),
+        ("ndcg(gian=exp)@5", ["'gian'", "did you mean 'gain'"]),
+        ("rbp(p=1)", ["p=1", "between 0 and 1"]),
+        ("recall(rel=0)@5", ["rel=0", "a number > 0"]),
+        ("recall(rel)@5", ["rel", "a number > 0"]),
+        ("err(p=1)", ["err takes no options"]),
+        ("", ["no measure", "ndcg@10"]),
+        ("@10", ["no measure"]),
+        ("ndcg(gain=exp@10", ["no measure"]),
+    ],
+)
+def test_a_measure_that_does_not_exist_is_refused(text, pieces):
+    """Unknown names, cutoffs and options end in one sentence with the nearest name or the way to write it."""
+    said = sentence(UsageError, Measure.parse, text)
+    for piece in pieces:
+        assert piece in said
+
+
+@pytest.mark.parametrize("ranking", [[("a", 2.0), ("b", 1.0), ("a", 0.5)], (("x", 1.0), ("x", 1.0))])
+def test_duplicate_ids_in_a_ranking_are_an_error(ranking):
+    """An id ranked twice is named with its query: recall above 1 has been seen in the field."""
+    said = sentence(MetricError, score_run, {"q7": ranking}, {"q7": {"a": 1}})
+    assert "'q7'" in said
+    assert "ranked twice" in said
+
+
+@pytest.mark.parametrize("ranking", [[("a", 2.0), ("b", NAN)], {"a": NAN, "b": 1.0}, {"a": 1.0, "b": NAN, "c": 2.0}])
+def test_nan_scores_are_an_error(ranking):
+    """A NaN score is named with its id and query, in pairs and in mappings."""
+    said = sentence(MetricError, score_run, {"q7": ranking}, {"q7": {"a": 1}})
+    assert "NaN" in said
+    assert "'q7'" in said
+
+
+def test_infinite_scores_are_ranked():
+    """Infinite scores of both signs are no NaN: they stand at the two ends."""
+    ranking = {"a": -math.inf, "b": math.inf, "c": 0.0}
+    assert score_query(ranking, {"b": 1}, ["mrr"])["mrr"] == 1.0
+    assert score_query(ranking, {"a": 1}, ["mrr"])["mrr"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("gain", [-1, NAN, math.inf])
+def test_gains_below_0_or_without_a_value_are_an_error(gain):
+    """Negative, NaN and infinite gains are named with id and query."""
+    said = sentence(MetricError, score_query, [("a", 1.0)], {"a": gain})
+    assert f"{gain}" in said
+    assert "'a'" in said
+
+
+def test_qrels_without_a_query_are_an_error():
+    """Nothing to score is no score of 0."""
+    assert "no query" in sentence(MetricError, score_run, {"q": []}, {})
+
+
+def test_queries_that_only_one_side_knows_are_counted():
+    """A query the run lacks scores 0 and stays in the mean; one the qrels lack is not scored; both are counted."""
+    scores = score_run({"a": [("x", 1.0)], "extra": [("x", 1.0)]}, {"a": {"x": 1}, "b": {"x": 1}, "c": {}}, ["mrr"])
+    assert scores.values["mrr"].tolist() == [1.0, 0.0, 0.0]
+    assert (scores.missing, scores.unjudged, scores.without_relevant) == (2, 1, 1)
+    assert scores.mean() == {"mrr": pytest.approx(1 / 3)}
+    summary = scores.summary()
+    assert summary["queries_missing_in_run"] == 2
+    assert summary["queries_missing_in_qrels"] == 1
+    assert summary["queries_with_relevant"] == 2
+
+
+def test_a_measure_says_which_inputs_it_lacks():
+    """Line measures without lines name what they need, instead of a score of 0."""
+    said = sentence(MetricError, score_run, {"q": []}, {"q": {}}, ["line_recall@1500"])
+    assert "line_recall@1500 needs gold and line_nws and places" in said
+
+
+@pytest.mark.parametrize(
+    ("measure", "piece"),
+    [("distinct_files@5", "places"), ("novelty@5", "texts"), ("ild@5", "vectors"), ("alpha_ndcg@5", "subtopics"),
+     ("best_iou", "gold"), ("line_rprec", "gold")],
+)  # fmt: skip
+def test_an_input_without_an_entry_is_named(measure, piece):
+    """A chunk or query that the context does not cover is an error, never a silent 0."""
+    context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={})
+    if piece == "gold":
+        context = Context(places={"a": Place("f", LineSpan(0, 1))}, gold={}, line_nws={"f": [1]})
+    said = sentence(MetricError, score_run, {"q": [("a", 1.0)]}, {"q": {"a": 1}}, [measure], context)
+    assert f"{piece} has no entry for" in said
+
+
+def test_lines_outside_a_file_are_an_error():
+    """A span beyond the file's lines, and a file without lines, are named."""
+    gold = Place("f", LineSpan(0, 1))
+    assert "pass the file's 2 lines" in sentence(
+        MetricError, walk_lines, [[Place("f", LineSpan(1, 3))]], [gold], {"f": [1, 1]}
+    )
+    assert "no file 'g'" in sentence(MetricError, walk_lines, [[Place("g", LineSpan(0, 1))]], [gold], {"f": [1, 1]})
+
+
+def test_a_walk_is_not_read_beyond_its_end():
+    """Asking a walk for a larger budget than it was made for is a mistake of the caller, not a number."""
+    walk = walk_lines([[Place("f", LineSpan(0, 2))]], [Place("f", LineSpan(0, 1))], {"f": [5, 5]}, limit=5)
+    with pytest.raises(ValueError, match="ended at 5"):
+        walk.recall(6)
+
+
+ROWS, ITEMS, GAINS = np.array([0, 1]), np.array([3, 4]), np.array([1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("ranked", "rows", "items", "gains", "piece"),
+    [
+        ([[1, 2, 1]], [0], [1], [1.0], "row 0: item 1 is ranked twice"),
+        ([[1, -1, 2]], [0], [1], [1.0], "after its end"),
+        ([[1, -2]], [0], [1], [1.0], "after its end"),
+        ([[1, 2]], [1], [1], [1.0], "rows are 0..0"),
+        ([[1, 2]], [0], [-1], [1.0], "items from 0"),
+        ([[1, 2]], [0], [1], [-1.0], "gain is -1.0"),
+        ([[1, 2]], [0], [1], [NAN], "gain is nan"),
+        ([[1, 2]], [0, 0], [1, 1], [1.0, 2.0], "judged twice"),
+        ([[1, 2]], [0, 0], [1], [1.0], "2 rows, 1 items"),
+        ([1, 2], [0], [1], [1.0], "shape (2,)"),
+        (np.zeros((0, 3), dtype=int), [], [], [], "at least one query"),
+    ],
+)
+def test_arrays_that_are_no_run_are_refused(ranked, rows, items, gains, piece):
+    """Duplicates, gaps, rows out of range and bad gains are errors in arrays as in dicts."""
+    arrays = np.array(ranked), np.array(rows, dtype=int), np.array(items, dtype=int), np.array(gains, dtype=float)
+    assert piece in sentence(MetricError, score_arrays, *arrays)
+
+
+def test_array_rows_are_named_one_by_one():
+    """As many names as rows."""
+    assert "1 query ids name 2 rankings" in sentence(
+        MetricError, score_arrays, np.array([[1], [2]]), ROWS, ITEMS, GAINS, query_ids=["a"]
+    )
+
+
+def test_plain_lists_refuse_what_is_no_list():
+    """A text instead of a list, ids ranked twice, and unequal numbers of queries are errors."""
+    assert "ranked twice" in sentence(MetricError, evaluate_retrieval, ["a", "a"], ["a"])
+    assert "give a list of ids" in sentence(MetricError, evaluate_retrieval, "abc", ["a"])
+    assert "give a collection of ids" in sentence(MetricError, evaluate_retrieval, ["a"], "abc")
+    assert "2 lists of results and 1" in sentence(MetricError, evaluate_batch, [["a"], ["b"]], [["a"]])
+    assert "at least 1" in sentence(UsageError, evaluate_retrieval, ["a"], ["a"], (0,))
+    assert "k is at least 1" in sentence(MetricError, alpha_ndcg, ["a"], {}, 0)
+    assert "exactly one" in sentence(MetricError, intra_list_diversity)
+
+
+def test_vectors_with_nan_are_an_error():
+    """A NaN in a vector would pass for a cosine of nothing."""
+    assert "not finite" in sentence(MetricError, intra_list_diversity, np.array([[NAN, 1.0], [1.0, 1.0]]))
+
+
+def test_items_that_nothing_judges_are_an_error():
+    """No ids, no rule, no expected text: the item is named. Two items of one id are refused as well."""
+    assert "'q'" in sentence(MetricError, score_items, [Item("q")], {})
+    assert "unique" in sentence(MetricError, score_items, [Item("q", "x"), Item("q", "x")], {})
+    bad = Item("q", metadata={"relevantIds": "a"})
+    assert "give a list of ids" in sentence(MetricError, score_items, [bad], {"q": [Passage("a")]})
+    assert "threshold is 0" in sentence(MetricError, TokenF1Relevance, 0)
+
+
+def test_scores_say_nothing_of_what_was_not_scored():
+    """A RunScores made by hand has no counts and no caution."""
+    assert RunScores(("q",), {}).caution == ""

@@ -1,0 +1,119 @@
+"""Equal to the formulas written out a second time, literally, in tests/support/brute_metrics.py."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from repoeval_bench.core.types import LineSpan
+from repoeval_bench.metrics import BUDGETS, Context, Place, score_ceilings, score_run
+from support import brute_metrics as brute
+from support.random_runs import in_rank_order, tied_run
+
+RANKED = {
+    "err": lambda ids, g: brute.err(ids, g),
+    "err@5": lambda ids, g: brute.err(ids, g, 5),
+    "nerr": lambda ids, g: brute.nerr(ids, g),
+    "nerr@5": lambda ids, g: brute.nerr(ids, g, 5),
+    "nerr@20": lambda ids, g: brute.nerr(ids, g, 20),
+    "rbp": lambda ids, g: brute.rbp(ids, g, 0.8),
+    "rbp(p=0.95)@7": lambda ids, g: brute.rbp(ids, g, 0.95, 7),
+    "ndcg(gain=exp)": lambda ids, g: brute.ndcg(ids, g, exponential=True),
+    "ndcg(gain=exp)@5": lambda ids, g: brute.ndcg(ids, g, 5, exponential=True),
+    "ndcg@7": lambda ids, g: brute.ndcg(ids, g, 7),
+    "f1@5": lambda ids, g: brute.f1(ids, g, 5),
+    "weighted_recall@5": lambda ids, g: brute.weighted_recall(ids, g, 5),
+    "recall_auc@50": lambda ids, g: brute.recall_auc(ids, g, 50),
+    "recall_auc@3": lambda ids, g: brute.recall_auc(ids, g, 3),
+}
+
+
+@pytest.mark.parametrize("real_gains", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_rank_measures_equal_the_formulas(seed, real_gains):
+    """ERR, nERR, RBP, exponential nDCG, F1, weighted recall and the area under recall, with whole and real gains."""
+    run, qrels = tied_run(seed)
+    if real_gains:
+        rng = random.Random(seed)
+        qrels = {q: {d: g and rng.random() for d, g in gains.items()} for q, gains in qrels.items()}
+    ours = score_run(run, qrels, RANKED)
+    ordered = in_rank_order(run)
+    for name, formula in RANKED.items():
+        for query, value in zip(ours.query_ids, ours.values[name], strict=True):
+            ids = [d for d, _ in ordered.get(query, [])]
+            assert value == pytest.approx(formula(ids, qrels[query]), abs=1e-12), (name, query)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_alpha_ndcg_equals_the_formula(seed):
+    """alpha-nDCG with a greedy ideal, also for a query whose sub-topics nothing covers."""
+    rng = random.Random(seed)
+    ids = [f"d{i}" for i in range(12)]
+    run, covers = {}, {}
+    for q in range(5):
+        run[f"q{q}"] = [(d, 0.0) for d in rng.sample(ids, rng.randint(0, 12))]
+        covers[f"q{q}"] = {d: set(rng.sample("abcd", rng.randint(1, 3))) for d in rng.sample(ids, rng.randint(0, 8))}
+    for alpha in (0.0, 0.3, 0.5, 1.0):
+        for k in (1, 4, 20):
+            scores = score_run(run, {q: {} for q in run}, [f"alpha_ndcg(alpha={alpha})@{k}"], Context(subtopics=covers))
+            (values,) = scores.values.values()
+            for query, value in zip(scores.query_ids, values, strict=True):
+                expected = brute.alpha_ndcg([d for d, _ in run[query]], covers[query], alpha, k)
+                assert value == pytest.approx(expected, abs=1e-12)
+
+
+def random_lines(seed):
+    """Places, per-line nws and rankings over two files with blank lines, headers and overlapping chunks."""
+    rng = random.Random(seed)
+    nws = {f: [rng.choice([0, 0, 5, 20, 40, 90]) for _ in range(60)] for f in ("a", "b")}
+    places = {}
+    for i in range(25):
+        start = rng.randrange(55)
+        span = LineSpan(start, min(60, start + rng.randint(1, 15)))
+        places[f"c{i}"] = Place(rng.choice("ab"), span, rng.choice([0, 0, 13]))
+    gold, run = {}, {}
+    for q in range(6):
+        start = rng.randrange(50)
+        gold[f"q{q}"] = Place(rng.choice("ab"), LineSpan(start, start + rng.randint(1, 10)))
+        run[f"q{q}"] = [(c, 0.0) for c in rng.sample(sorted(places), rng.randint(0, 25))]
+    return Context(places=places, gold=gold, line_nws=nws), run
+
+
+def plain(place):
+    return place.file, place.lines.start, place.lines.end, place.header_nws
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_line_measures_equal_the_formulas(seed):
+    """line_recall, line_precision and line_iou at every budget, line_rprec and the area, read line by line again."""
+    context, run = random_lines(seed)
+    names = [f"{m}@{b}" for m in ("line_recall", "line_precision", "line_iou") for b in (*BUDGETS, 77, 50_000)]
+    ours = score_run(run, {q: {} for q in run}, [*names, "line_rprec", "line_recall_auc"], context)
+    for i, query in enumerate(ours.query_ids):
+        chunks = [plain(context.places[c]) for c, _ in run[query]]
+        gold = plain(context.gold[query])[:3]
+        for name in names:
+            formula, budget = getattr(brute, name.partition("@")[0]), int(name.partition("@")[2])
+            assert ours.values[name][i] == pytest.approx(formula(chunks, gold, context.line_nws, budget), abs=1e-12)
+        for name in ("line_rprec", "line_recall_auc"):
+            expected = getattr(brute, name)(chunks, gold, context.line_nws)
+            assert ours.values[name][i] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_greedy_ceiling_of_lines_is_between_what_was_observed_and_what_is_possible(seed):
+    """With six chunks, the ceiling reaches every observed score and never passes the best order of all."""
+    context, run = random_lines(seed)
+    few = {c: context.places[c] for c in sorted(context.places)[:6]}
+    context = Context(places=few, gold=context.gold, line_nws=context.line_nws)
+    run = {q: [(c, s) for c, s in ranking if c in few] for q, ranking in run.items()}
+    qrels = {q: {} for q in run}
+    names = ["line_recall@100", "line_recall@250"]
+    observed = score_run(run, qrels, names, context)
+    ceiling = score_ceilings(qrels, names, context, observed=observed)
+    for name, budget in zip(names, (100, 250), strict=True):
+        for i, query in enumerate(observed.query_ids):
+            gold = plain(context.gold[query])[:3]
+            best = brute.best_line_recall([plain(p) for p in few.values()], gold, context.line_nws, budget)
+            assert observed.values[name][i] <= ceiling.values[name][i] <= best + 1e-12

@@ -1,0 +1,254 @@
+"""Answers known from elsewhere: worked by hand, or published with the measure."""
+
+from __future__ import annotations
+
+from math import log2
+
+import numpy as np
+import pytest
+
+from repoeval_bench.core.types import LineSpan
+from repoeval_bench.metrics import (
+    Context,
+    Place,
+    alpha_ndcg,
+    average_precision,
+    dcg,
+    evaluate_batch,
+    evaluate_retrieval,
+    intra_list_diversity,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    score_query,
+    score_run,
+)
+
+ABCDE = list("abcde")
+
+
+def test_idcg_comes_from_the_whole_relevant_set():
+    """Three relevant at k = 5: the ideal is 1 + 1/log2(3) + 1/2, whether or not all three were retrieved."""
+    ideal = 1 + 1 / log2(3) + 1 / 2
+    assert dcg([1, 1, 1], 5) == pytest.approx(ideal)
+    assert ndcg_at_k(ABCDE, {"a", "y", "z"}, 5) == pytest.approx(1 / ideal)
+    assert ndcg_at_k(ABCDE, {"a", "b", "c"}, 5) == pytest.approx(1.0)
+
+
+def test_idcg_of_the_retrieved_items_only_would_inflate_ndcg():
+    """The common mistake, an ideal made of what was retrieved, gives 1 where two of three relevant are missing."""
+    relevant = {"a", "y", "z"}
+    gains = [float(d in relevant) for d in ABCDE]
+    inflated = dcg(gains) / dcg(sorted(gains, reverse=True))
+    assert inflated == 1.0
+    assert ndcg_at_k(ABCDE, relevant, 5) == pytest.approx(0.4693, abs=5e-5)
+
+
+def test_ndcg_of_relevance_01010():
+    """Relevance 0,1,0,1,0 with two relevant: nDCG 0.651."""
+    assert ndcg_at_k(ABCDE, {"b", "d"}, 5) == pytest.approx(0.651, abs=5e-4)
+
+
+def test_mrr_of_ranks_1_3_and_none():
+    """Reciprocal ranks 1, 1/3, 0: MRR 0.444."""
+    assert mean_reciprocal_rank([["x", "a"], ["a", "b", "x"], ["a", "b"]], [{"x"}] * 3) == pytest.approx(
+        0.444, abs=5e-4
+    )
+
+
+def test_ap_of_hits_at_1_and_3_of_three_relevant():
+    """Hits at ranks 1 and 3 of three relevant: AP 0.556, and MAP of one such and one empty query half of it."""
+    assert average_precision(ABCDE, {"a", "c", "z"}) == pytest.approx(0.556, abs=5e-4)
+    assert mean_average_precision([ABCDE, []], [{"a", "c", "z"}, {"a"}]) == pytest.approx(5 / 18)
+
+
+def test_recall_of_two_of_three():
+    """2 of 3 relevant found: recall 0.667."""
+    assert recall_at_k(ABCDE, {"a", "e", "z"}, 5) == pytest.approx(0.667, abs=5e-4)
+
+
+def test_precision_of_two_of_ten():
+    """2 relevant among the first 10: precision 0.2, also where only five were retrieved."""
+    assert precision_at_k([*ABCDE, *"fghijk"], {"a", "j", "k"}, 10) == pytest.approx(0.2)
+    assert precision_at_k(ABCDE, {"a", "e"}, 10) == pytest.approx(0.2)
+
+
+def test_ild_of_three_similarities():
+    """Similarities .9, .3, .4: ILD 0.467; fewer than two results: 0."""
+    assert intra_list_diversity(similarities=[0.9, 0.3, 0.4]) == pytest.approx(0.467, abs=5e-4)
+    assert intra_list_diversity(np.eye(3)) == pytest.approx(1.0)
+    assert intra_list_diversity(np.ones((2, 4))) == pytest.approx(0.0)
+    assert intra_list_diversity(np.ones((1, 4))) == 0.0
+
+
+def test_novelty_gains_of_1_and_09():
+    """Novelty gains 1 and 0.9: DCG 1.568, from vectors of cosine 0.2 at alpha 0.5; novelty-nDCG is that over IDCG."""
+    assert dcg([1, 0.9]) == pytest.approx(1.568, abs=5e-4)
+    vectors = {"a": np.array([1.0, 0.0]), "b": np.array([0.2, np.sqrt(1 - 0.04)])}
+    scores = score_run(
+        {"q": [("a", 1.0), ("b", 0.5)]}, {"q": {"a": 1, "b": 1}}, ["novelty_ndcg@2"], Context(vectors=vectors)
+    )
+    assert scores.mean()["novelty_ndcg@2"] == pytest.approx(1.5678 / (1 + 1 / log2(3)), abs=5e-5)
+
+
+def test_novelty_ndcg_with_alpha_1_is_ndcg():
+    """alpha = 1 takes nothing for repetition; a smaller alpha takes more, the smaller it is."""
+    rng = np.random.default_rng(3)
+    ids = [f"d{i}" for i in range(8)]
+    vectors = {d: np.abs(rng.normal(size=4)) for d in ids}
+    gains = {"d1": 2, "d4": 1, "d6": 3, "zz": 1}
+    names = ["ndcg@5", "novelty_ndcg(alpha=1)@5", "novelty_ndcg(alpha=0.6)@5", "novelty_ndcg(alpha=0.1)@5"]
+    run = {"q": [(d, 0.0) for d in ids]}
+    plain, same, less, least = score_run(run, {"q": gains}, names, Context(vectors=vectors)).mean().values()
+    assert same == pytest.approx(plain)
+    assert plain > less > least > 0
+
+
+def test_err_of_chapelles_cascade():
+    """Gains 3, 2, 4 of a largest 4: stops 7/16, 3/16, 15/16, so ERR is 7/16 + 9/16 (3/16 / 2 + 13/16 15/16 / 3)."""
+    value = score_query([("a", 3.0), ("b", 2.0), ("c", 1.0)], {"a": 3, "b": 2, "c": 4}, ["err"])["err"]
+    assert value == pytest.approx(7 / 16 + 9 / 16 * (3 / 32 + 13 / 16 * 15 / 48))
+
+
+def test_gains_too_large_for_a_power_of_two_are_scored():
+    """A gain of 5000 overflows 2^g, but neither ERR nor exponential nDCG: a perfect ranking still scores 1."""
+    values = score_query({"a": 2.0, "b": 1.0}, {"a": 5000, "b": 4000}, ["ndcg(gain=exp)@5", "nerr@5", "err"])
+    assert values == pytest.approx({"ndcg(gain=exp)@5": 1.0, "nerr@5": 1.0, "err": 1.0})
+
+
+def test_rbp_of_hits_at_1_and_3():
+    """Hits at 1 and 3 with p = 0.8: 0.2 (1 + 0.64)."""
+    assert score_query([(d, 0.0) for d in ABCDE], {"a": 1, "c": 2}, ["rbp"])["rbp"] == pytest.approx(0.328)
+
+
+def test_alpha_ndcg_halves_a_repeated_subtopic():
+    """Covering one sub-topic twice is worth 1 + 0.5/log2(3); the ideal covers the other one second."""
+    topics = {"a": {1}, "b": {1}, "c": {2}}
+    expected = (1 + 0.5 / log2(3)) / (1 + 1 / log2(3))
+    assert alpha_ndcg(["a", "b"], topics, 2) == pytest.approx(expected)
+    assert alpha_ndcg(["a", "c"], topics, 2) == pytest.approx(1.0)
+    assert alpha_ndcg(["a", "c"], {}, 2) == 0.0
+
+
+def test_binary_measures_count_gains_from_the_threshold_on():
+    """rel=2 leaves gain 1 out of hits and of the relevant chunks alike."""
+    ranking = [("a", 3.0), ("b", 2.0), ("c", 1.0)]
+    values = score_query(ranking, {"a": 1, "b": 2, "z": 2}, ["recall(rel=2)@3", "mrr(rel=2)", "precision@3"])
+    assert values == pytest.approx({"recall(rel=2)@3": 0.5, "mrr(rel=2)": 0.5, "precision@3": 2 / 3})
+
+
+def test_iou_gains_are_taken_as_they_are():
+    """A real gain, such as an IoU, enters nDCG, weighted recall and ERR as it is."""
+    values = score_query(
+        [("a", 1.0)], {"a": 0.25, "b": 0.75}, ["ndcg@5", "weighted_recall@5", "ndcg(gain=exp)@5", "err"]
+    )
+    assert values["weighted_recall@5"] == pytest.approx(0.25)
+    assert values["ndcg@5"] == pytest.approx(0.25 / (0.75 + 0.25 / log2(3)))
+    exp = 2**0.25 - 1, 2**0.75 - 1
+    assert values["ndcg(gain=exp)@5"] == pytest.approx(exp[0] / (exp[1] + exp[0] / log2(3)))
+    assert values["err"] == pytest.approx(exp[0] / 2**0.75)
+
+
+def test_plain_lists_score_under_the_names_of_the_field():
+    """evaluate_retrieval gives NDCG@k, Recall@k, Precision@k, MRR@k for every k, and AP."""
+    values = evaluate_retrieval(ABCDE, {"b", "d"}, k_values=(1, 5, 100))
+    assert set(values) == {f"{m}@{k}" for m in ("NDCG", "Recall", "Precision", "MRR") for k in (1, 5, 100)} | {"AP"}
+    assert values["NDCG@5"] == pytest.approx(0.651, abs=5e-4)
+    assert (values["Recall@5"], values["Precision@5"], values["MRR@100"], values["AP"]) == (1.0, 0.4, 0.5, 0.5)
+    assert {"NDCG@10", "Recall@10", "Precision@10", "MRR@100", "AP"} <= set(evaluate_retrieval(ABCDE, ["a"]))
+
+
+def test_batches_are_means_over_queries():
+    """evaluate_batch takes two lists, or two mappings, in which a query without results counts 0."""
+    lists = evaluate_batch([ABCDE, ["x"]], [["a"], ["a"]], k_values=(5,))
+    assert lists["NDCG@5"] == lists["AP"] == lists["MAP"] == 0.5
+    named = evaluate_batch({"p": ABCDE}, {"p": ["a"], "q": ["a"]}, k_values=(5,))
+    assert named == lists
+
+
+def test_gains_may_be_given_to_plain_lists():
+    """A mapping id -> gain is graded relevance."""
+    assert ndcg_at_k(["a", "b"], {"a": 1, "b": 2}, 5) == pytest.approx((1 + 2 / log2(3)) / (2 + 1 / log2(3)))
+    assert ndcg_at_k(["a", "b"], {"a": 1, "b": 2}, 5, gain="exp") == pytest.approx(
+        (1 + 3 / log2(3)) / (3 + 1 / log2(3))
+    )
+
+
+NWS = {"f": [10, 0, 20, 30, 0, 40], "g": [100, 100]}
+PLACES = {
+    "top": Place("f", LineSpan(0, 3)),
+    "rest": Place("f", LineSpan(2, 6), header_nws=5),
+    "other": Place("g", LineSpan(0, 2)),
+}
+GOLD = {"q": Place("f", LineSpan(2, 6))}
+
+
+def lines(order, *names):
+    run = {"q": [(chunk, float(-i)) for i, chunk in enumerate(order)]}
+    context = Context(places=PLACES, gold=GOLD, line_nws=NWS)
+    return list(score_run(run, {"q": {}}, names, context).mean().values())
+
+
+def test_lines_are_charged_whole_and_each_time_they_are_met():
+    """10 + 20 for `top`, 5 + 20 + 30 + 40 for `rest`: the line met twice is paid twice and collected once."""
+    assert lines(["top", "rest"], *(f"line_recall@{b}" for b in (29, 30, 84, 85, 124, 125))) == pytest.approx(
+        [0, 1 / 3, 1 / 3, 2 / 3, 2 / 3, 1]
+    )
+
+
+def test_reading_stops_at_the_first_line_that_does_not_fit():
+    """A later, smaller line is not squeezed in: after 100 of `other`, line 2 of 100 ends it all."""
+    assert lines(["other", "top"], "line_recall@199", "line_recall@230") == pytest.approx([0, 1 / 3])
+
+
+def test_a_header_that_does_not_fit_ends_the_reading():
+    """A budget of 24 pays neither the header and the first line, nor anything after it."""
+    assert lines(["rest"], "line_recall@24", "line_recall@25") == pytest.approx([0, 1 / 3])
+
+
+def test_line_precision_and_iou_are_over_distinct_non_blank_lines():
+    """Lines 0 and 2 collected, 2 is gold of three: precision 1/2, IoU 1/4; a blank line counts nowhere."""
+    assert lines(["top"], "line_precision@1000", "line_iou@1000") == pytest.approx([1 / 2, 1 / 4])
+
+
+def test_line_rprec_reads_as_much_as_the_gold_holds():
+    """The gold has 90 nws: `rest` pays 5 for its header, so its last line of 40 does not fit."""
+    assert lines(["rest"], "line_rprec") == pytest.approx([2 / 3])
+
+
+def test_area_under_line_recall_is_trapezoids_from_the_origin():
+    """All gold read within the first budget: only the first trapezoid is half lost, 1 - 125/12000."""
+    assert lines(["rest"], "line_recall_auc") == pytest.approx([1 - 125 / 12000])
+
+
+def test_iou_of_chunks_is_over_the_relevant_ones_retrieved():
+    """Best and mean IoU with gold [2, 6): `rest` coincides, `top` shares 1 of 6, `other` is not relevant."""
+    run = {"q": [("other", 3.0), ("top", 2.0), ("rest", 1.0)]}
+    context = Context(places=PLACES, gold=GOLD)
+    names = ["best_iou@2", "best_iou", "mean_iou", "mean_iou@1"]
+    values = score_run(run, {"q": {"top": 1, "rest": 1}}, names, context).mean()
+    assert list(values.values()) == pytest.approx([1 / 6, 1, (1 + 1 / 6) / 2, 0])
+
+
+def test_files_and_redundancy_count_what_was_retrieved():
+    """Three chunks of two files: 2 distinct, a third redundant; k beyond the ranking adds no redundancy."""
+    run = {"q": [("top", 3.0), ("rest", 2.0), ("other", 1.0)]}
+    names = ["distinct_files@2", "distinct_files@10", "redundancy@2", "redundancy@10"]
+    values = score_run(run, {"q": {}}, names, Context(places=PLACES)).mean()
+    assert list(values.values()) == pytest.approx([1, 2, 1 / 2, 1 / 3])
+
+
+def test_novelty_is_the_share_that_repeats_no_higher_chunk():
+    """Jaccard 1/2 with a higher chunk is not novel, below it is; case and punctuation do not matter."""
+    texts = {"a": "x y z", "b": "X, Y!", "c": "u v x", "d": ""}
+    run = {"q": [(d, 0.0) for d in "abcd"]}
+    assert score_run(run, {"q": {}}, ["novelty@4", "novelty@2"], Context(texts=texts)).mean() == pytest.approx(
+        {"novelty@4": 3 / 4, "novelty@2": 1 / 2}
+    )
+
+
+def test_area_under_recall_is_the_mean_of_recalls():
+    """Hits at 1 and 3 of two relevant: recalls 1/2, 1/2, 1, 1 over k = 1..4."""
+    assert score_query([(d, 0.0) for d in ABCDE], {"a": 1, "c": 1}, ["recall_auc@4"]) == {"recall_auc@4": 0.75}

@@ -1,0 +1,234 @@
+"""What holds for every measure on every run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from repoeval_bench.core.types import LineSpan
+from repoeval_bench.metrics import (
+    BUDGETS,
+    Context,
+    Measure,
+    Place,
+    catalogue,
+    score_arrays,
+    score_ceilings,
+    score_query,
+    score_run,
+    walk_lines,
+)
+from repoeval_bench.metrics.registry import REGISTRY
+from repoeval_bench.runs.trec import format_qrels, format_run, read_qrels, read_run
+from support import brute_metrics as brute
+
+IDS = [f"d{i:02}" for i in range(16)]
+RANK_ONLY = [d.name for d in REGISTRY.values() if d.needs == {"ranking"}]
+MONOTONE = ("recall", "weighted_recall", "hit", "mrr", "ap", "err", "rbp")
+
+rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=16)
+gains = st.dictionaries(
+    st.sampled_from(IDS), st.one_of(st.integers(0, 3), st.floats(0.01, 1.0, allow_nan=False)), max_size=8
+)
+cutoffs = st.integers(1, 20)
+
+
+def at(name, k):
+    return name if REGISTRY[name].cutoff == "none" else f"{name}@{k}"
+
+
+def pairs(ids):
+    return [(d, float(-i)) for i, d in enumerate(ids)]
+
+
+def one(ids, relevant, measure):
+    (value,) = score_query(pairs(ids), relevant, [measure]).values()
+    return value
+
+
+@given(rankings, gains, cutoffs)
+def test_measures_of_ranks_stay_between_0_and_1(ids, relevant, k):
+    """Whatever the gains and the cutoff, every measure of ranks lies in 0..1."""
+    for name, value in score_query(pairs(ids), relevant, [at(name, k) for name in RANK_ONLY]).items():
+        assert -1e-12 <= value <= 1 + 1e-12, name
+
+
+@given(rankings, gains, cutoffs)
+def test_what_only_collects_never_falls_as_k_grows(ids, relevant, k):
+    """recall, weighted recall, hit, RR, AP, ERR and RBP at k + 1 are at least what they are at k."""
+    low = score_query(pairs(ids), relevant, [f"{name}@{k}" for name in MONOTONE])
+    high = score_query(pairs(ids), relevant, [f"{name}@{k + 1}" for name in MONOTONE])
+    for (name, before), after in zip(low.items(), high.values(), strict=True):
+        assert after >= before - 1e-12, name
+
+
+@given(rankings, gains, cutoffs, st.permutations(IDS))
+def test_names_of_chunks_do_not_matter(ids, relevant, k, names):
+    """Renaming every id, in ranking and qrels alike, changes no score."""
+    new = dict(zip(IDS, names, strict=True))
+    measures = [at(name, k) for name in RANK_ONLY]
+    before = score_query(pairs(ids), relevant, measures)
+    after = score_query(pairs([new[d] for d in ids]), {new[d]: g for d, g in relevant.items()}, measures)
+    assert after == pytest.approx(before, abs=1e-12)
+
+
+@given(rankings, gains, cutoffs, st.data())
+def test_a_swap_upwards_never_lowers_ndcg(ids, relevant, k, data):
+    """Moving a chunk of more gain above one of less leaves nDCG as it was or raises it, linear and exponential."""
+    assume(len(ids) > 1)
+    i = data.draw(st.integers(0, len(ids) - 2))
+    j = data.draw(st.integers(i + 1, len(ids) - 1))
+    assume(relevant.get(ids[j], 0) >= relevant.get(ids[i], 0))
+    better = list(ids)
+    better[i], better[j] = better[j], better[i]
+    for name in (f"ndcg@{k}", "ndcg", f"ndcg(gain=exp)@{k}"):
+        assert one(better, relevant, name) >= one(ids, relevant, name) - 1e-12
+
+
+@given(gains, cutoffs)
+def test_a_perfect_ranking_scores_1_or_its_ceiling(relevant, k):
+    """All relevant chunks by gain: nDCG and nERR are 1, and every measure of ranks is at its ceiling."""
+    assume(any(relevant.values()))
+    perfect = pairs(sorted(relevant, key=lambda d: relevant[d], reverse=True))
+    assert score_query(perfect, relevant, [f"ndcg@{k}", f"nerr@{k}", "ndcg"]) == pytest.approx(
+        {f"ndcg@{k}": 1.0, f"nerr@{k}": 1.0, "ndcg": 1.0}
+    )
+    measures = [at(name, k) for name in RANK_ONLY]
+    ceiling = score_ceilings({"q": relevant}, measures).mean()
+    assert score_query(perfect, relevant, measures) == pytest.approx(ceiling, abs=1e-12)
+    n = sum(g > 0 for g in relevant.values())
+    assert ceiling[f"recall@{k}"] == pytest.approx(min(k, n) / n)
+    assert ceiling[f"precision@{k}"] == pytest.approx(min(k, n) / k)
+
+
+@given(rankings, gains, cutoffs)
+def test_no_ranking_passes_a_ceiling(ids, relevant, k):
+    """Every measure of ranks is at most its ceiling."""
+    measures = [at(name, k) for name in RANK_ONLY]
+    ceiling = score_ceilings({"q": relevant}, measures).mean()
+    for name, value in score_query(pairs(ids), relevant, measures).items():
+        assert value <= ceiling[name] + 1e-12, name
+
+
+@given(gains, cutoffs)
+def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
+    """Nothing retrieved: 0 in every measure of the registry, whatever it looks at."""
+    context = Context(
+        places={}, gold={"q": Place("f", LineSpan(0, 2))}, line_nws={"f": [3, 4]}, texts={}, vectors={},
+        subtopics={"q": {"d00": {"a"}}},
+    )  # fmt: skip
+    scores = score_run({"q": []}, {"q": relevant}, [at(row, k) for row in REGISTRY], context).mean()
+    assert len(scores) == len(catalogue())
+    assert set(scores.values()) == {0.0}
+
+
+@given(st.lists(st.tuples(rankings, gains), min_size=1, max_size=6), cutoffs)
+def test_arrays_score_as_dicts_do(queries, k):
+    """The same run as whole numbers, padded with -1, gives the same values, query by query."""
+    number = {d: i for i, d in enumerate(IDS)}
+    ranked = np.full((len(queries), 16), -1)
+    judged = []
+    for q, (ids, relevant) in enumerate(queries):
+        ranked[q, : len(ids)] = [number[d] for d in ids]
+        judged.extend((q, number[d], g) for d, g in relevant.items())
+    rows, items, values = (np.array(column) for column in (zip(*judged, strict=True) if judged else ([], [], [])))
+    measures = [at(name, k) for name in RANK_ONLY]
+    ours = score_arrays(ranked, rows, items, values, measures)
+    theirs = score_run(
+        {str(q): pairs(ids) for q, (ids, _) in enumerate(queries)},
+        {str(q): relevant for q, (_, relevant) in enumerate(queries)},
+        measures,
+    )
+    assert ours.query_ids == theirs.query_ids
+    for name in theirs.values:
+        np.testing.assert_allclose(ours.values[name], theirs.values[name], rtol=0, atol=1e-12)
+
+
+@given(st.dictionaries(st.sampled_from(IDS), st.integers(0, 3), min_size=1), gains, cutoffs)
+def test_scores_are_ranked_by_score_then_id_both_descending(scores, relevant, k):
+    """A mapping id -> score gives what the sorted pairs give, ties and all."""
+    ordered = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
+    measures = [at(name, k) for name in RANK_ONLY]
+    assert score_query(scores, relevant, measures) == score_query(ordered, relevant, measures)
+
+
+@given(st.sampled_from(sorted(REGISTRY)), cutoffs)
+def test_a_measure_reads_back_what_it_prints(name, k):
+    """Canonical name and alias, and every alias of the registry, parse to the same measure."""
+    measure = Measure.parse(at(name, k))
+    assert Measure.parse(str(measure)) == measure
+    assert Measure.parse(measure.alias) == measure
+    for alias in REGISTRY[name].aliases:
+        assert Measure.parse(str(measure).replace(name, alias, 1)) == measure
+        assert Measure.parse(measure.alias.replace(name, alias, 1).upper()) == measure
+
+
+scores_to_write = st.lists(
+    st.tuples(st.sampled_from([*IDS, "a b", "ä\u2028c", "50%"]), st.floats(-500, 500).map(lambda s: round(s, 5))),
+    unique_by=lambda pair: pair[0],
+    max_size=12,
+)
+
+
+@settings(max_examples=50)
+@given(pair_list=scores_to_write, shift=st.sampled_from([0.0, 300.0, 5000.0]))
+def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_list, shift):
+    """Ties, scores that float32 cannot tell apart and ids with blanks keep their order through a file."""
+    ranking = sorted(((d, s + shift) for d, s in pair_list), key=lambda pair: (pair[1], pair[0]), reverse=True)
+    path = tmp_path_factory.mktemp("trec") / "run.trec"
+    path.write_text(format_run({"q": ranking}, "tag"), encoding="utf-8")
+    back = read_run(path).rankings
+    assert format_run(back, "tag") == path.read_text(encoding="utf-8")
+    written = {"a b": "a%20b", "ä\u2028c": "ä%E2%80%A8c"}
+    assert [d for d, _ in back.get("q", ())] == [written.get(d, d) for d, _ in ranking]
+
+
+@settings(max_examples=50)
+@given(relevant=gains)
+def test_written_qrels_read_back_to_a_thousandth(tmp_path_factory, relevant):
+    """Gains survive a file to within half a thousandth; a relevant chunk stays one, a query without any stays too."""
+    path = tmp_path_factory.mktemp("trec") / "qrels.trec"
+    text, factor = format_qrels({"q": relevant})
+    path.write_text(text, encoding="utf-8")
+    back = read_qrels(path, factor)
+    kept = {d: g for d, g in relevant.items() if g}
+    assert back["q"] == pytest.approx(kept, abs=0.0005)
+    assert set(back["q"]) == set(kept)
+
+
+files = st.fixed_dictionaries({f: st.lists(st.integers(0, 60), min_size=12, max_size=12) for f in "ab"})
+spans = st.tuples(st.integers(0, 11), st.integers(1, 12)).filter(lambda s: s[0] < s[1]).map(lambda s: LineSpan(*s))
+places = st.builds(Place, st.sampled_from("ab"), spans, st.integers(0, 9))
+
+
+golds = st.builds(Place, st.sampled_from("ab"), spans)
+
+
+@given(files, st.lists(st.tuples(st.lists(places, max_size=8), golds), min_size=1, max_size=4), st.integers(1, 900))
+def test_a_walk_reads_no_more_than_its_budget_and_counts_right(nws, queries, budget):
+    """Recall, precision and IoU of lines equal the literal reading, query by query; more budget never lowers recall."""
+    walks = walk_lines(*zip(*queries, strict=True), nws, limit=1000)
+    values = walks.recall(budget), walks.precision(budget), walks.iou(budget), walks.recall(budget + 100)
+    for (ranking, gold), recall, precision, iou, more in zip(queries, *values, strict=True):
+        chunks = [(p.file, p.lines.start, p.lines.end, p.header_nws) for p in ranking]
+        wanted = (gold.file, gold.lines.start, gold.lines.end)
+        assert recall == pytest.approx(brute.line_recall(chunks, wanted, nws, budget), abs=1e-12)
+        assert precision == pytest.approx(brute.line_precision(chunks, wanted, nws, budget), abs=1e-12)
+        assert iou == pytest.approx(brute.line_iou(chunks, wanted, nws, budget), abs=1e-12)
+        assert 0 <= recall <= more <= 1
+        assert 0 <= iou <= precision <= 1
+
+
+@given(files, st.lists(places, min_size=1, max_size=6), st.builds(Place, st.sampled_from("ab"), spans), st.data())
+def test_no_walk_passes_its_ceiling(nws, chunks, gold, data):
+    """A line score is at most the ceiling that was told of it."""
+    table = {f"c{i}": place for i, place in enumerate(chunks)}
+    order = data.draw(st.permutations(sorted(table)))
+    context = Context(places=table, gold={"q": gold}, line_nws=nws)
+    names = [*(f"line_recall@{b}" for b in BUDGETS[:3]), "line_precision@250", "line_iou@250", "line_rprec"]
+    observed = score_run({"q": pairs(order)}, {"q": {}}, names, context)
+    ceiling = score_ceilings({"q": {}}, names, context, observed=observed)
+    for name in names:
+        assert observed.values[name][0] <= ceiling.values[name][0]

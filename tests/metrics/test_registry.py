@@ -1,0 +1,117 @@
+"""Names, aliases and words of the measures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import DEFAULT_MEASURES, Context, Measure, catalogue, explain, inputs_of
+from repoeval_bench.metrics.registry import FAMILIES, REGISTRY
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("ndcg@10", "ndcg@10"), ("ndcg_at_10", "ndcg@10"), ("nDCG@10", "ndcg@10"), ("ndcg_cut_10", "ndcg@10"),
+        ("ndcg(gain=exp)@10", "ndcg(gain=exp)@10"), ("ndcg(gain=linear)@10", "ndcg@10"), ("NDCG", "ndcg"),
+        ("P@5", "precision@5"), ("P_5", "precision@5"), ("R@5", "recall@5"), ("Success@1", "hit@1"),
+        ("RR", "mrr"), ("recip_rank", "mrr"), ("mrr@10", "mrr@10"), ("map", "ap"), ("map_cut_5", "ap@5"),
+        ("Rprec", "rprec"), ("r-precision", "rprec"), ("f1_at_5", "f1@5"), ("f1@5", "f1@5"),
+        ("RBP(p=0.80)", "rbp"), ("rbp(rel=2,p=.5)@9", "rbp(p=0.5,rel=2)@9"), ("line_recall_at_1500", "line_recall@1500"),
+        (" recall ( rel = 2 ) @5 ", "recall(rel=2)@5"), ("alpha_nDCG@10", "alpha_ndcg@10"),
+    ],
+)  # fmt: skip
+def test_every_way_to_write_a_measure_prints_back_canonically(written, canonical):
+    """trec_eval's, ir_measures' and this project's spellings are read; one is printed, and reads back."""
+    assert str(Measure.parse(written)) == canonical
+    assert Measure.parse(canonical) == Measure.parse(written)
+
+
+def test_the_alias_of_a_measure_has_no_punctuation_for_k():
+    """ndcg@10 is ndcg_at_10 too, and that parses back."""
+    assert Measure.parse("ndcg@10").alias == "ndcg_at_10"
+    assert Measure.parse("ndcg(gain=exp)_at_10").alias == "ndcg(gain=exp)_at_10"
+
+
+def test_no_name_or_alias_means_two_measures():
+    """Names and aliases are unique over the whole registry."""
+    names = [name for d in REGISTRY.values() for name in (d.name, *d.aliases)]
+    assert len(names) == len(set(names))
+
+
+def test_every_family_of_the_field_is_there():
+    """Set, rank, graded, diversity, lines and spans, with the measures each is known for."""
+    held = {family: {d.name for d in definitions} for family, definitions in FAMILIES.items()}
+    assert held["set"] == {"precision", "recall", "weighted_recall", "hit", "f1", "rprec"}
+    assert held["rank"] == {"mrr", "ap", "ndcg", "rbp", "recall_auc"}
+    assert held["graded"] == {"err", "nerr"}
+    assert held["diversity"] == {
+        "distinct_files", "redundancy", "novelty", "ild", "novelty_ndcg", "alpha_ndcg",
+    }  # fmt: skip
+    assert held["lines"] == {"line_recall", "line_precision", "line_iou", "line_rprec", "line_recall_auc"}
+    assert held["spans"] == {"best_iou", "mean_iou"}
+
+
+def test_the_catalogue_tells_everything_of_every_measure():
+    """Each row has a meaning, a formula, a range, a source and its inputs; the inputs exist."""
+    known = {"ranking"} | set(Context.__dataclass_fields__)
+    rows = catalogue()
+    assert len(rows) == len(REGISTRY)
+    for row in rows:
+        assert all((row.name, row.meaning, row.formula, row.range, row.source, row.family))
+        assert row.meaning.endswith(".")
+        assert set(row.needs) <= known
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_every_measure_is_explained(name):
+    """Meaning, formula, range, source and when not to use it, with or without a cutoff."""
+    text = explain(name)
+    for label in ("formula", "range", "not where", "needs", "source"):
+        assert f"  {label}" in text
+    assert text.startswith(f"{name}: ")
+
+
+def test_bands_are_those_that_people_read_by():
+    """nDCG from 0.9 excellent down to below 0.3 poor; recall from 0.8; ILD from 0.8; a measure without bands has none."""
+    assert "from 0.9 excellent, from 0.7 very good, from 0.5 good, from 0.3 fair, below poor" in explain("ndcg@10")
+    assert "from 0.8 excellent, from 0.6 good, from 0.4 fair, below poor" in explain("recall@10")
+    assert "from 0.8" in explain("ild@10")
+    assert "bands" not in explain("precision@10")
+
+
+def test_novelty_ndcg_says_why_it_is_not_called_alpha_ndcg():
+    """The explanation names Clarke et al. and the difference."""
+    assert "Clarke" in explain("novelty_ndcg@10")
+
+
+def test_explaining_an_unknown_measure_offers_the_nearest():
+    """explain refuses as parse does."""
+    with pytest.raises(UsageError, match="did you mean 'ndcg'"):
+        explain("ndgc@10")
+
+
+def test_a_measure_says_what_it_needs():
+    """Rank measures need the ranking alone; the others name fields of the context."""
+    assert Measure.parse("ndcg@10").needs == {"ranking"}
+    assert Measure.parse("line_recall@1500").needs == {"ranking", "places", "gold", "line_nws"}
+    assert Measure.parse("ild@5").needs == {"ranking", "vectors"}
+    assert inputs_of(["ndcg@5", "novelty@5", "distinct_files@5"]) == {"ranking", "texts", "places"}
+    assert inputs_of([]) == frozenset()
+
+
+def test_the_default_measures_are_canonical():
+    """What is scored by default is written as it is printed."""
+    assert [str(Measure.parse(name)) for name in DEFAULT_MEASURES] == list(DEFAULT_MEASURES)
+
+
+def test_importing_the_metrics_loads_nothing_heavy():
+    """No torch, scipy, pandas, faiss or pydantic comes with the metrics."""
+    code = (
+        "import sys, repoeval_bench.metrics; "
+        "print([m for m in ('torch', 'scipy', 'pandas', 'faiss', 'pydantic', 'numba') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

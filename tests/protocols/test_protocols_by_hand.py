@@ -1,0 +1,142 @@
+"""One small task under every protocol: query, judgements, scores and ceilings, each computed by hand."""
+
+from dataclasses import replace
+from math import log2
+
+import pytest
+
+from repoeval_bench.api import make_parts
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.types import Benchmark, LineSpan, Run, SourceFile, Task
+from repoeval_bench.metrics import score_ceilings, score_run
+from repoeval_bench.protocols.protocol import OUTSIDE_THE_SIX, PROTOCOLS
+from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.stages import map_lines, plan, select
+
+# 100 lines of 3 nws each but for line 90, which is blank; the prompt stands at [4, 34), the body at [34, 36).
+LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
+FILE = SourceFile("r", "p.py", "\n".join(LINES) + "\n")
+TASK = Task(
+    "r/0", "r", "p.py", "\n".join(LINES[4:34]) + "\n", "\n".join(LINES[34:36]) + "\n", LineSpan(34, 36), 4, "function"
+)
+BENCHMARK = Benchmark(
+    name="hand", fingerprint="0" * 12, level="function", tasks=(TASK,), files={"r": (FILE,)}, source="hand",
+    whole_tasks=1, whole_repos=1,
+)  # fmt: skip
+TENS = make_chunker("window:lines=10,step=10")
+ORDER = (1, 5, 3, 0, 2, 4, 6, 7, 8, 9)
+"""The ten chunks [0, 10), [10, 20), … as the retriever of this page ranks them."""
+
+MEASURES = ("ndcg@10", "recall@2", "mrr", "line_rprec", "line_recall@250", "line_recall_auc")
+AUC = (250 / 2 + 11_750) / 12_000
+"""All gold is read before the first budget: a triangle up to 250 nws, and 1 from there on."""
+
+
+def score(protocol, ranking):
+    planned = plan(BENCHMARK, TENS, protocol)
+    chunks = planned.corpus.chunks["r"]
+    judged = judge_corpus(BENCHMARK, planned.corpus, protocol, MEASURES)
+    run = {"r/0": tuple((chunks[i].chunk_id, -float(rank)) for rank, i in enumerate(ranking))}
+    scores = score_run(run, judged.qrels, MEASURES, judged.context)
+    ceilings = score_ceilings(judged.qrels, MEASURES, judged.context, observed=scores)
+    relevant = {chunk.lines.start for chunk in chunks if chunk.chunk_id in judged.qrels["r/0"]}
+    return planned, relevant, scores.mean(), ceilings.mean()
+
+
+def dcg(*ranks):
+    return sum(1 / log2(rank + 1) for rank in ranks)
+
+
+@pytest.mark.parametrize("name", ["context", "code-chunk"])
+def test_the_whole_prompt_asks_for_its_own_lines(name):
+    """The gold is [4, 36) or [4, 35): the first four chunks, at ranks 1, 3, 4 and 5."""
+    planned, relevant, scores, ceilings = score(PROTOCOLS[name], ORDER)
+    assert planned.queries[0].text == TASK.prompt
+    assert relevant == {0, 10, 20, 30}
+    # As many lines as the gold has: ten of chunk 1, ten of chunk 5, ten of chunk 3 (up to the gold's end), then 0, 1.
+    gold, of_chunk_3 = (32, 6) if name == "context" else (31, 5)
+    assert scores == pytest.approx({
+        "ndcg@10": dcg(1, 3, 4, 5) / dcg(1, 2, 3, 4), "recall@2": 1 / 4, "mrr": 1.0,
+        "line_rprec": (10 + of_chunk_3) / gold, "line_recall@250": 1.0, "line_recall_auc": AUC,
+    })  # fmt: skip
+    # Greedy reads chunks 1 and 2, chunk 0 (six gold lines), and what is left of the budget of chunk 3.
+    assert ceilings == pytest.approx({
+        "ndcg@10": 1.0, "recall@2": 2 / 4, "mrr": 1.0, "line_rprec": (10 + 10 + 6 + gold - 30) / gold,
+        "line_recall@250": 1.0, "line_recall_auc": AUC,
+    })  # fmt: skip
+
+
+def test_body_asks_for_the_lines_to_be_written():
+    """The last 20 lines of the prompt ask; chunk [30, 40) alone is relevant, at rank 3."""
+    planned, relevant, scores, ceilings = score(PROTOCOLS["body"], ORDER)
+    assert planned.queries[0].text == "\n".join(LINES[14:34]) + "\n"
+    assert relevant == {30}
+    # Two lines are read: of chunk 1, and at best of chunk 3, whose first two are not the gold's.
+    assert scores == pytest.approx({
+        "ndcg@10": dcg(3), "recall@2": 0.0, "mrr": 1 / 3, "line_rprec": 0.0, "line_recall@250": 1.0,
+        "line_recall_auc": AUC,
+    })  # fmt: skip
+    assert ceilings == pytest.approx({
+        "ndcg@10": 1.0, "recall@2": 1.0, "mrr": 1.0, "line_rprec": 0.0, "line_recall@250": 1.0,
+        "line_recall_auc": AUC,
+    })  # fmt: skip
+
+
+def test_coderag_has_windows_for_documents():
+    """[0, 25), [0, 35), [0, 45), [5, 55), … : the first six meet [4, 35); one of the two retrieved is among them."""
+    protocol = PROTOCOLS["coderag"]
+    cutter, _ = make_parts(protocol, None)
+    planned = plan(BENCHMARK, cutter, protocol)
+    windows = planned.corpus.chunks["r"]
+    assert [(w.lines.start, w.lines.end) for w in windows[:7]] == [
+        (0, 25), (0, 35), (0, 45), (5, 55), (15, 65), (25, 75), (35, 85),
+    ]  # fmt: skip
+    judged = judge_corpus(BENCHMARK, planned.corpus, protocol, MEASURES)
+    assert list(judged.qrels["r/0"]) == [window.chunk_id for window in windows[:6]]
+    run = {"r/0": ((windows[6].chunk_id, 2.0), (windows[0].chunk_id, 1.0))}
+    scores = score_run(run, judged.qrels, ["ndcg@10", "recall@5"], judged.context).mean()
+    assert scores == pytest.approx({"ndcg@10": dcg(2) / dcg(1, 2, 3, 4, 5, 6), "recall@5": 1 / 6})
+
+
+def test_linemap_ranks_the_baselines_chunks():
+    """Chunks' scores go to lines, and from lines to chunks of 15 lines: 0.5, 0.4333, 0.3 for the gold's, 0.3667 beside."""
+    protocol = PROTOCOLS["linemap"]
+    planned = plan(BENCHMARK, TENS, protocol, baseline=make_chunker("fixed:max_nws=45"))
+    judged = judge_corpus(BENCHMARK, planned.documents, protocol, MEASURES)
+    documents, chunks = planned.documents.chunks["r"], planned.corpus.chunks["r"]
+    assert [len(document.lines) for document in documents[:4]] == [15] * 4
+    given = {1: 0.9, 5: 0.5, 3: 0.4, 0: 0.3, 2: 0.2}
+    ranking = tuple((chunk.chunk_id, given.get(i, 0.1)) for i, chunk in enumerate(chunks))
+    run = map_lines(planned, {}, judged, Run("hand", {"r/0": ranking}), 4)
+    # (10 x 0.3 + 5 x 0.9) / 15, (5 x 0.9 + 10 x 0.2) / 15, (5 x 0.1 + 10 x 0.5) / 15, (10 x 0.4 + 5 x 0.1) / 15
+    assert run.rankings["r/0"] == tuple(
+        (documents[i].chunk_id, score) for i, score in ((0, 0.5), (1, 0.43333), (3, 0.36667), (2, 0.3))
+    )
+    assert set(judged.qrels["r/0"]) == {documents[i].chunk_id for i in (0, 1, 2)}
+    scores = score_run(run, judged.qrels, ["ndcg@10", "recall@2"], judged.context).mean()
+    assert scores == pytest.approx({"ndcg@10": dcg(1, 2, 4) / dcg(1, 2, 3), "recall@2": 2 / 3})
+
+
+def test_a_protocol_whose_repositories_are_not_there_is_refused():
+    """Where none of the six is at hand, the six score nothing; the sentence says what is there, and the way out."""
+    (name, *_) = sorted(OUTSIDE_THE_SIX)
+    outside = replace(BENCHMARK, files={name: (FILE,)}, tasks=(replace(TASK, repo=name),))
+    with pytest.raises(DatasetError, match=f"scores none of {name}; choose other repositories or repositories=all"):
+        select(outside, PROTOCOLS["code-chunk"])
+    assert select(outside, PROTOCOLS["context"]) is outside
+
+
+def test_six_repositories_of_which_some_are_missing_say_so_on_the_label():
+    """Of the published benchmark; a pack of one's own has no six."""
+    part = replace(BENCHMARK, name="repoeval-function-2k-codex", whole_tasks=455, whole_repos=8)
+    label = select(part, PROTOCOLS["code-chunk"]).label
+    assert (
+        label
+        == f"repoeval-function-2k-codex · 1 of 455 tasks, 1 of 8 repositories (1 of the protocol's 6) · {'0' * 12}"
+    )
+    files = {f"r{i}": (FILE,) for i in range(6)}
+    six = replace(part, files=files, tasks=tuple(replace(TASK, task_id=f"{repo}/0", repo=repo) for repo in files))
+    assert "6 of 8 repositories · " in select(six, PROTOCOLS["code-chunk"]).label
+    assert "1 of 8 repositories · " in select(part, PROTOCOLS["context"]).label
+    assert select(BENCHMARK, PROTOCOLS["code-chunk"]).label == BENCHMARK.label

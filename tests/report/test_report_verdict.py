@@ -1,0 +1,102 @@
+"""The verdict's words follow the test, not the means."""
+
+import json
+
+import pytest
+
+from repoeval_bench.analysis.comparison import compare_runs
+from repoeval_bench.report.html_run import page_runs
+from repoeval_bench.report.html_verdict import verdict
+from support.runs import write_run
+
+FILES = [f"f{i // 2}" for i in range(80)]
+
+
+def made(folder, values, **changed):
+    run = write_run(folder, {"ndcg@10": values}, files=FILES, **changed)
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"schema": 1}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return run
+
+
+@pytest.fixture
+def plain():
+    return [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
+
+
+def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
+    """Who, under what, by how much over each, and the test with what it resampled."""
+    better = [value + 0.2 + 0.001 * (i % 5) for i, value in enumerate(plain)]
+    worse = [value - 0.1 - 0.001 * (i % 3) for i, value in enumerate(plain)]
+    found = verdict(page_runs([made(tmp_path / "b", plain), made(tmp_path / "c", better), made(tmp_path / "d", worse)]))
+    assert found.clear
+    assert found.best == 1
+    assert found.who.startswith(
+        "c wins under protocol context: its nDCG@10 (micro mean) is 0.561, ahead by 0.202 over b"
+    )
+    assert "0.303 over d" in found.who
+    assert found.sure.startswith(
+        "The lead over b (p = 0.0003) and d (p = 0.0003) is beyond chance: sign-flip test over 40 files"
+    )
+    assert all(each.difference < 0 for each in found.differences)
+
+
+def test_the_winners_pairs_are_tested_among_all_pairs(tmp_path, plain):
+    """The winner was picked from the data: its p are those of the family of all pairs, wherever it stands."""
+    values = {
+        "b": plain,
+        "c": [v + 0.02 * (i % 7 > 1) for i, v in enumerate(plain)],
+        "d": [v - 0.01 * (i % 3) for i, v in enumerate(plain)],
+    }
+    runs = [made(tmp_path / name, each) for name, each in values.items()]
+    found = verdict(page_runs(runs))
+    pairs = {frozenset((c.baseline, c.treatment)): c for c in compare_runs(runs)}
+    assert len(pairs) == 3
+    assert [(c.baseline, c.treatment) for c in found.differences] == [("c", "b"), ("c", "d")]
+    for each in found.differences:
+        same = pairs[frozenset((each.baseline, each.treatment))]
+        assert (each.family, each.p_adjusted) == (3, same.p_adjusted)
+        assert abs(each.difference) == pytest.approx(abs(same.difference))
+    assert "Holm over 3 tests (1 measure of each of the 3 pairs of runs)." in found.sure
+
+
+def test_a_lead_that_may_be_chance_is_no_win(tmp_path, plain):
+    """The highest mean is named as that, and what is not shown is not called equal."""
+    noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
+    found = verdict(page_runs([made(tmp_path / "b", plain), made(tmp_path / "c", noisy)]))
+    assert not found.clear
+    assert found.who.startswith("No winner is shown under protocol context: c has the highest nDCG@10")
+    assert "may be chance" in found.who
+    assert "which does not mean equal" in found.sure
+
+
+def test_one_run_is_compared_with_nothing(tmp_path, plain):
+    """Its score is said, and that it says nothing of others."""
+    found = verdict(page_runs([made(tmp_path / "b", plain)]))
+    assert found.who.startswith("b reaches a nDCG@10 (micro mean) of 0.359 under protocol context")
+    assert found.differences == ()
+
+
+def test_sizes_that_differ_are_minded(tmp_path, plain):
+    """Size alone moves scores: more than 5 % between means is said, less is not."""
+    sizes = [{"mean": mean, "median": 1, "p95": 1} for mean in (100.0, 104.0, 120.0)]
+    runs = [made(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bcd", sizes, strict=True)]
+    assert not any("one size" in line for line in verdict(page_runs(runs[:2])).mind)
+    assert any("b 100, c 104, d 120" in line for line in verdict(page_runs(runs)).mind)
+
+
+def test_equal_means_have_no_first_among_them(tmp_path, plain):
+    """A tie is called one, without a lead of nothing."""
+    found = verdict(page_runs([made(tmp_path / "b", plain), made(tmp_path / "c", list(plain))]))
+    assert found.who == (
+        "No winner is shown under protocol context: b and c reach the same highest nDCG@10 (micro mean), 0.359."
+    )
+
+
+def test_of_many_runs_the_nearest_are_named(tmp_path, plain):
+    """Three by name, the others by number."""
+    made_runs = [made(tmp_path / f"r{n}", [value - 0.01 * n for value in plain]) for n in range(7)]
+    found = verdict(page_runs(made_runs))
+    assert "ahead by 0.010 over r1" in found.who
+    assert found.who.endswith("and 3 others.")
+    assert "r4" not in found.who

@@ -1,0 +1,71 @@
+"""Verdicts on published numbers, and the page they stand on."""
+
+from dataclasses import replace
+
+import pytest
+
+from repoeval_bench.cli.reproduce import EXPECTED, reproduce
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.report.reproduction import MEASURES, Row, format_page, judge
+
+
+def row(table, setting, system, measure, published=None, verdict=""):
+    return Row(table, setting, system, measure, published, 0.5, 0.4, 0.6, verdict, f"repoeval-bench eval -c {system}")
+
+
+def test_a_number_is_reproduced_within_its_tolerance():
+    """The distance stands beside the verdict, signed."""
+    assert judge(0.78, 0.82, 0.05) == "reproduced (-0.040)"
+    assert judge(0.77, 0.82, 0.05) == "reproduced (-0.050)"
+    assert judge(0.63, 0.82, 0.05) == "not reproduced (-0.190)"
+
+
+def test_the_page_has_every_row_its_verdict_and_the_commands():
+    """Expected cells are counted; a skipped row says why; commands stand under each table, once."""
+    found = [
+        row("expected", p, c, m, 0.8, judge(0.5, 0.8, 0.05))
+        for p in ("context", "code-chunk")
+        for c in EXPECTED
+        for m in MEASURES
+    ]
+    found += [row("causes", "base", c, m) for c in EXPECTED for m in MEASURES]
+    found += [row("sizes", s, c, m) for s in ("500", "900") for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
+    found.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.932, "reproduced (-0.008)"))
+    found.append(Row("coderag", "coderag", "far/model", "ndcg@10", None, None, None, None, "skipped: not here", ""))
+    settings = (("whole", 0.92, "here"), ("k1 0.9", 0.93, "theirs"), ("both", 0.9345, "theirs"))
+    found += [
+        replace(row("bm25", what, "BM25", "ndcg@10", 0.932), measured=score, source=source)
+        for what, score, source in settings
+    ]
+    page = format_page("mini", found, 6)
+    assert "BM25 lies -0.0120 from the published 0.932." in page
+    assert "| k1 0.9 | theirs | 0.9300 | [0.4000, 0.6000] | -0.0020 |" in page
+    assert "Against the first row: k1 0.9 +0.0100; both +0.0145. Read as" in page
+    assert "own code reads, +0.0025 is left." in page
+    assert "From 500 to 900, nDCG@10 and the area move for ast by +0.000 and +0.000, for fixed by" in page
+    assert "0 of 16 cells are" in page
+    assert page.count("not reproduced (-0.300)") == 16
+    assert "| far/model |  | |  | skipped: not here |" in page
+    assert page.count("repoeval-bench eval -c ast\n") == 3
+
+
+def test_a_model_that_no_embedder_is_called_is_told_before_anything_is_measured(tmp_path):
+    """The name is read before the data is looked at, and nothing is written."""
+    with pytest.raises(SpecError, match="unknown embedder 'tf'"):
+        reproduce(None, tmp_path / "out", embedders=["st:some/model", "tf:x"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_part_of_the_benchmark_is_not_judged():
+    """The page says how much there is, claims nothing, and counts repositories as they are."""
+    reason = "not judged: 170 of 455 tasks"
+    found = [
+        row("expected", p, c, m, 0.8, reason) for p in ("context", "code-chunk") for c in EXPECTED for m in MEASURES
+    ]
+    found += [row("bm25", what, "BM25", "ndcg@10", 0.932, reason) for what in ("whole", "both")]
+    page = format_page("mini", found, 2)
+    assert f"reproduced within 0.05: {reason}." in page
+    assert page.count(f"| {reason} |") == 16
+    assert "macro over 2 repositories" in page
+    assert "cells are" not in page
+    assert "is left" not in page

@@ -1,0 +1,143 @@
+"""Exclusion, merged windows, duplicates, leaks: worked out by hand on one file of 60 lines."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from repoeval_bench.core.types import Chunk, LineSpan, Query, SourceFile, Task
+from repoeval_bench.protocols.exclusion import POLICIES, hidden_chunks
+from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
+from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
+from repoeval_bench.protocols.windows import CoderagWindows
+from repoeval_bench.retrieval.corpus import blanked, build_corpus, chunk_blanked, merge_identical, summarize
+from repoeval_bench.runs.judgements import judge_corpus
+
+FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))
+TASK = Task("r/0", "r", "p.py", "line5 = 5\nline6 = 6", "x\n", LineSpan(40, 44), 5, "function")
+
+
+class Tens:
+    spec = "tens"
+
+    def chunk(self, file):
+        return [
+            Chunk.cut(file, file.chars_of(LineSpan(i, min(i + 10, file.n_lines)))) for i in range(0, file.n_lines, 10)
+        ]
+
+
+def spans(chunks, ids=None):
+    return [(c.lines.start, c.lines.end) for c in chunks if ids is None or c.chunk_id in ids]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [
+    ("none", []),
+    ("prompt", [(0, 10), (10, 20), (20, 30), (30, 40)]),  # overlap [5, 40)
+    ("repocoder", [(20, 30), (30, 40), (40, 50), (50, 60)]),  # end after 40 - 20
+    ("body", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60)]),
+])  # fmt: skip
+def test_what_a_policy_hides(policy, expected):
+    """prompt: what overlaps [c, h); repocoder: what ends after h - 20; body: the file, whose blanked chunks follow."""
+    other = SourceFile("r", "q.py", FILE.text)
+    chunks = {"r": (*Tens().chunk(FILE), *Tens().chunk(other))}
+    hidden = hidden_chunks([TASK], chunks, policy).get("r/0", frozenset())
+    assert spans([c for c in chunks["r"] if c.path == "p.py"], hidden) == expected
+    assert not spans([c for c in chunks["r"] if c.path == "q.py"], hidden)
+    assert set(POLICIES) == {"none", "prompt", "repocoder", "body"}
+
+
+def test_blanked_lines_keep_every_line_in_its_place():
+    """Only the ground truth's lines are empty; the rest has its text and its number, also at the file's end."""
+    blank = blanked(FILE, LineSpan(40, 44))
+    assert blank.n_lines == FILE.n_lines
+    lines = blank.text.splitlines()
+    assert [i for i, line in enumerate(lines) if not line] == [40, 41, 42, 43]
+    assert lines[44] == "line44 = 44"
+    assert blanked(SourceFile("r", "p", "a\x0cb\nc"), LineSpan(0, 3)).n_lines == 3
+
+
+def test_a_query_has_its_files_chunks_anew_where_the_body_is_blanked():
+    """Ids carry the task; the text has no line of the ground truth; other tasks' files are not chunked again."""
+    files = {"r": (FILE,)}
+    corpus = chunk_blanked(build_corpus(files, Tens()), [TASK], files, Tens())
+    own = corpus.own["r/0"]
+    assert all(chunk.chunk_id.endswith("#r/0") for chunk in own)
+    assert "line40" not in "".join(chunk.text for chunk in own)
+    assert "line39" in "".join(chunk.text for chunk in own)
+    assert len(list(corpus)) == corpus.n_chunks + len(own)
+
+
+def test_coderag_windows():
+    """n = 0, 10, 20, …: [max(0, n-25), min(len, n+25)), titled; identical lines within a repository are merged."""
+    assert spans(CoderagWindows().chunk(FILE)) == [(0, 25), (0, 35), (0, 45), (5, 55), (15, 60), (25, 60)]
+    assert CoderagWindows().chunk(FILE)[0].embed_text.startswith("r-p.py\nline0 = 0\n")
+    short = SourceFile("r", "q.py", "a\nb\n")
+    copy = SourceFile("r", "s.py", "a\nb")
+    files = {"r": (FILE, short, copy), "t": (SourceFile("t", "q.py", "a\nb\n"),)}
+    merged = merge_identical(build_corpus(files, CoderagWindows()))
+    assert [chunk.path for chunk in merged.chunks["r"]] == ["p.py"] * 6 + ["q.py"]
+    assert len(merged.chunks["t"]) == 1
+    assert list(merged.merged.values()) == [merged.chunks["r"][-1].chunk_id]
+    assert [chunk.path for chunk in merged.dropped["r"]] == ["s.py"]
+
+
+def test_coderag_leaves_out_blank_windows():
+    """A file of blanks has no document, and a long gap in a file none of its own; every other window is there."""
+    blank = SourceFile("r", "a/__init__.py", "\n")
+    gap = SourceFile("r", "gap.py", "x = 1\n" + "\n" * 80 + "y = 2\n")
+    corpus = build_corpus({"r": (blank, gap, SourceFile("r", "empty.py", ""))}, CoderagWindows())
+    assert spans(corpus.chunks["r"]) == [(0, 25), (0, 35), (0, 45), (35, 82), (45, 82), (55, 82)]
+
+
+def test_duplicates_are_found_within_a_repository():
+    """The same text but for blanks at its ends, twice in one repository, is one group; in another it is not."""
+    files = {
+        "r": (SourceFile("r", "a.py", "x = 1\n"), SourceFile("r", "b.py", "x = 1\n\n")),
+        "t": (SourceFile("t", "a.py", "x = 1\n"),),
+    }
+    (group,) = build_corpus(files, Tens()).duplicates()
+    assert group == ("r/a.py@0-6", "r/b.py@0-7")
+
+
+def test_copies_are_credited_where_a_query_has_chunks_of_its_own():
+    """With exclude=body a chunk elsewhere in the repository that has a relevant own chunk's text counts too."""
+    other = SourceFile("r", "q.py", "".join(FILE.text.splitlines(keepends=True)[30:40]))
+    files = {"r": (FILE, other), "t": (SourceFile("t", "q.py", other.text),)}
+    corpus = chunk_blanked(build_corpus(files, Tens()), [TASK], files, Tens())
+    (copy,) = (chunk.chunk_id for chunk in corpus.chunks["r"] if chunk.path == "q.py")
+    benchmark = SimpleNamespace(tasks=(TASK,), files=files)
+    found = {
+        copies: judge_corpus(benchmark, corpus, Protocol.parse(f"context+exclude=body+copies={copies}"), ("mrr",)).qrels
+        for copies in ("distinct", "credited")
+    }
+    assert {*found["credited"]["r/0"]} - {*found["distinct"]["r/0"]} == {copy}
+    assert found["credited"]["r/0"][copy] == 1.0
+
+
+def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
+    """Gold lines found in the query by text; of the top chunks those over [c, h) of the task's file."""
+    queries = [Query("r/0", "r", "  line5 = 5\nline41 = 41")]
+    files = {"r": (FILE,)}
+    assert gold_in_query([TASK], queries, files, {"r/0": LineSpan(40, 44)}) == {"r/0": 0.25}
+    assert gold_in_query([TASK], queries, files, {"r/0": LineSpan(40, 40)}) == {"r/0": 0.0}
+    chunks = {chunk.chunk_id: chunk for chunk in Tens().chunk(FILE)}
+    ranking = tuple((chunk_id, 0.0) for chunk_id in chunks)
+    assert top_over_prompt([TASK], {"r/0": ranking}, chunks) == {"r/0": 4 / 6}
+    assert top_over_prompt([TASK], {"r/0": ()}, chunks) == {"r/0": 0.0}
+
+
+def test_protocols_are_those_of_the_page():
+    """Query, gold, relevance, repositories, mean and documents of the five."""
+    table = {n: (p.query, p.gold, p.relevance, p.repositories, p.headline, p.documents) for n, p in PROTOCOLS.items()}
+    assert table == {
+        "context": ("full", "context", "overlap", "all", "micro", "chunks"),
+        "code-chunk": ("full", "prompt", "overlap", "six", "macro", "chunks"),
+        "coderag": ("full", "prompt", "overlap", "six", "macro", "windows"),
+        "body": ("tail:20", "body", "overlap", "all", "micro", "chunks"),
+        "linemap": ("full", "prompt", "overlap", "six", "macro", "baseline"),
+    }
+
+
+def test_summary_of_sizes():
+    """Mean, median, p95 and max by nearest rank; zeros for nothing."""
+    assert summarize([4, 1, 2, 3]) == {"mean": 2.5, "median": 2, "p95": 4, "max": 4}
+    assert summarize([])["mean"] == 0.0

@@ -1,0 +1,263 @@
+"""Reranking: by shared tokens, and by a tiny cross-encoder whose weights are random."""
+
+import random
+import sqlite3
+import struct
+from contextlib import closing
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import CrossEncoder
+from transformers import AutoTokenizer
+
+from repoeval_bench.core.errors import CacheError, EmbeddingError
+from repoeval_bench.core.types import CharSpan, Chunk, Query, SourceFile
+from repoeval_bench.embedding.cached_scorer import CachedScorer
+from repoeval_bench.embedding.cross_encoder import Tokenized, beginnings, find_cross_encoder
+from repoeval_bench.embedding.housekeeping import info, verify
+from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.storage import VectorCache, seal
+from repoeval_bench.retrieval.bm25 import Bm25Retriever
+from repoeval_bench.retrieval.rerank import OverlapScorer, RerankRetriever
+from support.models import tiny_cross_encoder
+
+TEXTS = ("def x(line): return line", "class x: port = x", "return line", "x = (port) " * 40, "self", "port")
+QUERY = "def x ( line ) : return port"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_cross_encoder(tmp_path_factory.mktemp("cross-encoder"))
+
+
+def chunks(texts=TEXTS):
+    files = [SourceFile("r", f"f{i}.py", text) for i, text in enumerate(texts)]
+    return {"r": tuple(Chunk.cut(file, CharSpan(0, len(file.text))) for file in files)}
+
+
+def bm25(corpus):
+    return Bm25Retriever(corpus, {}, k1=1.2, b=0.75, tokenizer="words")
+
+
+def test_overlap_is_dices_coefficient_with_repeats():
+    """Twice the shared tokens over all tokens; a repeat is shared as often as both have it."""
+    assert OverlapScorer("words").score("a a b", ["a a a", "b", "", "c"]) == pytest.approx([4 / 6, 2 / 4, 0, 0])
+    assert OverlapScorer("words").score("", ["", "a"]) == [0, 0]
+
+
+def test_what_is_not_ranked_again_stays_behind_in_its_order():
+    """The two best of the first stage change places; the others follow as they were, and no score ties."""
+    corpus = chunks()
+    raw = bm25(corpus).search([Query("q", "r", QUERY)], 9).rankings["q"]
+
+    class Reverse:
+        pairs = (0, 0)
+        n_at_hand = 0
+
+        def score(self, query, texts):
+            return [float(i) for i in range(len(texts))]
+
+    run = RerankRetriever(bm25(corpus), Reverse(), corpus, {}, 2).search([Query("q", "r", QUERY)], 9)
+    ids = [name for name, _ in raw]
+    assert [name for name, _ in run.rankings["q"]] == [ids[1], ids[0], *ids[2:]]
+    scores = [score for _, score in run.rankings["q"]]
+    assert scores == sorted(set(scores), reverse=True)
+    assert run.rerank_ms.keys() == run.latency_ms.keys() == {"q"}
+
+
+def test_candidates_are_taken_from_the_first_stage_whatever_k_is():
+    """With k = 1 the best of k_raw candidates is returned, not the first stage's best."""
+    corpus = chunks()
+    scorer = OverlapScorer("words")
+    run = RerankRetriever(bm25(corpus), scorer, corpus, {}, 4).search([Query("q", "r", QUERY)], 1)
+    raw = [name for name, _ in bm25(corpus).search([Query("q", "r", QUERY)], 4).rankings["q"]]
+    text = {chunk.chunk_id: chunk.text for chunk in corpus["r"]}
+    scores = dict(zip(raw, scorer.score(QUERY, [text[name] for name in raw]), strict=True))
+    assert run.rankings["q"][0][0] == max(scores, key=scores.get)
+
+
+def test_scores_are_the_librarys_logits(folder):
+    """Our batches give what CrossEncoder.predict gives before its sigmoid, to 1e-5; cut pairs are counted."""
+    scorer = find_cross_encoder(f"st:{folder}")
+    library = CrossEncoder(str(folder), device="cpu", activation_fn=torch.nn.Identity())
+    expected = library.predict([(QUERY, text) for text in TEXTS])
+    assert np.ptp(expected) > 0.1
+    scores, tokens = zip(*scorer.score(QUERY, TEXTS), strict=True)
+    assert scores == pytest.approx(expected.tolist(), abs=1e-5)
+    assert [count > scorer.max_tokens for count in tokens] == [False, False, False, True, False, False]
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_a_cut_pair_is_read_as_the_whole_one(folder, words):
+    """Whatever is cut beforehand: the tokenizer reads the same tokens, in pairs of all lengths and for any limit."""
+    tokenizer = AutoTokenizer.from_pretrained(folder if words else locate("minilm").folder)
+    draw, shortened = random.Random(0), 0
+
+    def tokenized(length):
+        text = "".join(
+            draw.choice(["x ", "return", " self.port", "\n\n", "(line)", "naïve_name ", "  "]) for _ in range(length)
+        )
+        return Tokenized(
+            text,
+            [
+                start
+                for start, _ in tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+                    "offset_mapping"
+                ]
+            ],
+        )
+
+    for limit in (16, 33, 64):
+        room = limit - tokenizer.num_special_tokens_to_add(pair=True)
+        for _ in range(40):
+            whole = [tokenized(draw.choice([0, 3, 20, 90, 91, 400])) for _ in range(2)]
+            cut = beginnings(*whole, room)
+            read = [
+                tokenizer(*pair, truncation="longest_first", max_length=limit, verbose=False)["input_ids"]
+                for pair in ([each.text for each in whole], cut)
+            ]
+            assert read[0] == read[1]
+            shortened += sum(map(len, cut)) < sum(len(each.text) for each in whole)
+    assert shortened > 40
+
+
+def test_a_pairs_score_depends_on_the_pair_alone(folder):
+    """Alone, among others or in another order a pair has the same score, bit for bit; surrogates are read."""
+    scorer = find_cross_encoder(f"st:{folder}")
+    together = scorer.score(QUERY, TEXTS)
+    assert scorer.score(QUERY, TEXTS[::-1]) == together[::-1]
+    assert [scorer.score(QUERY, [text])[0] for text in TEXTS] == together
+    assert scorer.score("\ud800", ["\udfff"]) == scorer.score("\ufffd", ["\ufffd"])
+    assert scorer.score(QUERY, []) == []
+
+
+class Counting:
+    """A scorer that tells what it is asked for: a real function of the pair, for tests of what stands around one."""
+
+    max_tokens = 4
+
+    def __init__(self, **identity):
+        self.identity = {"model": "fake", **identity}
+        self.asked = []
+
+    def score(self, query, texts):
+        self.asked += [(query, text) for text in texts]
+        return [(np.float32(len(query) / (1 + len(text))).item(), len((query + text).split())) for text in texts]
+
+
+@pytest.fixture
+def cache(tmp_path):
+    opened = VectorCache(tmp_path / "vectors")
+    yield opened
+    opened.close()
+
+
+def test_each_distinct_pair_is_scored_once(cache):
+    """Scores are read back bit for bit, in the order of the texts; pairs and cut ones are counted as if all were read."""
+    texts = ["a", "a b c d e", "a", ""]
+    inner = Counting()
+    first = CachedScorer(inner, cache)
+    scores = first.score("q", texts)
+    assert inner.asked == [("q", "a"), ("q", "a b c d e"), ("q", "")]
+    assert scores == [score for score, _ in Counting().score("q", texts)]
+    again = CachedScorer(inner, cache)
+    assert again.score("q", texts[::-1]) == scores[::-1]
+    assert again.pairs == first.pairs == (4, 1)
+    assert (len(inner.asked), first.n_at_hand, again.n_at_hand) == (3, 0, 4)
+
+
+def test_query_text_and_identity_are_in_the_key(cache):
+    """A pair the other way round, texts that join to the same, or another precision never reads this one's score."""
+    for inner in (Counting(precision="fp32"), Counting(precision="bf16")):
+        scorer = CachedScorer(inner, cache)
+        for query, text in (("ab", "c"), ("a", "bc"), ("c", "ab"), ("\ud800", "\udfff")):
+            scorer.score(query, [text])
+        assert len(inner.asked) == 4
+
+
+@pytest.mark.parametrize("bit", [0, 31, 40, 64, 127])
+def test_a_flipped_bit_of_a_score_is_noticed(cache, bit):
+    """Whether in the score, in the tokens or in the seal: refused, named by verify, and computed again once it is removed."""
+    inner = Counting()
+    expected = CachedScorer(inner, cache).score("q", ["a"])
+    cache.close()
+    with closing(sqlite3.connect(cache.folder / "cache.db")) as database, database:
+        ((row, value),) = database.execute("SELECT rowid, value FROM Cache WHERE length(value) = 16").fetchall()
+        flipped = (int.from_bytes(value, "little") ^ 1 << bit).to_bytes(len(value), "little")
+        database.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (flipped, row))
+    with pytest.raises(CacheError, match="has changed since"):
+        CachedScorer(inner, cache).score("q", ["a"])
+    assert verify(cache.folder, delete=True).removed == 1
+    assert CachedScorer(inner, cache).score("q", ["a"]) == expected
+    assert len(inner.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"123", b"\0" * 12, struct.pack("<fI", np.nan, 3), struct.pack("<fI", np.inf, 3)]
+)
+def test_what_is_no_score_is_never_used(cache, value):
+    """A sealed value of another length, or one that is not finite, is a CacheError all the same."""
+    CachedScorer(Counting(), cache).score("q", ["a"])
+    cache.close()
+    with closing(sqlite3.connect(cache.folder / "cache.db")) as database, database:
+        ((key,),) = database.execute("SELECT key FROM Cache WHERE length(value) = 16").fetchall()
+        database.execute("UPDATE Cache SET value = ? WHERE key = ?", (value + seal(key, value), key))
+    with pytest.raises(CacheError, match="cache verify --delete"):
+        CachedScorer(Counting(), cache).score("q", ["a"])
+    assert len(verify(cache.folder).broken) == 1
+
+
+def test_a_cache_that_cannot_be_written_keeps_no_score(cache, tmp_path):
+    """Scores that are there are read, the others computed once for this process; one line says so."""
+    expected = CachedScorer(Counting(), cache).score("q", ["a", "b"])
+    cache.close()
+    said, inner = [], Counting()
+    with_no_right = VectorCache(cache.folder, said.append)
+    with_no_right.read_only = True
+    scorer = CachedScorer(inner, with_no_right)
+    for _ in range(2):
+        assert scorer.score("q", ["a", "c", "b"])[::2] == expected
+    assert inner.asked == [("q", "c")]
+    (line,) = said
+    assert "is read-only, so nothing new is kept in it; the scores of fake that it lacks" in line
+    with_no_right.close()
+    assert sum(model.scores for model in info(cache.folder).models) == 2
+
+
+def test_scores_are_shown_with_their_model(cache):
+    """`cache info` counts them apart from vectors and counts."""
+    CachedScorer(Counting(precision="fp32"), cache).score("q", ["a", "b"])
+    (model,) = info(cache.folder).models
+    assert (model.name, model.vectors, model.scores, model.counts, model.score_bytes) == ("fake fp32", 0, 2, 0, 32)
+
+
+def test_a_query_whose_scores_were_at_hand_has_no_time(cache):
+    """What reading the pairs takes is not known then, of that query alone."""
+    corpus = chunks()
+    for queries, timed in ((["q"], {"q"}), (["q", "p"], {"p"}), (["q", "p"], set())):
+        asked = [Query(name, "r", f"{QUERY} {name}") for name in queries]
+        retriever = RerankRetriever(bm25(corpus), CachedScorer(Counting(), cache), corpus, {}, 3)
+        run = retriever.search(asked, 9)
+        assert run.rerank_ms.keys() == timed
+        assert run.latency_ms.keys() == set(queries)
+        assert run.pairs[0] == 3 * len(queries)
+
+
+def test_identity_names_weights_and_length(folder, tmp_path):
+    """Other weights or another length are another identity; the precision is stated."""
+    mine = find_cross_encoder(f"st:{folder}").identity
+    assert mine["precision"] == "fp32"
+    assert mine["max_length"] == 64
+    assert find_cross_encoder(f"st:{folder},max_length=32").identity != mine
+    other = find_cross_encoder(f"st:{tiny_cross_encoder(tmp_path, seed=1)}").identity
+    assert other["weights_sha256"] != mine["weights_sha256"]
+
+
+def test_what_scores_no_pairs_is_refused(tmp_path):
+    """An embedding model has no head for pairs, and a classifier of three classes no one score."""
+    with pytest.raises(EmbeddingError, match="is no cross-encoder"):
+        find_cross_encoder(f"st:{locate('minilm').folder}")
+    three = find_cross_encoder(f"st:{tiny_cross_encoder(tmp_path, outputs=3)}")
+    with pytest.raises(EmbeddingError, match="gives 3 values"):
+        three.score("a", ["b"])

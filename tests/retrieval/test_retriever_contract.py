@@ -1,0 +1,124 @@
+"""What holds for every retriever of the table: exclusion, ties, few chunks, empty queries, own chunks, one pool."""
+
+import random
+
+import numpy as np
+import pytest
+
+from repoeval_bench.core.types import CharSpan, Chunk, Query, SourceFile
+from repoeval_bench.retrieval.jaccard import JaccardRetriever
+from repoeval_bench.retrieval.registry import RETRIEVERS, Material, choose_retriever
+from repoeval_bench.retrieval.scope import pooled
+
+SPECS = ("dense", "bm25", "hybrid", "hybrid:fusion=sum", "jaccard", "rerank:overlap", "rerank:overlap,first=bm25,k_raw=3",
+         "random", "oracle")  # fmt: skip
+WORDS = ["def", "return", "class", "self", "port", "line", "count", "total"]
+
+
+class Letters:
+    """An embedder whose vectors count letters."""
+
+    spec, identity, max_tokens = "letters", {}, None
+
+    def encode(self, texts, role):
+        rows = np.array(
+            [[text.count(c) for c in "abcdefghijklmnopqrstuvwxyz"] + [1] for text in texts], dtype=np.float64
+        )
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    def encode_windows(self, texts, role):
+        return self.encode(texts, role), [1] * len(texts)
+
+
+def cut(repo, path, text):
+    file = SourceFile(repo, path, text)
+    return Chunk.cut(file, CharSpan(0, len(text)))
+
+
+def corpus(seed=0):
+    rng = random.Random(seed)
+    texts = {repo: [" ".join(rng.choices(WORDS, k=6)) for _ in range(8)] for repo in ("r", "s")}
+    # Two files of the same text: every retriever that reads texts has to tie them.
+    return {
+        repo: tuple(cut(repo, f"f{i}.py", t) for i, t in enumerate([*held, held[0]])) for repo, held in texts.items()
+    }
+
+
+QUERIES = (Query("q", "r", "def total return"), Query("e", "r", ""), Query("s", "s", "count"), Query("n", "none", "x"))
+
+
+def build(spec, chunks, own=None):
+    ideal = {query.query_id: [] for query in QUERIES}
+    return choose_retriever(spec).build(Material(chunks, own or {}, Letters(), lambda: ideal))
+
+
+def test_every_retriever_is_tried_here():
+    """A new row of the table belongs into this file's list; the cross-encoder has tests of its own."""
+    named = {spec.partition(",")[0].replace(":fusion=sum", "") for spec in SPECS}
+    assert named == set(RETRIEVERS) - {"rerank:MODEL"}
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_rankings_are_complete_ordered_and_within_reach(spec):
+    """Every query has a ranking: all it may see where k is larger, in the order of (score, id), nothing hidden."""
+    chunks = corpus()
+    hidden = {"q": frozenset({chunks["r"][0].chunk_id})}
+    run = build(spec, chunks).search(QUERIES, 50, hidden)
+    assert {name: len(ranking) for name, ranking in run.rankings.items()} == {"q": 8, "e": 9, "s": 9, "n": 0}
+    assert hidden["q"].isdisjoint(name for name, _ in run.rankings["q"])
+    assert {name.partition("/")[0] for name, _ in run.rankings["s"]} == {"s"}
+    for ranking in run.rankings.values():
+        assert list(ranking) == sorted(ranking, key=lambda pair: (pair[1], pair[0]), reverse=True)
+    top = build(spec, chunks).search(QUERIES, 3, hidden).rankings
+    if not spec.startswith("rerank"):
+        assert top["q"] == run.rankings["q"][:3]
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith(("random", "rerank", "hybrid"))])
+def test_equal_texts_tie_and_the_larger_id_comes_first(spec):
+    """f0.py and f8.py hold one text: one score, and f8.py right in front."""
+    ranking = build(spec, corpus()).search(QUERIES[:1], 50).rankings["q"]
+    place = {name: i for i, (name, _) in enumerate(ranking)}
+    first, second = (next(name for name in place if f"/f{i}.py" in name) for i in (8, 0))
+    assert dict(ranking)[first] == dict(ranking)[second]
+    assert place[first] < place[second]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_own_chunks_are_seen_by_their_query_alone(spec):
+    """A query's own chunk is in its ranking and in no other's."""
+    own = {"q": (cut("r", "own.py", "def total return"),)}
+    run = build(spec, corpus(), own).search(QUERIES, 50)
+    assert own["q"][0].chunk_id in dict(run.rankings["q"])
+    assert own["q"][0].chunk_id not in dict(run.rankings["e"])
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_pool_answers_with_the_chunks_of_all_repositories(spec):
+    """Every chunk of both repositories is ranked once for every query, hidden ones left out."""
+    chunks, queries = pooled(corpus(), QUERIES)
+    gone = corpus()["s"][3].chunk_id
+    run = build(spec, chunks).search(queries, 50, {"q": frozenset({gone})})
+    assert len(dict(run.rankings["q"])) == len(run.rankings["q"]) == 17
+    assert len(run.rankings["n"]) == 18
+    assert gone not in dict(run.rankings["q"])
+
+
+def test_bm25_weighs_terms_over_the_pool():
+    """A term that is rare in its repository and common in the other is worth less in the pool."""
+    chunks = {"r": (cut("r", "a.py", "port"), cut("r", "b.py", "line")), "s": (cut("s", "c.py", "port"),)}
+    alone = dict(build("bm25", chunks).search([Query("q", "r", "port")], 9).rankings["q"])
+    many, queries = pooled(chunks, [Query("q", "r", "port")])
+    together = dict(build("bm25", many).search(queries, 9).rankings["q"])
+    assert together[chunks["r"][0].chunk_id] < alone[chunks["r"][0].chunk_id]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_jaccard_equals_the_sets_by_hand(seed):
+    """Shared over united sets of tokens, for every chunk, tokens of the query that no chunk has counted too."""
+    chunks = corpus(seed)
+    asked = "def def total unseen"
+    scores = dict(JaccardRetriever(chunks, {}, tokenizer="words").search([Query("q", "r", asked)], 99).rankings["q"])
+    for chunk in chunks["r"]:
+        q, c = set(asked.split()), set(chunk.text.split())
+        assert scores[chunk.chunk_id] == pytest.approx(len(q & c) / len(q | c), abs=1e-5)

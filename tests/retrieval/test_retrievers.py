@@ -1,0 +1,282 @@
+"""Retrievers that need no model: BM25 against bm25s and the formula, the floor, the ceiling, and the line map."""
+
+import math
+import random
+from collections import Counter
+
+import bm25s
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.terms import TOKENIZERS, english, identifiers, words
+from repoeval_bench.core.types import CharSpan, Chunk, LineSpan, Query, Run, SourceFile
+from repoeval_bench.retrieval.bm25 import Bm25Retriever
+from repoeval_bench.retrieval.bounds import OracleRetriever, RandomRetriever
+from repoeval_bench.retrieval.linemap import LineMap
+from repoeval_bench.retrieval.registry import RETRIEVERS, Material, choose_retriever
+
+TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")
+
+
+def corpus(texts=TEXTS):
+    files = [SourceFile("r", f"f{i}.py", text) for i, text in enumerate(texts)]
+    return {"r": tuple(Chunk.cut(file, CharSpan(0, len(file.text))) for file in files)}
+
+
+def query(text, name="q"):
+    return Query(name, "r", text)
+
+
+def test_identifiers_are_kept_whole_and_in_parts():
+    """camelCase and snake_case parts follow the whole, lower-cased; a word of one part stands once."""
+    assert identifiers("parseHTTPHeader(max_len)") == [
+        "parsehttpheader",
+        "parse",
+        "http",
+        "header",
+        "max_len",
+        "max",
+        "len",
+    ]
+    assert identifiers("_foo __init__ self._cache") == [
+        "_foo",
+        "foo",
+        "__init__",
+        "init",
+        "self",
+        "_cache",
+        "cache",
+    ]
+    assert identifiers("_ __ x1 HTTP") == ["_", "__", "x1", "x", "1", "http"]
+    assert words("parseHTTP max_len") == ["parsehttp", "max_len"]
+
+
+@pytest.mark.parametrize(("text", "terms"), [
+    ("naïveCafé", ["naïvecafé", "naïve", "café"]), ("ÄndereÜBERSchrift", ["ändereüberschrift", "ändere", "über", "schrift"]),
+    ("获取data", ["获取data", "获取", "data"]), ("_größe", ["_grösse", "grösse"]), ("हिन्दी_पाठ", ["हिन्दी_पाठ", "हिन्दी", "पाठ"]),
+    ("E\u0301claire\u0301Bon", ["e\u0301claire\u0301bon", "e\u0301claire\u0301", "bon"]), ("· ΟΔΟΣ «x»", ["οδοσ", "x"]),
+])  # fmt: skip
+def test_identifiers_in_other_scripts_are_kept_whole_and_in_parts(text, terms):
+    """Capitals and small letters of any alphabet; an accent or vowel sign written apart stays with its letter."""
+    assert identifiers(text) == terms
+
+
+@given(
+    st.text(st.sampled_from("aBc_XY09ßéÉΣσςİǅ字\u0301\u093f०") | st.characters(), min_size=1).filter(str.isidentifier)
+)
+def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscores(name):
+    """Nothing is lost, nothing stands twice, whatever the alphabet."""
+    whole, *parts = identifiers(name)
+    assert whole == name.casefold()
+    assert "".join(parts or [whole]).replace("_", "") == whole.replace("_", "")
+    assert parts != [whole]
+    assert not any("_" in part for part in parts)
+
+
+@pytest.mark.parametrize(("text", "terms"), [
+    ("The parser's headers are NOT parsed", ["parser", "header", "pars"]),  # possessive, stop words, case, stems
+    ("self.running(x)", ["self.run", "x"]), ("O'Neil’s", ["o'neil"]), ("a1.b2", ["a1", "b2"]), ("f_.x", ["f_", "x"]),
+    ("3.14 1,000 x=1", ["3.14", "1,000", "x", "1"]), ("std::vector a:b", ["std", "vector", "a:b"]),
+    ("_ __ __init__ x.", ["__init__", "x"]), ("caresses ponies relational sky", ["caress", "poni", "relat", "sky"]),
+])  # fmt: skip
+def test_english_terms_are_those_of_lucenes_analyser(text, terms):
+    """By hand, from UAX #29 (what joins letters, what digits), Lucene's stop words and Porter's rules."""
+    assert english(text) == terms
+
+
+def test_terms_cut_at_blanks_are_as_written():
+    """Neither case nor punctuation is touched."""
+    assert TOKENIZERS["whitespace"]("def F(x):\n\treturn 'X'") == ["def", "F(x):", "return", "'X'"]
+
+
+def test_bm25_can_leave_headers_out():
+    """A term of the header alone is found, or with header=skip is not."""
+    file = SourceFile("r", "f.py", "x = 1")
+    chunks = {"r": (Chunk.cut(file, CharSpan(0, 5), "title\n"),)}
+    found = {}
+    for spec in ("bm25", "bm25:header=skip"):
+        retriever = choose_retriever(spec).build(Material(chunks, {}, None, dict))
+        ((_, found[spec]),) = retriever.search([query("title")], 1).rankings["q"]
+    assert found["bm25"] > 0 == found["bm25:header=skip"]
+    assert choose_retriever("bm25:header=skip").spec == "bm25:k1=1.2,b=0.75,tokenizer=code,header=skip"
+
+
+def test_bm25_is_lucenes_formula():
+    """Every score by hand: idf of Lucene, tf with k1 and b, repeats in the query counted."""
+    chunks = corpus()
+    terms = [words(text) for text in TEXTS]
+    mean = sum(map(len, terms)) / len(terms)
+
+    def by_hand(asked, document):
+        total = 0.0
+        for term in asked:
+            n = sum(term in other for other in terms)
+            idf = math.log(1 + (len(terms) - n + 0.5) / (n + 0.5))
+            tf = document.count(term)
+            total += idf * tf / (tf + 1.2 * (1 - 0.75 + 0.75 * len(document) / mean))
+        return total
+
+    asked = "return return line port missing"
+    run = Bm25Retriever(chunks, {}, k1=1.2, b=0.75, tokenizer="words").search([query(asked)], 10)
+    scores = dict(run.rankings["q"])
+    for chunk, document in zip(chunks["r"], terms, strict=True):
+        assert scores[chunk.chunk_id] == pytest.approx(by_hand(words(asked), document), abs=1e-5)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000))
+def test_bm25_scores_are_those_of_bm25s(seed):
+    """Reading the index's arrays at once gives what bm25s's own get_scores gives."""
+    rng = random.Random(seed)
+    vocabulary = [f"w{i}" for i in range(30)]
+    texts = [" ".join(rng.choices(vocabulary, k=rng.randint(1, 20))) for _ in range(rng.randint(1, 15))]
+    asked = rng.choices([*vocabulary, "unseen"], k=rng.randint(1, 30))
+    index = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+    index.index([text.split() for text in texts], show_progress=False)
+    theirs = (
+        index.get_scores([term for term in asked if term in index.vocab_dict] or ["unseen"])
+        if any(term in index.vocab_dict for term in asked)
+        else [0.0] * len(texts)
+    )
+    run = Bm25Retriever(corpus(texts), {}, k1=0.9, b=0.4, tokenizer="words").search([query(" ".join(asked))], 99)
+    ours = dict(run.rankings["q"])
+    for chunk, score in zip(corpus(texts)["r"], theirs, strict=True):
+        assert ours[chunk.chunk_id] == pytest.approx(float(score), abs=2e-5)
+
+
+def test_bm25_of_own_chunks_weighs_what_the_query_sees():
+    """A query with chunks of its own has the scores of an index over exactly what it sees."""
+    chunks = corpus()
+    own = Chunk.cut(SourceFile("r", "f0.py", "def parse_header(line): pass"), CharSpan(0, 20))
+    hidden = {"q": frozenset({chunks["r"][0].chunk_id})}
+    run = Bm25Retriever(chunks, {"q": (own,)}, k1=1.2, b=0.75, tokenizer="code").search(
+        [query("return line"), query("return line", "p")], 9, hidden
+    )
+    seen = {"r": (*chunks["r"][1:], own)}
+    alone = Bm25Retriever(seen, {}, k1=1.2, b=0.75, tokenizer="code").search([query("return line")], 9)
+    assert run.rankings["q"] == alone.rankings["q"]
+    assert own.chunk_id not in dict(run.rankings["p"])
+
+
+def test_queries_and_corpora_without_words():
+    """Nothing shared scores 0 and is ranked by id; an empty repository gives an empty ranking."""
+    retriever = Bm25Retriever({"r": corpus()["r"], "e": ()}, {}, k1=1.2, b=0.75, tokenizer="code")
+    run = retriever.search([query("???"), Query("e", "e", "line")], 10)
+    assert [score for _, score in run.rankings["q"]] == [0.0] * 4
+    assert run.rankings["e"] == ()
+    assert (
+        Bm25Retriever(corpus(["+++", "---"]), {}, k1=1.2, b=0.75, tokenizer="code")
+        .search([query("x")], 9)
+        .rankings["q"]
+    )
+
+
+def test_random_is_seeded_per_query():
+    """The same seed, the same ranking, whatever other queries there are; another seed, another ranking."""
+    chunks = corpus([f"x{i} = {i}" for i in range(30)])
+    first = RandomRetriever(chunks, {}, seed=1).search([query("a"), query("b", "p")], 30)
+    again = RandomRetriever(chunks, {}, seed=1).search([query("b", "p")], 30)
+    other = RandomRetriever(chunks, {}, seed=2).search([query("a")], 30)
+    assert first.rankings["p"] == again.rankings["p"]
+    assert first.rankings["p"] != first.rankings["q"] != other.rankings["q"]
+    assert {name for name, _ in first.rankings["q"]} == {chunk.chunk_id for chunk in chunks["r"]}
+
+
+def test_the_oracle_puts_the_ideal_first():
+    """The ideal order, then everything else; hidden chunks are in neither."""
+    chunks = corpus()
+    ids = [chunk.chunk_id for chunk in chunks["r"]]
+    run = OracleRetriever(chunks, {}, {"q": [ids[2], ids[0]]}).search([query("")], 9, {"q": frozenset({ids[3]})})
+    assert [name for name, _ in run.rankings["q"]] == [ids[2], ids[0], ids[1]]
+
+
+@pytest.mark.parametrize(("spec", "message"), [
+    ("bm26", "did you mean 'bm25'"), ("bm25:k=1", "unknown option 'k'"), ("bm25:b=2", "b is a number from 0 to 1"),
+    ("bm25:k1=x", "k1 is a number"), ("bm25:tokenizer=char", "code, words, english or whitespace"),
+    ("bm25:header=none", "header is skip"), ("random:seed=-1", "whole number"), ("dense:k=1", "takes no options"), ("bm25:plain", "is not key=value"), ("bm25:b=nan", "b is a number"),
+    ("hybrid:fusion=max", "rrf or sum"), ("hybrid:fusion=sum,k0=3", "belongs to fusion=rrf"), ("rerank", "rerank:overlap"),
+    ("rerank:overlap,first=rerank", "first is dense, bm25"), ("rerank:overlap,first=oracle", "first is dense, bm25"),
+    ("rerank:overlap,first=bm52", "did you mean 'bm25'"), ("rerank:overlap,first=bm25+k1=x", "k1 is a number"),
+    ("rerank:overlap,k_raw=0", "whole number from 1"), ("rerank:overlap,max_length=9", "unknown option"),
+    ("rerank:m,max_length=x", "max_length is a whole number"), ("hybrid:plain", "is not key=value"),
+])  # fmt: skip
+def test_impossible_retrievers_are_refused(spec, message):
+    """One sentence: what is wrong, and what is possible."""
+    with pytest.raises(SpecError, match=message):
+        choose_retriever(spec)
+
+
+def test_a_retriever_prints_every_option():
+    """The spec that a run stores names what was left to the defaults too."""
+    assert choose_retriever("bm25").spec == "bm25:k1=1.2,b=0.75,tokenizer=code"
+    assert choose_retriever("bm25:b=0.5").spec == "bm25:k1=1.2,b=0.5,tokenizer=code"
+    assert choose_retriever("dense").spec == "dense"
+    assert choose_retriever("hybrid").spec == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
+    assert choose_retriever("hybrid:fusion=sum").spec == "hybrid:fusion=sum,weight=0.5,k1=1.2,b=0.75,tokenizer=code"
+    nested = choose_retriever("rerank:overlap,first=bm25+k1=0.9")
+    assert nested.spec == "rerank:overlap,k_raw=100,first=bm25+k1=0.9+b=0.75+tokenizer=code,tokenizer=code"
+    assert nested.first.spec == "bm25:k1=0.9,b=0.75,tokenizer=code"
+    assert choose_retriever(nested.spec).spec == nested.spec
+    assert [name for name, entry in RETRIEVERS.items() if entry.vectors] == ["dense", "hybrid"]
+
+
+def test_a_reranker_needs_vectors_where_its_first_stage_does():
+    """Dense in front embeds; bm25 in front does not; a model's options go to the model."""
+    assert choose_retriever("rerank:overlap").vectors
+    assert not choose_retriever("rerank:overlap,first=jaccard").vectors
+    chosen = choose_retriever("rerank:some/model,first=bm25,max_length=128")
+    assert (chosen.model, chosen.k_raw) == ("st:some/model,max_length=128", 100)
+    assert chosen.spec.endswith("tokenizer=code,max_length=128")
+
+
+def line_map(scored, documents, file, scores, k=9):
+    mapper = LineMap(scored={"r": scored}, scored_own={}, documents={"r": documents}, documents_own={},
+                     line_nws={"r/p.py": file.line_nws()}, blanked={})  # fmt: skip
+    run = Run("x", {"q": tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))})
+    return mapper.map(run, [query("")], k, {}, {}).rankings["q"]
+
+
+def cut(file, *bounds):
+    return tuple(Chunk.cut(file, file.chars_of(LineSpan(*pair))) for pair in bounds)
+
+
+def test_linemap_by_hand():
+    """A line covered twice takes the larger score, an uncovered one the smallest; blank lines count for nothing."""
+    file = SourceFile("r", "p.py", "a\nb\n\nd\ne\nf\n")  # line 2 is blank
+    scored = cut(file, (0, 2), (1, 4), (3, 4))
+    documents = cut(file, (0, 3), (3, 6))
+    # Lines: a 0.2, b max(0.2, 0.8), d max(0.8, 0.5), e and f the minimum 0.2.
+    assert line_map(scored, documents, file, [0.2, 0.8, 0.5]) == (
+        (documents[0].chunk_id, 0.5), (documents[1].chunk_id, 0.4),
+    )  # fmt: skip
+
+
+@given(st.integers(0, 10_000))
+def test_linemap_equals_brute_force(seed):
+    """Against an implementation line by line, on random chunks and scores."""
+    rng = random.Random(seed)
+    n = rng.randint(1, 25)
+    file = SourceFile("r", "p.py", "".join(rng.choice(["x\n", "\n", "yy\n"]) for _ in range(n - 1)) + "z\n")
+    pairs = {(a, rng.randint(a + 1, n)) for a in (rng.randint(0, n - 1) for _ in range(rng.randint(1, 8)))}
+    scored = cut(file, *sorted(pairs))
+    scores = [round(rng.uniform(-1, 1), 3) for _ in scored]
+    documents = tuple(c for c in cut(file, *[(i, min(i + 4, n)) for i in range(0, n, 4)]) if c.text.strip())
+    got = dict(line_map(scored, documents, file, scores))
+    for document in documents:
+        values = []
+        for line in document.lines:
+            if file.text.splitlines()[line].strip():
+                over = [s for c, s in zip(scored, scores, strict=True) if line in c.lines]
+                values.append(max(over) if over else min(scores))
+        assert got[document.chunk_id] == pytest.approx(sum(values) / len(values), abs=1.1e-5)
+
+
+def test_counter_of_terms_is_what_is_weighed():
+    """Asking twice for a term doubles what it adds."""
+    retriever = Bm25Retriever(corpus(), {}, k1=1.2, b=0.75, tokenizer="words")
+    once = dict(retriever.search([query("port")], 9).rankings["q"])
+    twice = dict(retriever.search([query("port port")], 9).rankings["q"])
+    assert max(twice.values()) == pytest.approx(2 * max(once.values()), abs=2e-5)
+    assert Counter(once.values())[0.0] == 3

@@ -1,0 +1,181 @@
+"""Exact search: what a brute-force product gives, whatever the size of the index, of the batch and of the machine."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from repoeval_bench.core.types import CharSpan, Chunk, Query, SourceFile
+from repoeval_bench.retrieval import vector_index
+from repoeval_bench.retrieval.dense import DenseRetriever
+from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.registry import RETRIEVERS
+from repoeval_bench.retrieval.vector_index import SMALL, VectorIndex, stack
+
+DIM = 48
+
+
+def unit(rows):
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def made(n, seed=0, *, tied=False):
+    """Unit rows; `tied` makes a third of them copies of others, and some differ from others by about 1e-6."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n, DIM))
+    if tied:
+        rows[n // 3 : 2 * n // 3] = rows[: 2 * n // 3 - n // 3]
+        rows[-n // 10 :] = rows[: len(rows[-n // 10 :])] + 1e-6 * rng.standard_normal((len(rows[-n // 10 :]), DIM))
+    return unit(rows)
+
+
+def ranked(found, k):
+    return [rank(((f"{item:07d}", score) for item, score in zip(*each, strict=True)), k) for each in found]
+
+
+def brute(rows, vectors, k):
+    scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
+    return [rank(((f"{item:07d}", score) for item, score in enumerate(column)), k) for column in scores.T]
+
+
+@pytest.mark.parametrize("n", [1, 7, 300, vector_index.SMALL, vector_index.SMALL + 3000])
+@pytest.mark.parametrize("k", [1, 10, 100])
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_best_are_those_of_a_brute_force_product(n, k, tied):
+    """Same items and same rounded scores at every rank, ties and near-ties included, also where there are fewer than k."""
+    rows, vectors = made(n, tied=tied), made(30, seed=1)
+    assert ranked(VectorIndex(rows).search(vectors, k), k) == brute(rows, vectors, k)
+
+
+def test_many_equal_rows_at_the_cut():
+    """Where hundreds of rows tie for the last place, all are found, so that ids decide and not faiss."""
+    rows = made(vector_index.SMALL + 500)
+    rows[100:1500] = rows[100]
+    vectors = rows[100:101]
+    assert ranked(VectorIndex(rows).search(vectors, 20), 20) == brute(rows, vectors, 20)
+
+
+@pytest.mark.parametrize("small", [10, 10_000])
+@pytest.mark.parametrize("order", [1, -1])
+def test_several_windows_an_item(monkeypatch, small, order):
+    """The best rows first or last, two an item, in a small and a large index: the brute-force result."""
+    monkeypatch.setattr(vector_index, "SMALL", small)
+    rows, vectors = made(1500, seed=9, tied=True), made(6, seed=10)
+    rows = rows[np.argsort(order * (rows @ vectors[0]))]
+    owners = np.arange(len(rows)) // 2
+    assert ranked(VectorIndex(rows).search(vectors, 40), 40) == brute(rows, vectors, 40)
+    found = ranked(VectorIndex(rows, owners).search(vectors, 40), 40)
+    scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
+    assert found == [
+        rank(((f"{item:07d}", score) for item, score in enumerate(column.reshape(-1, 2).max(axis=1))), 40)
+        for column in scores.T
+    ]
+
+
+@pytest.mark.parametrize("n", [500, vector_index.SMALL + 1000])
+def test_a_score_depends_on_the_pair_alone(n):
+    """Alone or among others, with one thread or several: the same items and scores, to the last bit."""
+    rows, vectors = made(n, tied=True), made(40, seed=2)
+    index = VectorIndex(rows)
+    together = [sorted(zip(*map(np.ndarray.tolist, each), strict=True)) for each in index.search(vectors, 15)]
+    with threadpool_limits(1):
+        for vector, expected in zip(vectors, together, strict=True):
+            ((items, scores),) = index.search(vector[np.newaxis], 15)
+            found = dict(zip(items.tolist(), scores.tolist(), strict=True))
+            best = sorted(expected, key=lambda pair: -pair[1])[:15]
+            assert all(found[item] == score for item, score in best)
+
+
+@pytest.mark.parametrize("n_items", [40, 3000])
+@pytest.mark.parametrize("k", [5, 200])
+def test_an_item_of_several_rows_has_the_score_of_its_best(n_items, k):
+    """Windows of one item compete for it: the result is the maximum over its rows, in small and large indexes."""
+    rng = np.random.default_rng(3)
+    counts = rng.integers(1, 5, n_items)
+    rows, vectors = made(int(counts.sum()), seed=4), made(20, seed=5)
+    owners = np.repeat(np.arange(n_items), counts)
+    scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
+    expected = [
+        rank(((f"{item:07d}", column[owners == item].max()) for item in range(n_items)), k) for column in scores.T
+    ]
+    assert ranked(VectorIndex(rows, owners).search(vectors, k), k) == expected
+
+
+def test_batches_are_stacked_without_a_second_copy():
+    """The rows stand in the order of the batches; no batch, no rows."""
+    rows = made(1000)
+    assert np.array_equal(stack(rows[i : i + 300] for i in range(0, 1000, 300)), rows)
+    assert stack([]).shape == (0, 0)
+    assert next(VectorIndex(stack([])).search(made(1), 5))[0].size == 0
+
+
+class Table:
+    """An embedder whose vectors are given by hand: text -> its windows."""
+
+    def __init__(self, windows):
+        self.windows = windows
+
+    def encode_windows(self, texts, role):
+        found = [self.windows[text] for text in texts]
+        return unit(np.array([row for rows in found for row in rows], dtype=float)), [len(rows) for rows in found]
+
+
+def chunk(text):
+    file = SourceFile("r", f"{text}.py", text)
+    return Chunk.cut(file, CharSpan(0, len(text)))
+
+
+def test_dense_scores_the_best_pair_of_windows():
+    """A query and a chunk of several windows are as similar as their two nearest; own and hidden chunks count too."""
+    table = Table({"q": [[1, 0, 0], [0, 0, 1]], "a": [[1, 1, 0]], "b": [[0, 1, 0], [0, 0.2, 1]], "own": [[1, 0, 0]]})
+    a, b, own = chunk("a"), chunk("b"), chunk("own")
+    query = Query("t", "r", "q")
+    run = DenseRetriever({"r": [a, b]}, table, {"t": [own]}).search([query], 5)
+    assert run.rankings["t"] == (
+        (own.chunk_id, 1.0), (b.chunk_id, pytest.approx(1 / np.sqrt(1.04), abs=1e-5)), (a.chunk_id, 0.70711),
+    )  # fmt: skip
+    hidden = DenseRetriever({"r": [a, b]}, table).search([query], 1, {"t": frozenset({b.chunk_id})})
+    assert [name for name, _ in hidden.rankings["t"]] == [a.chunk_id]
+    assert DenseRetriever({"r": []}, table).search([query], 5).rankings["t"] == ()
+
+
+def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
+    """A block of queries or one at a time, in any order: the same run."""
+    monkeypatch.setattr(vector_index, "SMALL", 10)
+    rows, asked = made(50, seed=7, tied=True), made(9, seed=8)
+    table = Table({f"c{i}": [row] for i, row in enumerate(rows)} | {f"q{i}": [row] for i, row in enumerate(asked)})
+    retriever = DenseRetriever({"r": [chunk(f"c{i}") for i in range(50)]}, table)
+    queries = [Query(f"q{i}", "r", f"q{i}") for i in range(9)]
+    together = retriever.search(queries, 7).rankings
+    backwards = retriever.search(queries[::-1], 7).rankings
+    alone = {query.query_id: retriever.search([query], 7).rankings[query.query_id] for query in queries}
+    assert together == backwards == alone
+
+
+def test_the_table_of_retrievers_says_from_where_on_faiss_searches():
+    """What `list retrievers` says of dense is what the index does."""
+    assert f"above {SMALL:,} vectors in an index, faiss" in RETRIEVERS["dense"].meaning
+
+
+def test_faiss_multiplies_as_the_processor_can():
+    """faiss's OpenBLAS is not left to take a recent processor for an old one, where numpy's OpenBLAS knows it."""
+    code = """
+import os, threadpoolctl
+from repoeval_bench.retrieval import vector_index
+
+def cores():
+    return {info["filepath"]: info["architecture"] for info in threadpoolctl.threadpool_info() if "architecture" in info}
+
+before = cores()
+vector_index._faiss()
+after = [core for path, core in cores().items() if path not in before]
+print(*before.values(), *after, os.environ.get("OPENBLAS_CORETYPE"), sep=",")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    numpys, *faisss, left = done.stdout.strip().split(",")
+    if numpys not in vector_index._CORES or not faisss:
+        pytest.skip(f"numpy's OpenBLAS is for {numpys!r}, faiss's for {faisss}")
+    assert faisss == [vector_index._CORES[numpys]]
+    assert left == "None"

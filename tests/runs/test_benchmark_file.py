@@ -1,0 +1,210 @@
+"""A bench file: what it asks for, that its mistakes are told all at once with their lines, and what is shipped."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from repoeval_bench.api import EMBEDDER
+from repoeval_bench.cli.prepared import default_options
+from repoeval_bench.cli.run import read_bench
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.benchmark_file import BenchConfig, shipped
+from repoeval_bench.runs.config import PACK
+from support.minirepo import build_mirror
+
+BROKEN = """\
+pack: repoeval
+levl: line
+chunkers:
+  - asst
+  - fixed:max_nsw=3
+  - fixed
+protocol: [contxt, body]
+relevance: iou:2
+retrievers: [bm26, dense]
+embedder: minilmm
+long_text: middle
+measures:
+  - ndgc@10
+  - recall@500
+k: 100
+header: scopes
+limit: 0
+baseline: ast
+"""
+
+
+UNRUNNABLE = """\
+chunkers: ast
+repositories:
+  - maxhumber/redframes
+  - google--lightweight_mmm
+  - nonsuch
+  - maxhumber_redframe
+embedder: [static, minilm, hash]
+long_text: mean
+measures: ndgc@10
+"""
+
+
+def read(tmp_path, text, **given):
+    path = tmp_path / "bench.yaml"
+    path.write_text(text)
+    return read_bench(path, given)
+
+
+def mistakes(tmp_path, text):
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, text)
+    first, *more = str(error.value).splitlines()
+    if more:
+        assert first == f"{len(more)} mistakes in {tmp_path / 'bench.yaml'}:"
+    return [line.partition("bench.yaml")[2] for line in more or [first]]
+
+
+def test_every_mistake_is_told_with_its_line(tmp_path):
+    """Unknown keys, wrong shapes, wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
+    told = mistakes(tmp_path, BROKEN)
+    for line, piece in (
+        (1, "pack: a text of the form"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
+        (5, "unknown option 'max_nsw'"), (7, "did you mean 'context'"), (8, "iou:2"), (9, "did you mean 'bm25'"),
+        (10, "did you mean 'minilm'"), (11, "unknown policy for long texts 'middle'"), (13, "did you mean 'ndcg'"),
+        (14, "raise K to 500"), (16, "header: 'none', 'path' or 'scope' was"), (17, "limit: a number of 1 or more"),
+    ):  # fmt: skip
+        assert [each for each in told if each.startswith(f":{line}: ") and piece in each], (line, piece, told)
+    assert len(told) == 13
+    assert told == sorted(told, key=lambda each: int(each.split(":")[1]))
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "keys with values were expected"),
+    ("- ast", "keys with values were expected"),
+    ("chunkers: [", ":1: not valid YAML"),
+    ("chunkers: !!python/object/apply:os.getcwd []", "not valid YAML"),
+    ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
+    ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
+    ("chunkers: [ast, ast]", ":1: ast:max_nws=1500"),
+    ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)"),
+    ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
+    ("chunkers: [ast]\nprotocol: body\nexclude: repocoder", "leaves no gold"),
+    ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
+    ("chunkers: [ast, fixed]\nbaseline: chonkie\nk: 0", ":2: baseline 'chonkie' is none of the chunkers"),
+    ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
+    ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
+    ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
+    ("chunkers: [ast]\nk: 5", "raise K to 10"),
+    ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
+    ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
+    ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
+    ("chunkers: ast\nprotocol: [body, context, body]", ":2: protocol: 'body' is 'body' once more"),
+    ("chunkers: ast\nprotocol: [context+gold=body, context]\ngold: body", ":2: protocol: 'context' is 'context+gold"),
+    ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25:k1=1.2\n  - bm26", ":4: retrievers: 'bm25:k1=1.2' is 'bm25' on"),
+    ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25", ":4: retrievers: 'bm25' is 'bm25' once more"),
+    ("chunkers: ast\nembedder: [hash, 'hash:dim=256']", ":2: embedder: 'hash:dim=256' is 'hash' once more"),
+    ("chunkers: ast\nembedder: [minilm, 'minilm:device=cpu']", ":2: embedder: 'minilm:device=cpu' is 'minilm' once"),
+    ("chunkers: ast\nembedder: [minilm, 'minilm:precision=fp32']\nprecision: fp32", ":2: embedder: 'minilm:precision"),
+    ("chunkers: ast\nsource: githb", ":2: unknown source 'githb'; did you mean 'github'"),
+    ("chunkers: ast\nsource: pypi\nlevel: line", ":2: the source pypi carries the function level only"),
+    ("chunkers: ast\nprotocol: linemap\nrepositories: CarperAI_trlx", ":2: protocol linemap scores none of Carper"),
+    ("protocol: coderag\nmatch_size: fixed", ":2: protocol coderag fixes its documents, so no size is matched"),
+    ("protocol: coderag\nheader: path", ":2: protocol coderag fixes its documents and their titles"),
+    ("chunkers: [ast, 'fixed:header=scope']\nheader: path", ":2: header path contradicts chunker fixed:max_nws=1500"),
+    ("chunkers: &a [*a]", "a text was expected"),
+])  # fmt: skip
+def test_files_that_describe_no_benchmark(tmp_path, text, message):
+    """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
+    assert [each for each in mistakes(tmp_path, text) if message in each]
+
+
+def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
+    """Every unknown repository on its line and what no embedder can do, beside a wrong measure."""
+    assert mistakes(tmp_path, UNRUNNABLE) == [
+        ":5: unknown repository 'nonsuch'; choose from CarperAI_trlx, amazon-science_patchcore-inspection, "
+        "deepmind_tracr, facebookresearch_omnivore, google_lightweight_mmm, leopard-ai_betty, "
+        "lucidrains_imagen-pytorch, maxhumber_redframes",
+        ":6: unknown repository 'maxhumber_redframe'; did you mean 'maxhumber_redframes'?",
+        ":7: static:dim=256 is given every text whole, so a policy for long texts changes nothing; leave it out",
+        ":7: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
+        ":9: unknown measure 'ndgc'; did you mean 'ndcg'?",
+    ]
+
+
+def test_repositories_of_another_set_are_known_once_it_is_read(tmp_path):
+    """A set of one's own, an address that was not fetched from, a level without an index: any name may be right."""
+    for source in (f"source: {build_mirror(tmp_path / 'mirror')}", "source: https://127.0.0.1:9/x", "level: line"):
+        assert read(tmp_path, f"chunkers: ast\n{source}\nrepositories: acme_inventory\n").choices
+
+
+def test_the_list_of_keys_is_told_once(tmp_path):
+    """The first unknown key that no other is near lists them all; the next ones point there."""
+    told = mistakes(tmp_path, "chunkers: ast\nzzzz: 1\nprotocols: body\nqqqq: 2\n")
+    assert told[0].startswith(":2: unknown key 'zzzz'; choose from baseline, chunkers, ")
+    assert told[1:] == [
+        ":3: unknown key 'protocols'; did you mean 'protocol'?",
+        ":4: unknown key 'qqqq'; choose from the keys named above",
+    ]
+
+
+def test_a_file_that_is_not_there_names_the_way_out(tmp_path):
+    """The shipped one can be named in its place."""
+    with pytest.raises(UsageError, match="cannot be read .* name a bench file, or `repoeval`"):
+        read_bench(tmp_path / "none.yaml", {})
+
+
+def test_every_combination_is_asked_for(tmp_path):
+    """Protocols x retrievers x embedders, each with all chunkers; `given` stands above the file."""
+    bench = read(
+        tmp_path,
+        "chunkers: [fixed, ast]\nbaseline: ast\nprotocol: [context, body]\nretrievers: [bm25, dense]\n"
+        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nlong_text: tail\nheader: path\n",
+        source="https://here",
+    )
+    assert [(each.protocol.name, each.options["retriever"]) for each in bench.choices] == [
+        ("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense"),
+    ]  # fmt: skip
+    assert bench.baseline == 1
+    assert read(tmp_path, "chunkers: [fixed, ast]").baseline is None
+    options = bench.choices[0].options
+    assert (options["source"], options["repos"], options["repositories"]) == ("https://here", ("x", "y"), None)
+    assert (options["metrics"], options["k"], options["header"]) == (("mrr",), 7, "path")
+    assert bench.choices[0].embedder == "minilm:long_queries=tail,long_chunks=tail"
+
+
+def test_what_is_left_out_is_as_eval_has_it(tmp_path):
+    """A file with nothing but a chunker asks for what `eval -c ast` asks for."""
+    (choices,) = read(tmp_path, "chunkers: ast\n").choices
+    assert choices.options == default_options() | {"pack": PACK}
+    assert choices.embedder == EMBEDDER
+
+
+def test_the_shipped_benchmark_is_this_packages_pack():
+    """`repoeval` names the file; its pack is the one that runs state, and it checks clean."""
+    path = shipped("repoeval")
+    assert path == shipped("repoeval.yaml")
+    assert shipped("other") is None
+    assert shipped("../pyproject") is None
+    assert yaml.safe_load(path.read_text())["pack"] == PACK
+    (choices,) = read_bench(path, {}).choices
+    assert choices.protocol.name == "context"
+    assert [chunker.spec.partition(":")[0] for chunker in choices.chunkers] == ["fixed", "ast"]
+
+
+def test_every_option_of_eval_has_a_key():
+    """What the command line can ask for, a file can; where the results go is the command's to say."""
+    other = {"retriever": "retrievers", "metrics": "measures", "repos": "repositories"}
+    wanted = {other.get(name, name) for name in default_options()} - {"out", "home", "as_json"}
+    assert wanted <= set(BenchConfig.model_fields)
+
+
+def test_every_key_is_documented():
+    """The page lists every key of the file."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text()
+    assert [key for key in BenchConfig.model_fields if f"`{key}`" not in page] == []
+
+
+def test_a_run_that_no_embedder_takes_part_in_is_made_once(tmp_path):
+    """Two embedders under dense and bm25: three combinations, bm25's without an embedder."""
+    bench = read(tmp_path, "chunkers: fixed\nretrievers: [dense, bm25]\nembedder: [minilm, hash]\n")
+    names = [tuple(each.named(("retriever", "embedder")).values()) for each in bench.choices]
+    assert names == [("dense", "minilm"), ("dense", "hash"), ("bm25", "none")]

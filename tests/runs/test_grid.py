@@ -1,0 +1,274 @@
+"""The grid's arithmetic: intervals, verdicts, bands and flips; and what is kept of a grid that is killed."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from repoeval_bench.analysis.sensitivity import Contest, contests, flips, placebo_bands
+from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.cli.prepared import default_options
+from repoeval_bench.cli.sensitivity import PROTOCOLS as PROTOCOL_NAMES
+from repoeval_bench.cli.sensitivity import _bands, _check, _scoring, _summary
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.types import LineSpan, SourceFile, Task
+from repoeval_bench.protocols.protocol import OUTSIDE_THE_SIX, PROTOCOLS, Protocol, passed_over
+from repoeval_bench.retrieval.corpus import build_corpus
+from repoeval_bench.runs.grid import _Arm, _Setting, grid_problems, make_protocols
+from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
+
+CELL = Cell("context", "bm25", "ndcg@10")
+
+
+def scores(values, headline="micro", repos=None, files=None):
+    n = len(values)
+    return Scores(
+        np.array(values, dtype=float), tuple(repos or ["r"] * n), tuple(files or map(str, range(n))), headline
+    )
+
+
+@pytest.mark.parametrize(("difference", "low", "high", "band", "verdict"), [
+    (0.2, 0.1, 0.3, None, "wins"), (-0.2, -0.3, -0.1, 0.1, "loses"), (0.1, 0.05, 0.15, 0.1, "noise"),
+    (0.1, -0.05, 0.25, 0.0, "undecided"), (0.0, 0.0, 0.0, None, "undecided"),
+    (0.4, None, None, None, "undecided"),
+])  # fmt: skip
+def test_verdicts(difference, low, high, band, verdict):
+    """An interval over 0 decides nothing; a difference inside the placebo band is noise."""
+    ci = None if low is None else (low, high)
+    contest = Contest("a", "b", "nominal", CELL, (0.5, 0.5 - difference), difference, ci, band, 9, 3, "micro")
+    assert contest.verdict == contest.as_dict()["verdict"] == verdict
+
+
+def test_means_are_the_headlines():
+    """Micro is over queries, macro over repositories."""
+    assert scores([1, 0, 0], repos=["x", "y", "y"]).mean() == pytest.approx(1 / 3)
+    assert scores([1, 0, 0], "macro", repos=["x", "y", "y"]).mean() == 0.5
+
+
+def test_the_band_is_the_spread_of_the_means():
+    """Largest minus smallest mean over arms that should not differ; none for no arms."""
+    assert placebo_bands([{CELL: scores([0, 1])}, {CELL: scores([1, 1])}, {CELL: scores([0, 0])}]) == {CELL: 1.0}
+    assert placebo_bands([]) == {}
+
+
+@pytest.mark.parametrize("band", [None, 0.1])
+def test_noise_is_spoken_of_where_it_was_measured(band):
+    """Without a placebo band there is no column of noise, and the title names no band."""
+    table = _summary([Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
+    assert ("noise" in [column.header for column in table.columns]) == (band is not None)
+    assert ("placebo" in table.title) == (band is not None)
+
+
+def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
+    """Three chunkers give three contests a cell; cells against a pair's majority are listed."""
+    cells = [Cell("context", "bm25", name) for name in ("m1", "m2", "m3")]
+    high, low = scores([0.9, 0.8, 0.9, 0.8]), scores([0.1, 0.2, 0.1, 0.15])
+    arms = {
+        "a": {cells[0]: high, cells[1]: high, cells[2]: low},
+        "b": {cells[0]: low, cells[1]: low, cells[2]: high},
+        "c": {cells[0]: low, cells[1]: low, cells[2]: high},
+    }
+    found = contests(arms, "nominal", {})
+    assert len(found) == 9
+    assert [(c.a, c.b, c.cell.measure, c.verdict) for c in flips(found)] == [
+        ("a", "b", "m3", "loses"), ("a", "c", "m3", "loses"),
+    ]  # fmt: skip
+    draw = [c for c in found if (c.a, c.b) == ("a", "b") and c.cell.measure != "m1"]
+    assert len(flips(draw)) == 2
+
+
+def test_intervals_are_those_of_compare():
+    """Each cell's is the BCa interval of its differences alone, files resampled, whatever other cells there are."""
+    rng = np.random.default_rng(5)
+    files = [f"f{i // 3}" for i in range(60)]
+    repos = ["x" if i < 30 else "y" for i in range(60)]
+    cells = [Cell("context", "bm25", "m"), Cell("linemap", "bm25", "m")]
+    arms = {
+        name: {
+            cells[0]: scores(rng.uniform(size=60), "micro", repos, files),
+            cells[1]: scores(rng.uniform(size=60), "macro", repos, files),
+        }
+        for name in "ab"
+    }
+    for contest, make in zip(contests(arms, "nominal", {}), (Sample.micro, Sample.macro), strict=True):
+        ours, theirs = arms["a"][contest.cell], arms["b"][contest.cell]
+        groups = [repos] if contest.headline == "macro" else []
+        sample = make(ours.values - theirs.values, files, *groups)
+        assert [contest.ci] == bca_intervals(sample, np.random.default_rng(SEED))
+        assert contest.difference == pytest.approx(ours.mean() - theirs.mean())
+        assert contest.means == (ours.mean(), theirs.mean())
+        assert (contest.n_queries, contest.n_files) == (60, 20)
+
+
+def test_a_cell_says_everything_that_a_heat_map_groups_by():
+    """Protocol, its choices, retriever, measure, both means, interval, band, verdict: plain values."""
+    cell = Cell("body+query=full+relevance=iou:0.2", "bm25", "ndcg@10")
+    record = Contest("a", "b", "nominal", cell, (0.75, 0.5), 0.25, None, None, 9, 3, "micro").as_dict()
+    assert json.loads(json.dumps(record)) == record
+    assert {key: record[key] for key in ("base_protocol", "query", "gold", "relevance", "mean_a", "mean_b")} == {
+        "base_protocol": "body", "query": "full", "gold": "body", "relevance": "iou:0.2", "mean_a": 0.75, "mean_b": 0.5,
+    }  # fmt: skip
+    page = (Path(__file__).resolve().parents[2] / "docs" / "protocols.md").read_text()
+    assert [key for key in record if f"`{key}`" not in page] == []
+
+
+@pytest.fixture
+def committed(monkeypatch):
+    """As if nothing differed from the commit: only then are cells kept."""
+    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: {"commit": "c" * 40, "dirty": False})
+
+
+def test_cells_are_read_back_to_the_last_digit(tmp_path, committed):
+    """What was added is there for the same identity, and for no other."""
+    values = np.array([1 / 3, 0.1, 1.0])
+    CellFile(tmp_path, "ast", {"k": 1}).add({CELL: values})
+    assert CellFile(tmp_path, "ast", {"k": 1}).get(CELL).tolist() == values.tolist()
+    assert CellFile(tmp_path, "ast", {"k": 2}).get(CELL) is None
+
+
+def test_a_killed_grid_keeps_what_was_written(tmp_path, committed):
+    """A line broken off in the middle is passed over, and the next cells are read all the same."""
+    first, second = CELL, Cell("body", "bm25", "ndcg@10")
+    kept = CellFile(tmp_path, "ast", {})
+    kept.add({first: np.array([0.5])})
+    kept.add({second: np.array([0.25])})
+    broken = kept.path.read_text()[:-9]
+    kept.path.write_text(broken)
+    again = CellFile(tmp_path, "ast", {})
+    assert (again.get(first).tolist(), again.get(second)) == ([0.5], None)
+    again.add({second: np.array([0.75])})
+    assert CellFile(tmp_path, "ast", {}).get(second).tolist() == [0.75]
+
+
+@pytest.mark.parametrize(("old", "new"), [("0.25, 0.5", "0.25"), ("0.25", "0.75"), ("0.25", "NaN"), ("mrr", "map")])
+def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
+    """A line that has changed since it was written, in its numbers or in what they belong to, is no cell."""
+    damaged, sound = Cell("body", "bm25", "mrr"), CELL
+    kept = CellFile(tmp_path, "ast", {})
+    kept.add({damaged: np.array([0.25, 0.5]), sound: np.array([1.0, 0.0])})
+    text = kept.path.read_text()
+    assert old in text
+    kept.path.write_text(text.replace(old, new))
+    again = CellFile(tmp_path, "ast", {})
+    assert [again.get(Cell("body", "bm25", measure)) for measure in ("mrr", "map")] == [None, None]
+    assert again.get(sound).tolist() == [1.0, 0.0]
+
+
+def test_changed_code_keeps_nothing(tmp_path, monkeypatch):
+    """Where files differ from the commit, nothing is written and nothing is read."""
+    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: {"commit": "c" * 40, "dirty": True})
+    CellFile(tmp_path, "ast", {}).add({CELL: np.array([1.0])})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, committed):
+    """One sentence with the way out."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultError, match="choose another folder with --out"):
+        CellFile(tmp_path / "file", "ast", {}).add({CELL: np.array([1.0])})
+
+
+def test_all_wrong_names_of_a_grid_are_told_at_once():
+    """Chunkers, protocols, policies, rules, retrievers, measures and the embedder: one sentence."""
+    grid = {"protocols": ("bdy",), "queries": ("tail",), "relevances": ("iou:2",), "retrievers": ("bm26",),
+            "measures": ("ndgc@10",), "placebo": 1}  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        _check(("asst", "fixed:max_nsw=1"), "minilmm", "auto", grid, default_options())
+    for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'", "2 to 20"):
+        assert piece in str(error.value)
+
+
+def test_everything_that_no_grid_can_compare_is_told_at_once():
+    """One chunker under two names, fixed documents, another scope, a retriever that cheats, one that scores a part."""
+    grid = {"protocols": ("coderag", "code-chunk+scope=pooled", "linemap"), "queries": ("full",), "measures": ("mrr",),
+            "relevances": ("overlap",), "retrievers": ("oracle", "rerank:overlap"), "placebo": 0}  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "ast:max_nws=1500"), "hash:dim=8", "auto", grid, default_options())
+    first, *told = str(error.value).splitlines()
+    assert first == "5 mistakes:"
+    for piece in (
+        "two different chunkers",
+        "no chunker to compare",
+        "one ranking",
+        "knows the answers",
+        "the first 100",
+    ):
+        assert [sentence for sentence in told if piece in sentence], piece
+
+
+def test_what_is_wrong_with_the_data_is_told_with_the_rest():
+    """Unknown repositories beside an unknown protocol; every protocol that scores none of the repositories."""
+    grid = {"protocols": ("q",), "queries": ("full",), "relevances": ("overlap",), "retrievers": ("bm25",),
+            "measures": ("mrr",), "placebo": 10}  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("nope", "nein"), "level": "fn"})
+    assert len(str(error.value).splitlines()) == 3  # of a level that does not exist nobody knows the repositories
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("nope", "nein")})
+    for piece in ("protocol 'q'", "repository 'nope'", "repository 'nein'"):
+        assert piece in str(error.value)
+    grid["protocols"] = ("linemap", "code-chunk", "context")
+    with pytest.raises(UsageError) as error:
+        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("leopard-ai/betty",)})
+    told = "protocol {} scores none of leopard-ai_betty; choose other repositories or repositories=all"
+    assert str(error.value).split("\n  ")[1:] == [told.format("linemap"), told.format("code-chunk")]
+
+
+def test_a_limit_passes_over_what_one_of_the_protocols_does_not_score():
+    """With a protocol of the six, the first tasks are of the six; at another level there are no six."""
+    every, six = Protocol.parse("context"), Protocol.parse("code-chunk")
+    assert passed_over([every, six], "function") == passed_over([six], "function") == OUTSIDE_THE_SIX
+    assert passed_over([every], "function") == passed_over([six], "line") == frozenset()
+
+
+def test_the_grid_has_each_protocol_once():
+    """Overriding a choice by what it is anyway gives the protocol itself, not a second one."""
+    names = [p.name for p in make_protocols(["context", "body"], ["full", "tail:20"], ["overlap"])]
+    assert names == ["context", "context+query=tail:20", "body+query=full", "body"]
+    with pytest.raises(UsageError, match="did you mean 'body'"):
+        make_protocols(["bdy"], ["full"], ["overlap"])
+
+
+@pytest.mark.parametrize(("name", "way_out"), [
+    ("context+query=tail:5", "leave out query= and give --query tail:5"),
+    ("body+relevance=lines:3", "leave out relevance= and give --relevance lines:3"),
+])  # fmt: skip
+def test_what_the_grid_sets_is_not_set_by_a_protocol(name, way_out):
+    """A query policy or a relevance rule in a protocol's name would be overwritten: it is refused."""
+    (sentence,) = grid_problems(["ast", "fixed"], [PROTOCOLS["context"], Protocol.parse(name)], ["bm25"])
+    assert sentence == f"protocol {name}: the grid sets every {way_out.split()[2][:-1]}; {way_out}"
+
+
+def test_each_choice_of_a_protocol_is_judged_apart():
+    """Two protocols share their judgements only where no choice that judging reads differs: copies do."""
+    text = "".join(f"line{i} = {i}\n" for i in range(20))
+    files = {"r": (SourceFile("r", "a.py", text), SourceFile("r", "b.py", text))}
+    task = Task("r/0", "r", "a.py", "line5 = 5", "x\n", LineSpan(9, 10), 5, "function")
+    benchmark = SimpleNamespace(tasks=(task,), files=files)
+    arm = _Arm(benchmark, build_corpus(files, make_chunker("file")), None)
+    relevant = {
+        protocol.name: set(arm.judge(_Setting(protocol, ("mrr",), benchmark), arm.corpus, {}).qrels["r/0"])
+        for protocol in make_protocols(["context", "context+copies=credited"], ["full", "tail:20"], ["overlap"])
+    }
+    assert len(relevant) == 4
+    assert {len(found) for name, found in relevant.items() if "copies" in name} == {2}
+    assert {len(found) for name, found in relevant.items() if "copies" not in name} == {1}
+
+
+def test_usual_protocols_that_score_nothing_are_left_out_and_said(capsys):
+    """Of the repositories outside the six only `context` and `body` are scored."""
+    assert _scoring(PROTOCOL_NAMES, ("CarperAI_trlx",), "function") == ["context", "body"]
+    assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in capsys.readouterr().err
+    assert _scoring(PROTOCOL_NAMES, (), "function") == list(PROTOCOL_NAMES)
+
+
+def test_the_width_of_the_bands_is_told_by_measure():
+    """Smallest, largest and median over the cells; nothing where no band was measured."""
+    cells = [
+        Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro") for band in (0.1, 0.2, 0.6)
+    ]
+    assert _bands(cells) == "placebo band over the cells: ndcg@10 0.1000 to 0.6000 (median 0.2000)\n"
+    assert _bands([Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")]) == ""

@@ -1,0 +1,109 @@
+"""What a run keeps to be looked into: read back, it is what was chunked, asked and judged."""
+
+import pytest
+
+from repoeval_bench import api
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.types import CharSpan
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.long_text import LongTextEmbedder
+from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.text_encoder import Limit
+from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
+from support.minirepo import build_mirror
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory):
+    mirror = build_mirror(tmp_path_factory.mktemp("mirror"))
+    return api.load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
+
+
+def evaluate(benchmark, out, protocol="context"):
+    return api.evaluate(benchmark, "ast:max_nws=400", protocol=protocol, retriever="bm25", out=out)
+
+
+def test_sources_chunks_and_queries_are_read_back(benchmark, tmp_path):
+    """Texts are the files', spans cut them, the gold is the protocol's, and every ranked chunk is there."""
+    run = evaluate(benchmark, tmp_path)
+    inside = run.inside
+    assert {file.text for files in benchmark.files.values() for file in files} == {
+        file.text for file in inside.sources.values()
+    }
+    ids = {chunk.chunk_id: chunk for chunks in inside.chunks.values() for chunk in chunks}
+    assert {chunk_id for ranked in run.ranked_ids().values() for chunk_id in ranked} == set(ids)
+    for chunk in ids.values():
+        file = inside.sources[chunk.file]
+        assert file.lines_of(chunk.chars) == chunk.lines
+        assert chunk.nws == len("".join(file.slice(chunk.chars).split()))
+    for task in benchmark.tasks:
+        query = inside.queries[task.task_id]
+        assert (query.gold, query.body) == (task.context_span, task.body)
+        assert query.read == CharSpan(0, len(task.prompt))
+
+
+def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
+    """Where the body is blanked, a query's own chunks stand under the ids that were ranked."""
+    run = evaluate(benchmark, tmp_path, "context+exclude=body")
+    for query_id, ranked in run.ranked_ids().items():
+        own = {chunk.chunk_id for chunk in run.inside.own[query_id]}
+        assert own
+        assert own == {chunk_id for chunk_id in ranked if chunk_id.endswith(f"#{query_id}".replace(" ", "%20"))}
+
+
+def test_the_same_run_writes_the_same_bytes(benchmark, tmp_path):
+    """The compressed files carry no time."""
+    first, second = evaluate(benchmark, tmp_path / "a"), evaluate(benchmark, tmp_path / "b")
+    for name in (SOURCES, CHUNKS, QUERIES):
+        assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes()
+
+
+def test_a_run_without_them_has_none_and_a_broken_file_is_named(benchmark, tmp_path):
+    """An older run is no error; a truncated file is one, in one sentence."""
+    run = evaluate(benchmark, tmp_path)
+    (run.folder / CHUNKS).write_bytes((run.folder / CHUNKS).read_bytes()[:-20])
+    with pytest.raises(ResultError, match=r"chunks.jsonl.gz is broken .*; run the evaluation again"):
+        _ = run.inside
+    (run.folder / SOURCES).unlink()
+    assert run.inside is None
+
+
+class Words:
+    """Tokens are words, four are read, two more are special."""
+
+    spec, identity = "words", {}
+
+    def __init__(self):
+        self.limit = Limit(6, self.token_starts)
+        self.read = 0
+
+    def prompt(self, role):
+        return ""
+
+    def count_tokens(self, texts, role):
+        return [len(text.split()) + 2 for text in texts]
+
+    def token_starts(self, text):
+        self.read += 1
+        return [i for i, char in enumerate(text) if not char.isspace() and (i == 0 or text[i - 1].isspace())]
+
+
+@pytest.mark.parametrize(
+    ("policy", "kept"), [("head", "one two three four "), ("tail", "three four five six"), ("mean", None)]
+)
+def test_what_the_model_reads_of_a_long_text(tmp_path, policy, kept):
+    """The head ends where the first dropped token begins, the tail is the end, the mean reads it all."""
+    text = "one two three four five six"
+    inner = CachedEmbedder(Words(), VectorCache(tmp_path))
+    embedder = inner if policy == "head" else LongTextEmbedder(inner, {"query": policy, "document": "head"})
+    short, long = embedder.read_chars(["one two", text], "query")
+    assert short == CharSpan(0, 7)
+    assert text[long.start : long.end] == (kept or text)
+
+
+def test_what_is_read_is_worked_out_once(tmp_path):
+    """A second run reads the cut from the cache."""
+    words = Words()
+    embedder = CachedEmbedder(words, VectorCache(tmp_path))
+    assert embedder.read_chars(["a b c d e"], "query") == embedder.read_chars(["a b c d e"], "query")
+    assert words.read == 1

@@ -1,0 +1,154 @@
+"""TREC files: what is written, what is refused, and by file:line."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from repoeval_bench.core.errors import MetricError
+from repoeval_bench.runs.trec import format_qrels, format_run, read_qrels, read_run
+
+
+def lines(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def test_a_run_line_has_six_fields_with_rank_from_1():
+    """query Q0 chunk rank score tag, in rank order, a tag's blanks encoded."""
+    assert format_run({"q": [("b", 0.5), ("a", 0.25)]}, "a tag") == "q Q0 b 1 0.5 a%20tag\nq Q0 a 2 0.25 a%20tag\n"
+
+
+def test_scores_are_written_with_nine_digits():
+    """%.9g, which a float32 survives."""
+    assert lines(format_run({"q": [("a", 1 / 3)]}, "t"))[0][4] == "0.333333333"
+
+
+def test_an_id_without_blanks_is_written_as_it_is():
+    """Ids that are encoded already are not encoded again."""
+    assert lines(format_run({"q": [("r/a%20b.py@0-9", 1.0)]}, "t"))[0][2] == "r/a%20b.py@0-9"
+    assert lines(format_run({"q q": [("a\tb", 1.0)]}, "t"))[0][::2] == ["q%20q", "a%09b", "1"]
+    with pytest.raises(MetricError, match="chunk id is empty"):
+        format_run({"q": [("", 1.0)]}, "t")
+
+
+def test_scores_that_float32_cannot_tell_apart_keep_their_order():
+    """trec_eval would order them by id: the lower one is written one float32 step down."""
+    text = format_run({"q": [("a", 300.00002), ("b", 300.00001), ("c", 300.0)]}, "t")
+    scores = [float(fields[4]) for fields in lines(text)]
+    assert scores[0] > scores[1] > scores[2]
+    assert scores[2] == pytest.approx(300.0, abs=1e-4)
+
+
+def test_a_long_tie_in_the_order_of_ids_is_written():
+    """Thousands of equal scores against the order of ids are all stepped down, not refused."""
+    ranking = [(f"d{i:05}", 0.5) for i in range(3000)]
+    assert len({fields[4] for fields in lines(format_run({"q": ranking}, "t"))}) == 3000
+
+
+def test_scores_that_rise_are_refused():
+    """A file is read by score, so a ranking whose scores rise would come back in another order."""
+    with pytest.raises(MetricError, match=r"rank 2 scores 0\.9"):
+        format_run({"q": [("a", 0.5), ("b", 0.9)]}, "t")
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+def test_scores_that_are_not_finite_are_not_written(score):
+    """NaN and infinity are named with id and query."""
+    with pytest.raises(MetricError, match=r"query 'q'.*'a'"):
+        format_run({"q": [("a", score)]}, "t")
+
+
+def test_whole_gains_are_written_as_they_are():
+    """0, 1 and 2 stay, with factor 1; a query without a relevant chunk has one explicit row of gain 0."""
+    text, factor = format_qrels({"q": {"a": 2, "b": 1.0, "c": 0}, "none": {}})
+    assert factor == 1
+    assert lines(text) == [["q", "0", "a", "2"], ["q", "0", "b", "1"], ["q", "0", "c", "0"], ["none", "0", "none", "0"]]
+
+
+def test_real_gains_are_written_in_thousandths():
+    """x1000 and rounded, the factor returned; a relevant chunk never becomes irrelevant by rounding."""
+    text, factor = format_qrels({"q": {"a": 0.2504, "b": 1.0, "c": 0.0001}})
+    assert factor == 1000
+    assert [fields[3] for fields in lines(text)] == ["250", "1000", "1"]
+
+
+def test_qrels_come_back_with_their_factor(tmp_path):
+    """read_qrels divides by the factor; queries without a relevant chunk stay."""
+    path = tmp_path / "qrels.trec"
+    text, factor = format_qrels({"q": {"a": 0.25}, "empty": {}})
+    path.write_text(text, encoding="utf-8")
+    assert read_qrels(path, factor) == {"q": {"a": 0.25}, "empty": {}}
+
+
+def test_negative_gains_are_not_written():
+    """They are named with id and query."""
+    with pytest.raises(MetricError, match="'a' is -1"):
+        format_qrels({"q": {"a": -1}})
+
+
+def test_a_run_is_read_by_score_then_id_both_descending(tmp_path):
+    """The file's own order and ranks are not looked at; tabs, blanks and CRLF separate alike."""
+    path = tmp_path / "run.trec"
+    path.write_bytes(b"q Q0 a 1 0.5 t\r\nq\tQ0\tc\t2\t0.5\tt\n\nq  Q0 b 3 0.75 t\np Q0 x 1 -1e3 t")
+    run = read_run(path)
+    assert run.tag == "t"
+    assert run.rankings == {"q": (("b", 0.75), ("c", 0.5), ("a", 0.5)), "p": (("x", -1000.0),)}
+
+
+def test_scores_are_compared_as_float32(tmp_path):
+    """Two scores that trec_eval cannot tell apart are a tie here too, so that another's run scores as it does there."""
+    path = tmp_path / "run.trec"
+    path.write_text("q Q0 a 1 16777217 t\nq Q0 b 2 16777216 t\n")
+    assert [chunk for chunk, _ in read_run(path).rankings["q"]] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "piece"),
+    [
+        ("q Q0 b 2 0.5", "5 fields, not 6"),
+        ("q Q0 b 2 0.5 t more", "7 fields, not 6"),
+        ("q Q0 b 2 high t", "'high' is no number"),
+        ("q Q0 b 2 nan t", "'nan' is no number"),
+        ("q Q0 a 2 0.1 t", "'a' stands twice in query 'q'"),
+    ],
+)
+def test_a_malformed_run_line_is_named_by_file_and_line(tmp_path, line, piece):
+    """file:line and what is wrong with it."""
+    path = tmp_path / "run.trec"
+    path.write_text(f"q Q0 a 1 0.9 t\n\n{line}\n")
+    with pytest.raises(MetricError) as caught:
+        read_run(path)
+    assert f"{path}:3: " in str(caught.value)
+    assert piece in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "piece"),
+    [
+        ("q 0 b", "3 fields, not 4"),
+        ("q 0 b one", "'one' is no number"),
+        ("q 0 b -1", "the gain is -1"),
+        ("q 0 b inf", "the gain is inf"),
+        ("q 0 a 2", "'a' stands twice in query 'q'"),
+    ],
+)
+def test_a_malformed_qrels_line_is_named_by_file_and_line(tmp_path, line, piece):
+    """file:line and what is wrong with it."""
+    path = tmp_path / "qrels.trec"
+    path.write_text(f"q 0 a 1\n{line}\n")
+    with pytest.raises(MetricError) as caught:
+        read_qrels(path)
+    assert f"{path}:2: " in str(caught.value)
+    assert piece in str(caught.value)
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, read):
+    """Missing files and bytes that are no UTF-8."""
+    with pytest.raises(MetricError, match="cannot be read"):
+        read(tmp_path / "absent")
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\xff\xfe")
+    with pytest.raises(MetricError, match="UTF-8"):
+        read(broken)
