@@ -117,7 +117,7 @@ class _Unit:
     """While only glue is here: the last line at which what it belongs to may start."""
 
 
-def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> list[_Part]:
+def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> list[_Part]:  # noqa: C901, PLR0912
     """The children of a part's nodes, as parts that share no line and cover the part's lines without a gap."""
     first, end, nodes = part
     units: list[_Unit] = []

@@ -46,7 +46,7 @@ class Choices:
         )
 
 
-def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered) -> Choices | None:
+def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered) -> Choices | None:  # noqa: PLR0915
     """Parse everything that can be parsed without data or model; every mistake is kept in `found`.
 
     None where there is one. So all typing errors are told at once, and before a download starts.

@@ -84,7 +84,7 @@ SIZES = (500, 1000, 1500, 3000, 6000)
 """Nominal sizes (nws) that show what size alone buys; with BM25, so that no model's window takes part."""
 
 
-def reproduce(
+def reproduce(  # noqa: C901, PLR0912
     benchmark: Benchmark,
     out: Path,
     *,

@@ -161,7 +161,7 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
     return texts
 
 
-def execute(
+def execute(  # noqa: PLR0915
     planned: Plan,
     config: RunConfig,
     embedder: Embedder | None,
