@@ -13,7 +13,8 @@ from repoeval_bench.core.errors import BenchError, ChunkError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from repoeval_bench.core.types import Chunk, Chunker, SourceFile
+    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 def require(package: str, install: str) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.types import CharSpan, Chunk, LineSpan
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import CharSpan, LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from repoeval_bench.core.types import SourceFile
+    from repoeval_bench.core.source import SourceFile
 
 
 def nws_before(file: SourceFile) -> list[int]:

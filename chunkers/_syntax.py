@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Language, Node
 
-    from repoeval_bench.core.types import SourceFile
+    from repoeval_bench.core.source import SourceFile
 
     Child: TypeAlias = "tuple[int, int, Node]"
     """First line, last line (inclusive), node."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.chunkers._syntax import Parsed
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

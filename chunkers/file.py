@@ -9,7 +9,7 @@ from repoeval_bench.chunkers._lines import cut_spans
 from repoeval_bench.chunkers._options import spec_of
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

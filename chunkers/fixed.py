@@ -10,7 +10,7 @@ from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
 from repoeval_bench.chunkers._options import at_least, spec_of
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from repoeval_bench.core.errors import SpecError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from repoeval_bench.chunkers._options import one_of, spec_of
 from repoeval_bench.chunkers._syntax import GRAMMARS, language_of, parse
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from repoeval_bench.chunkers.headers import KINDS, with_headers
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Chunk, Chunker, SourceFile
+    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 class HeadedChunker:

@@ -19,7 +19,7 @@ from repoeval_bench.chunkers._options import at_least, one_of, spec_of
 from repoeval_bench.core.errors import ChunkError
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

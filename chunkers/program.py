@@ -33,7 +33,7 @@ from repoeval_bench.core.spec import nearest
 if TYPE_CHECKING:
     from typing import IO
 
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 UNITS = ("characters", "bytes", "utf16", "lines")
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._lines import cut_spans, pack
 from repoeval_bench.chunkers._options import at_least, spec_of
-from repoeval_bench.core.types import count_nws
+from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 # The order is that of LangChain's splitter for Python. A text is cut before what a pattern's group finds.
 _CASCADE = tuple(

@@ -21,7 +21,7 @@ from repoeval_bench.core.spec import Spec, format_spec, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from repoeval_bench.core.types import Chunker
+    from repoeval_bench.core.parts import Chunker
 
 GROUP = "repoeval_bench.chunkers"
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._options import at_least, spec_of
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.types import Chunk, LineSpan
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import SourceFile
+    from repoeval_bench.core.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from repoeval_bench.api import compare, evaluate, load_benchmark
-    from repoeval_bench.core.types import Benchmark, CharSpan, Chunk, LineSpan, SourceFile, Task
+    from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.source import Chunk, SourceFile
+    from repoeval_bench.core.spans import CharSpan, LineSpan
 
 _PUBLIC = {
     "load_benchmark": "repoeval_bench.api",
     "evaluate": "repoeval_bench.api",
     "compare": "repoeval_bench.api",
-    "Benchmark": "repoeval_bench.core.types",
-    "CharSpan": "repoeval_bench.core.types",
-    "Chunk": "repoeval_bench.core.types",
-    "LineSpan": "repoeval_bench.core.types",
-    "SourceFile": "repoeval_bench.core.types",
-    "Task": "repoeval_bench.core.types",
+    "Benchmark": "repoeval_bench.core.benchmark",
+    "CharSpan": "repoeval_bench.core.spans",
+    "Chunk": "repoeval_bench.core.source",
+    "LineSpan": "repoeval_bench.core.spans",
+    "SourceFile": "repoeval_bench.core.source",
+    "Task": "repoeval_bench.core.benchmark",
 }
 
 __all__ = [

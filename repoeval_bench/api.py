@@ -16,9 +16,11 @@ from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK, RunConfig
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.analysis.sensitivity import Contest
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
-    from repoeval_bench.core.types import Benchmark, Chunker, Comparison, Embedder
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.runs.grid_store import Cell, Scores
     from repoeval_bench.runs.stages import Plan

@@ -20,7 +20,7 @@ from _bench import Row, memory, print_rows
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.loader import load
 
 if TYPE_CHECKING:

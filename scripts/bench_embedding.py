@@ -22,7 +22,7 @@ from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.core.types import Benchmark
+    from repoeval_bench.core.benchmark import Benchmark
 
 CHUNKERS = ("fixed", "ast", "chonkie")
 SAMPLE = 192

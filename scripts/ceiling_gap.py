@@ -25,7 +25,7 @@ from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.stages import plan
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Benchmark
+    from repoeval_bench.core.benchmark import Benchmark
 
 MEASURES = ("line_rprec", "line_recall_auc")
 MOST = 6

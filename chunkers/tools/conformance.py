@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.tools.cases import CASES, generated
 from repoeval_bench.core.errors import BenchError
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.types import Chunk, SourceFile, count_nws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunker
+    from repoeval_bench.core.parts import Chunker
 
 PROMISES = {
     "no failure": "every input gives chunks, none an exception",

@@ -14,7 +14,7 @@ from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_size, mean_nws
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.core.types import SourceFile
+    from repoeval_bench.core.source import SourceFile
 
 SPAN = 20
 """Offsets lie within so many lines: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""

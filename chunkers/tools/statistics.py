@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._syntax import language_of, parse
-from repoeval_bench.core.types import LineSpan, count_nws
+from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.core.types import Chunk, SourceFile
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from repoeval_bench.analysis.records import Comparison, MeanDifference
 from repoeval_bench.analysis.statistics import (
     ALPHA,
     DRAWS,
@@ -24,7 +25,6 @@ from repoeval_bench.analysis.statistics import (
 )
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.types import Comparison, MeanDifference
 from repoeval_bench.metrics import CEILING, Measure
 from repoeval_bench.protocols.protocol import CHOICES
 

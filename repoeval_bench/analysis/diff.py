@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
 
 Why = Literal["other chunks", "other order", "other judgements"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.analysis.gate_file import GateConfig, LatencyGate, ScoreGate
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.runs.query_scores import ScoredQueries
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Fact, Interval, Qrels
+    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.core.run import Fact, Qrels
     from repoeval_bench.runs.query_scores import ScoredQueries
 
     FloatArray = NDArray[np.float64]

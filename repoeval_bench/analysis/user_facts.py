@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Fact
+    from repoeval_bench.core.run import Fact
 
 _WORDS: dict[str, Fact] = {"": None, "true": True, "yes": True, "false": False, "no": False}
 

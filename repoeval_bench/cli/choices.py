@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.cli.gathered import Gathered
-    from repoeval_bench.core.types import Chunker
+    from repoeval_bench.core.parts import Chunker
 
 _OTHERWISE = "leave it out, or choose another protocol"
 

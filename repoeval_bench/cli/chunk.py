@@ -13,7 +13,7 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import dataset_options, say
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.types import SourceFile, count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.dataset.trees import decode, read_tree
 from repoeval_bench.retrieval.corpus import check_chunks
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.chunkers.tools.statistics import ChunkStats
-    from repoeval_bench.core.types import Chunk, Chunker
+    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.source import Chunk
 
 _CHUNKER = click.option(
     "--chunker", "-c", "spec", default="ast", show_default=True, metavar="SPEC",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Comparison
+    from repoeval_bench.analysis.records import Comparison
 
 
 @click.command("compare", short_help="Say which differences between runs are real.")

@@ -15,7 +15,7 @@ from repoeval_bench.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.core.types import Embedder, Role
+    from repoeval_bench.core.parts import Embedder, Role
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")

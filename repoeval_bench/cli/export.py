@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from repoeval_bench.core.types import Comparison
+    from repoeval_bench.analysis.records import Comparison
 
 FORMATS = ("markdown", "latex", "csv", "json", "trec")
 

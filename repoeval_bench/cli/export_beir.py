@@ -12,7 +12,7 @@ from repoeval_bench import api
 from repoeval_bench.cli.options import dataset_options, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.core.types import encode_id
+from repoeval_bench.core.source import encode_id
 from repoeval_bench.runs.store import find_run, jsonl
 from repoeval_bench.runs.trec import format_qrels
 

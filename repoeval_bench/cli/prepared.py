@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.cli.choices import Choices
-    from repoeval_bench.core.types import Benchmark, Chunker, Embedder
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.store import StoredRun
 
 

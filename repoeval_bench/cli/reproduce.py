@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Benchmark
+    from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.store import StoredRun
 
 EXPECTED = {"ast": (0.75, 0.82, 0.65, 0.78), "fixed": (0.55, 0.62, 0.45, 0.58)}

@@ -26,9 +26,9 @@ from repoeval_bench.runs.benchmark_file import BenchConfig, shipped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.cli.gathered import Mistake
     from repoeval_bench.core.strict_yaml import Place
-    from repoeval_bench.core.types import Comparison
     from repoeval_bench.runs.store import StoredRun
 
 _WAY_OUT = "name a bench file, or `repoeval` for the one that is shipped"

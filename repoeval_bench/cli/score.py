@@ -44,7 +44,7 @@ def score_command(
         return
     if per_query:
         for score in scores.per_query():
-            click.echo(f"{score.query_id}\t{score.metric}\t{score.value:.4f}")
+            click.echo(f"{score.query_id}\t{score.measure}\t{score.value:.4f}")
     prefix = "all\t" if per_query else ""
     for name, mean in scores.mean().items():
         click.echo(f"{prefix}{name}\t{mean:.4f}")
@@ -67,6 +67,6 @@ def _as_json(scores: RunScores, *, per_query: bool) -> dict[str, object]:
     if per_query:
         by_query: dict[str, dict[str, float]] = {query_id: {} for query_id in scores.query_ids}
         for score in scores.per_query():
-            by_query[score.query_id][score.metric] = score.value
+            by_query[score.query_id][score.measure] = score.value
         report["per_query"] = by_query
     return report

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import sha256_text, write_atomic
-from repoeval_bench.core.types import LineSpan, SourceFile
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.jsonl import parse_tasks
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from repoeval_bench.core.types import Task
+    from repoeval_bench.core.benchmark import Task
 
 
 def build_index(source: Path, output: Path) -> list[Path]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from repoeval_bench.core.types import Benchmark, Fact, Task
+    from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.run import Fact
 
 FACTS = {
     "function_lines": "lines of the function that is to be completed, from its def to its end",

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.types import CharSpan, LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.types import LineSpan, Task
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import expectation
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.types import Benchmark, SourceFile, Task
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import data_home
 from repoeval_bench.dataset.jsonl import read_tasks
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.dataset.index import Combination
     from repoeval_bench.dataset.install import InstalledSet
     from repoeval_bench.dataset.obtain import Obtained

@@ -14,9 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.types import SourceFile, Task
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.install import SetFacts, SourceError

@@ -10,7 +10,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.licences import licence_of
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import Benchmark
+    from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.dataset.index import Combination
     from repoeval_bench.dataset.install import InstalledSet
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

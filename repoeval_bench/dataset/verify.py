@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from repoeval_bench.core.types import SourceFile, Task
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.dataset.index import Combination
     from repoeval_bench.dataset.install import InstalledSet
 

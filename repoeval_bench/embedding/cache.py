@@ -10,7 +10,7 @@ import numpy as np
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.types import CharSpan
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.storage import key_prefix, text_key
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tqdm import tqdm
 
-    from repoeval_bench.core.types import Role
+    from repoeval_bench.core.parts import Role
     from repoeval_bench.embedding.storage import Kind, VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
 

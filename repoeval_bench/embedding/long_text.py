@@ -9,15 +9,15 @@ import numpy as np
 
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec, nearest
-from repoeval_bench.core.types import CharSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Role
+    from repoeval_bench.core.parts import Role
     from repoeval_bench.embedding.cache import CachedEmbedder
 
 LongText = Literal["head", "tail", "mean", "max"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import SourceFile
+    from repoeval_bench.core.source import SourceFile
 
 LEAST_FILES = 2
 """A term stands in so many files or is left out."""

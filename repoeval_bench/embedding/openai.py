@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Role
+    from repoeval_bench.core.parts import Role
     from repoeval_bench.embedding.server import EmbeddingServer
 
 

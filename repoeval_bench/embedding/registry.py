@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Role, SourceFile
+    from repoeval_bench.core.parts import Role
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.embedding.long_text import LongText
     from repoeval_bench.embedding.text_encoder import TextEncoder
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Role
+    from repoeval_bench.core.parts import Role
     from repoeval_bench.embedding.models import ModelFiles
 
 

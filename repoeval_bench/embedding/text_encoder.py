@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Role
+    from repoeval_bench.core.parts import Role
 
 NO_USAGE: Mapping[str, int] = MappingProxyType({})
 """Of a model that runs here."""

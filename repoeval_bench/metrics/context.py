@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.types import LineSpan, count_nws
+from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Chunk, SourceFile, Task
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.source import Chunk, SourceFile
+    from repoeval_bench.core.spans import LineSpan
 
 
 @dataclass(frozen=True, slots=True)

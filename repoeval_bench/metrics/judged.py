@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.types import Run
+from repoeval_bench.core.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.types import Run, Score
+from repoeval_bench.core.run import Run, Score
 from repoeval_bench.metrics.judged import judge
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES, Measure, parse_measures
 

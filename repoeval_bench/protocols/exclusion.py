@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, Task
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.source import Chunk
     from repoeval_bench.protocols.protocol import Exclude
 
 POLICIES: Mapping[Exclude, str] = {

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, LineSpan, Query, Ranking, SourceFile, Task
+    from repoeval_bench.core.benchmark import Query, Task
+    from repoeval_bench.core.run import Ranking
+    from repoeval_bench.core.source import Chunk, SourceFile
+    from repoeval_bench.core.spans import LineSpan
 
 TOP = 10
 """Ranks that are looked at."""

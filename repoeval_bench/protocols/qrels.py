@@ -9,12 +9,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, Qrels, Task
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.run import Qrels
+    from repoeval_bench.core.source import Chunk
     from repoeval_bench.protocols.protocol import Protocol
 
 RULES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.types import Query, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.types import Chunk, LineSpan
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.types import SourceFile
+    from repoeval_bench.core.source import SourceFile
 
 HALF = 25
 STEP = 10

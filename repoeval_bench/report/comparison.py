@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from repoeval_bench.core.types import Comparison
+    from repoeval_bench.analysis.records import Comparison
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from repoeval_bench.core.types import Comparison
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.store import StoredRun
 
 

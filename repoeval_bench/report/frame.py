@@ -9,7 +9,7 @@ from repoeval_bench.metrics import CEILING, SHARE
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
 
 _NAMES = {
     "ndcg": "nDCG", "recall": "R", "precision": "P", "hit": "Hit", "mrr": "MRR",

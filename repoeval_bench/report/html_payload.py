@@ -18,7 +18,7 @@ from repoeval_bench.report.html_code import cut_lines, place, syntax
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from repoeval_bench.core.types import CharSpan
+    from repoeval_bench.core.spans import CharSpan
     from repoeval_bench.report.html_run import Hit, PageRun
     from repoeval_bench.runs.inspection import Inside, StoredChunk
 

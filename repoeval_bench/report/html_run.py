@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparison import PARTS, check_all_comparable, run_names
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import Context, Measure, Place, score_run
 from repoeval_bench.report.names import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.query_scores import ScoredQueries
 
 

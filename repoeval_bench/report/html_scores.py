@@ -18,7 +18,7 @@ from repoeval_bench.report.tables import shares_of_ceiling
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.report.html_run import PageRun
 
 MEASURES = (

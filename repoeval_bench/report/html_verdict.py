@@ -14,7 +14,7 @@ from repoeval_bench.report.frame import count, heading, probability
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.core.types import Comparison
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.report.html_run import PageRun
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
 
 BESIDE = ("ndcg@10", "recall@10")
 """Measures that stand beside the headline where a run has them."""

@@ -12,7 +12,7 @@ from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.runs.query_scores import ScoredQueries
 
 

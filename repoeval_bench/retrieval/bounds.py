@@ -6,14 +6,15 @@ import hashlib
 import random
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.types import Run
+from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, Query
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.source import Chunk
 
 
 class RandomRetriever:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import BenchError, ChunkError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.types import Chunk, SourceFile, count_nws, encode_id
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunker, LineSpan, Task
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.spans import LineSpan
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,15 @@ from collections import defaultdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.types import Run
+from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Query, Ranking, Retriever
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.parts import Retriever
+    from repoeval_bench.core.run import Ranking
 
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS
-from repoeval_bench.core.types import Run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.visible import hidden_from
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Chunk, Query, Ranking
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.run import Ranking
+    from repoeval_bench.core.source import Chunk
 
 
 class JaccardRetriever:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.core.types import Run
+from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.visible import hidden_from, visible
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Chunk, LineSpan, Query
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.core.spans import LineSpan
 
 
 class LineMap:

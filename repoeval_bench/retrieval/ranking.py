@@ -10,7 +10,7 @@ from repoeval_bench.core.errors import MetricError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from repoeval_bench.core.types import Ranking
+    from repoeval_bench.core.run import Ranking
 
 DIGITS = 5
 """Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder."""

@@ -14,7 +14,8 @@ from repoeval_bench.core.spec import Option, Spec, format_spec, nearest, number,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, Embedder, PairScorer, Retriever
+    from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
+    from repoeval_bench.core.source import Chunk
 
 OVERLAP = "overlap"
 """The reranker that needs no model."""

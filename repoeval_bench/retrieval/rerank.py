@@ -7,14 +7,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS
-from repoeval_bench.core.types import Run
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, PairScorer, Query, Ranking, Retriever
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.parts import PairScorer, Retriever
+    from repoeval_bench.core.run import Ranking
+    from repoeval_bench.core.source import Chunk
 
 _STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to
 

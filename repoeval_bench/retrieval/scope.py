@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, Query
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.source import Chunk
 
 POOL = ""
 """In place of a repository's name; no repository has it."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.core.types import Chunk, Query
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.source import Chunk
 
 _NONE: frozenset[str] = frozenset()
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Benchmark, Chunker, Embedder, Retriever, Role, Run, SourceFile
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
+    from repoeval_bench.core.run import Run
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.runs.judgements import JudgedCorpus

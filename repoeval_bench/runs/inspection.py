@@ -17,13 +17,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.types import CharSpan, LineSpan, SourceFile, count_nws, encode_id
+from repoeval_bench.core.source import SourceFile, count_nws, encode_id
+from repoeval_bench.core.spans import CharSpan, LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Benchmark, Chunk, Task
+    from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.source import Chunk
     from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"

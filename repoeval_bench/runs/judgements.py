@@ -12,7 +12,10 @@ from repoeval_bench.protocols.qrels import build_qrels, credit_copies, gold_span
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.core.types import Benchmark, Embedder, LineSpan, Qrels
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Embedder
+    from repoeval_bench.core.run import Qrels
+    from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.corpus import Corpus
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from repoeval_bench.core.errors import ResultError, all_mistakes
-from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import expectation
 
 if TYPE_CHECKING:

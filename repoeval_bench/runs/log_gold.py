@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import LineSpan
+    from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.runs.log import IndexCost, Retrieved
 
 

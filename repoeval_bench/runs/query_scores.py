@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Fact
+    from repoeval_bench.core.run import Fact
 
     FloatArray = NDArray[np.float64]
 

@@ -15,7 +15,8 @@ from repoeval_bench.runs.judgements import count_lines
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from repoeval_bench.core.types import Benchmark, Fact, Query
+    from repoeval_bench.core.benchmark import Benchmark, Query
+    from repoeval_bench.core.run import Fact
     from repoeval_bench.protocols.protocol import Protocol
 
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, ResultError
-from repoeval_bench.core.types import CharSpan
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset.facts import task_facts
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
@@ -29,7 +29,9 @@ from repoeval_bench.runs.store import EMBED_STEP, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.core.types import Benchmark, Chunker, Embedder, Fact, Query, Role, Run
+    from repoeval_bench.core.benchmark import Benchmark, Query
+    from repoeval_bench.core.parts import Chunker, Embedder, Role
+    from repoeval_bench.core.run import Fact, Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.retrieval.registry import ChosenRetriever

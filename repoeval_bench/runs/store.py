@@ -34,7 +34,9 @@ from repoeval_bench.runs.trec import format_qrels, format_run, read_qrels, read_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from repoeval_bench.core.types import Benchmark, Chunk, Fact, Qrels, Query, Run
+    from repoeval_bench.core.benchmark import Benchmark, Query
+    from repoeval_bench.core.run import Fact, Qrels, Run
+    from repoeval_bench.core.source import Chunk
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.metrics.judged import Rankings
     from repoeval_bench.retrieval.corpus import Corpus

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.types import Run, encode_id
+from repoeval_bench.core.run import Run
+from repoeval_bench.core.source import encode_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
 
 GAIN_FACTOR = 1000
 """Real gains are written as whole thousandths, for trec_eval reads whole numbers."""

@@ -19,8 +19,10 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.analysis.user_facts import read_facts
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.types import Benchmark, LineSpan, SourceFile, Task
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.facts import FACTS, task_facts
 from repoeval_bench.report.segments import few_note, means_table, simpson_note
 from repoeval_bench.runs.query_scores import ScoredQueries

@@ -8,7 +8,7 @@ import pytest
 
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.core.errors import ChunkError
-from repoeval_bench.core.types import Chunk, SourceFile, count_nws
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 
 
 def cut(text: str, path: str = "m.py", **options: object) -> list[Chunk]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from repoeval_bench.chunkers.ast import AstChunker
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 HERE = Path(__file__).parent / "golden"
 

@@ -15,7 +15,8 @@ from repoeval_bench.chunkers.tools.conformance import (
     check_chunker,
     smallest,
 )
-from repoeval_bench.core.types import CharSpan, Chunk, LineSpan, SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan, LineSpan
 
 
 @dataclass

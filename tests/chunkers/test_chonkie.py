@@ -10,7 +10,7 @@ import repoeval_bench.chunkers.chonkie
 from repoeval_bench.chunkers._adapters import spans_of
 from repoeval_bench.chunkers.chonkie import ChonkieChunker
 from repoeval_bench.core.errors import ChunkError
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 TEXT = "ä = 'é𝒳中'\n\n\ndef f():\n    return 'ü'\n" * 30
 FILE = SourceFile("r", "a.py", TEXT)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from repoeval_bench.chunkers.registry import BUILT_IN, make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms, broken_promises
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 OURS = [name for name in BUILT_IN if name != "chonkie"]
 SMALL = [
@@ -116,7 +116,8 @@ def test_a_definition_that_fits_is_never_cut(text: str) -> None:
     """Whatever stands around it: a function or class of at most max_nws lies within one chunk of `ast`."""
     from repoeval_bench.chunkers._definitions import definitions
     from repoeval_bench.chunkers._syntax import parse
-    from repoeval_bench.core.types import LineSpan, count_nws
+    from repoeval_bench.core.source import count_nws
+    from repoeval_bench.core.spans import LineSpan
 
     file = SourceFile("r", "a.py", text)
     chunks = chunker("ast:max_nws=40,min_nws=0").chunk(file)

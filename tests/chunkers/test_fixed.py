@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from repoeval_bench.chunkers._lines import nws_before, pack
 from repoeval_bench.chunkers.fixed import FixedChunker
-from repoeval_bench.core.types import SourceFile, count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 
 
 def texts(text: str, **options: int) -> list[str]:

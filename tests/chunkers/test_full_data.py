@@ -8,7 +8,7 @@ import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.statistics import chunk_stats
-from repoeval_bench.core.types import count_nws
+from repoeval_bench.core.source import count_nws
 
 pytestmark = pytest.mark.full_data
 

@@ -9,7 +9,8 @@ from repoeval_bench.chunkers.headers import with_headers
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.errors import ChunkError, SpecError
-from repoeval_bench.core.types import CharSpan, Chunk, SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan
 
 TEXT = (
     "import os\n"

@@ -13,7 +13,7 @@ from repoeval_bench.chunkers.functions import FunctionsChunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
 from repoeval_bench.core.errors import ChunkError
-from repoeval_bench.core.types import SourceFile, count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 
 SOURCES = {
     "javascript": (

@@ -12,7 +12,7 @@ from repoeval_bench.chunkers.recursive import RecursiveChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.types import SourceFile, count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 
 
 def texts(chunker, text: str) -> list[str]:

@@ -11,7 +11,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
 from repoeval_bench.core.errors import ChunkError, SpecError
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 PACKAGES = {"astchunk": "astchunk", "langchain": "langchain_text_splitters", "llama-index": "llama_index"}
 CODE = "".join(

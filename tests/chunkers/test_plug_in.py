@@ -11,7 +11,7 @@ import pytest
 from repoeval_bench.chunkers.registry import available, make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 PYPROJECT = """
 [build-system]
@@ -33,7 +33,8 @@ include = ["paragraph_chunker.py"]
 MODULE = '''
 import re
 
-from repoeval_bench.core.types import CharSpan, Chunk
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import CharSpan
 
 
 class Paragraphs:

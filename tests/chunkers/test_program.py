@@ -15,7 +15,7 @@ from repoeval_bench.chunkers.program import ProgramChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.core.errors import ChunkError, SpecError
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 FILE = SourceFile("repo", "a.py", "ä = '\U0001d4b3'\nb = 1\n\nc = 2\n")
 

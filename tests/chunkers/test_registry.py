@@ -9,8 +9,8 @@ import pytest
 
 from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, available, make_chunker
 from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.types import SourceFile
 from repoeval_bench.retrieval.corpus import build_corpus
 
 SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
@@ -71,7 +71,8 @@ def plug_in(tmp_path, monkeypatch):
     """A module of a plug-in author, importable for one test."""
     (tmp_path / "cutters_of_a_plug_in.py").write_text(
         textwrap.dedent("""
-        from repoeval_bench.core.types import CharSpan, Chunk
+        from repoeval_bench.core.source import Chunk
+        from repoeval_bench.core.spans import CharSpan
 
         class Halves:
             def __init__(self, at: int = 2): self.at = at

@@ -7,7 +7,7 @@ import pytest
 from repoeval_bench.api import resize
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
-from repoeval_bench.core.types import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 FILES = [
     SourceFile(

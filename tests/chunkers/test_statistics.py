@@ -6,7 +6,8 @@ from repoeval_bench.chunkers.file import FileChunker
 from repoeval_bench.chunkers.fixed import FixedChunker
 from repoeval_bench.chunkers.tools.statistics import chunk_stats
 from repoeval_bench.chunkers.window import WindowChunker
-from repoeval_bench.core.types import CharSpan, Chunk, SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan
 
 TEXT = "import os\n\n@d\ndef f():\n    return 1\n\n\nclass A:\n    def g(self): pass\n    x = 1\n"
 FILE = SourceFile("r", "a.py", TEXT)

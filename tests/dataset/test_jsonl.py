@@ -8,7 +8,7 @@ import json
 import pytest
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.jsonl import dump_tasks, parse_tasks, read_tasks
 from support import minirepo
 

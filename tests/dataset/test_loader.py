@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.core.types import LineSpan, SourceFile, Task
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import data_home, installed_sets
 from repoeval_bench.dataset.loader import describe, fingerprint, load

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.types import LineSpan, SourceFile, Task
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.archive import read_zip
 from repoeval_bench.dataset.jsonl import dump_tasks, parse_tasks
 from repoeval_bench.dataset.loader import fingerprint

@@ -6,7 +6,7 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.types import CharSpan
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset import index, obtain, pypi
 from repoeval_bench.dataset.install import SourceError, install
 from repoeval_bench.dataset.jsonl import parse_tasks

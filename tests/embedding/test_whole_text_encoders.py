@@ -10,8 +10,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.terms import identifiers
-from repoeval_bench.core.types import SourceFile
 from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.registry import EMBEDDERS, Material, find_encoder, needs_files

@@ -304,7 +304,8 @@ def test_no_command_prints_the_help():
 
 
 BROKEN = """
-from repoeval_bench.core.types import Chunk, CharSpan
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import CharSpan
 
 class Fails:
     spec = "py:broken:Fails"
@@ -352,7 +353,8 @@ def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, 
     """Whatever a plug-in gives back that is no chunk of its file is named, and nothing is scored."""
     (tmp_path / "wrong.py").write_text(
         "from dataclasses import replace\n"
-        "from repoeval_bench.core.types import CharSpan, Chunk\n"
+        "from repoeval_bench.core.source import Chunk\n"
+        "from repoeval_bench.core.spans import CharSpan\n"
         "def whole(file): return Chunk.cut(file, CharSpan(0, len(file.text)))\n"
         "class Cutter:\n    spec = 'py:wrong:Cutter'\n    def chunk(self, file):\n"
         f"        if not file.text: return []\n        {body}\n"

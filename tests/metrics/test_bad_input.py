@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.core.errors import MetricError, UsageError
-from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import (
     Context,
     Item,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import BUDGETS, Context, Place, score_ceilings, score_run
 from support import brute_metrics as brute
 from support.random_runs import in_rank_order, tied_run

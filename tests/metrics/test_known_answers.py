@@ -7,7 +7,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from repoeval_bench.core.types import LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import (
     Context,
     Place,

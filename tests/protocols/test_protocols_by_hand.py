@@ -7,8 +7,11 @@ import pytest
 
 from repoeval_bench.api import make_parts
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.types import Benchmark, LineSpan, Run, SourceFile, Task
+from repoeval_bench.core.run import Run
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import OUTSIDE_THE_SIX, PROTOCOLS
 from repoeval_bench.runs.judgements import judge_corpus

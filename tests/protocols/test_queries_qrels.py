@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.types import Chunk, LineSpan, SourceFile, Task
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.protocols.qrels import RULES, Shared, build_qrels, credit_copies, hide, merge_copies, relevance_rule
 from repoeval_bench.protocols.queries import make_queries

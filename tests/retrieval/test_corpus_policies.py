@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from repoeval_bench.core.types import Chunk, LineSpan, Query, SourceFile, Task
+from repoeval_bench.core.benchmark import Query, Task
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, hidden_chunks
 from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol

@@ -11,8 +11,10 @@ import torch
 from sentence_transformers import CrossEncoder
 from transformers import AutoTokenizer
 
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import CacheError, EmbeddingError
-from repoeval_bench.core.types import CharSpan, Chunk, Query, SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cached_scorer import CachedScorer
 from repoeval_bench.embedding.cross_encoder import Tokenized, beginnings, find_cross_encoder
 from repoeval_bench.embedding.housekeeping import info, verify

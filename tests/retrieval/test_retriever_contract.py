@@ -5,7 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from repoeval_bench.core.types import CharSpan, Chunk, Query, SourceFile
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS, Material, choose_retriever
 from repoeval_bench.retrieval.scope import pooled

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.run import Run
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.terms import TOKENIZERS, english, identifiers, words
-from repoeval_bench.core.types import CharSpan, Chunk, LineSpan, Query, Run, SourceFile
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.bounds import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.linemap import LineMap

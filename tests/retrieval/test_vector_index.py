@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from repoeval_bench.core.types import CharSpan, Chunk, Query, SourceFile
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.retrieval import vector_index
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank

@@ -13,8 +13,10 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.prepared import default_options
 from repoeval_bench.cli.sensitivity import PROTOCOLS as PROTOCOL_NAMES
 from repoeval_bench.cli.sensitivity import _bands, _check, _scoring, _summary
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.types import LineSpan, SourceFile, Task
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.protocol import OUTSIDE_THE_SIX, PROTOCOLS, Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.grid import _Arm, _Setting, grid_problems, make_protocols

@@ -4,7 +4,7 @@ import pytest
 
 from repoeval_bench import api
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.types import CharSpan
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import LongTextEmbedder
 from repoeval_bench.embedding.storage import VectorCache

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.query_scores import ScoredQueries
 
     FloatArray = NDArray[np.float64]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.diagnosis.evidence import TOP
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.types import Chunk, Query
 from repoeval_bench.protocols.exclusion import WINDOW
 from repoeval_bench.retrieval.registry import Material, choose_retriever
 from repoeval_bench.retrieval.scope import pooled
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.analysis.diagnosis.evidence import Evidence
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.inspection import Inside
 
 BM25 = "bm25"

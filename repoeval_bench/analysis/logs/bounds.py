@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.analysis.logs.judged_log import JudgedLog
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
 
     FloatArray = NDArray[np.float64]
 

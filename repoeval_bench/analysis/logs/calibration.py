@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.analysis.logs.judged_log import JudgedLog
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
 
 
 @dataclass(frozen=True, slots=True)

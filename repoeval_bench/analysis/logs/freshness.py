@@ -10,7 +10,7 @@ from repoeval_bench.runs.log import moment
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.logs.judged_log import JudgedLog
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.log import Moment, Retrieved
 
 TITLE = "freshness"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.analysis.logs.judged_log import JudgedLog
-    from repoeval_bench.core.types import Qrels
+    from repoeval_bench.core.run import Qrels
 
 
 def insert_negatives(ranking: Sequence[str], negatives: Sequence[str]) -> list[str]:

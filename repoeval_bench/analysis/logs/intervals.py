@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
 
     FloatArray = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from repoeval_bench.core.types import Interval
+    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.report.plots.figure import Figure
     from repoeval_bench.report.plots.theme import Look
     from repoeval_bench.runs.store import StoredRun

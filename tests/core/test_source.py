@@ -2,7 +2,9 @@
 
 import pytest
 
-from repoeval_bench.core.types import CharSpan, Chunk, LineSpan, SourceFile, Task, count_nws, encode_id
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
+from repoeval_bench.core.spans import CharSpan, LineSpan
 
 
 @pytest.mark.parametrize(

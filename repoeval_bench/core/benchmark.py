@@ -1,0 +1,89 @@
+"""Tasks, the queries made of them, and the benchmark that holds the tasks with their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spans import LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from repoeval_bench.core.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One completion task: given `prompt`, the lines `body` of the file are to be written.
+
+    `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark.
+    """
+
+    task_id: str
+    repo: str
+    path: str
+    prompt: str
+    ground_truth: str
+    body: LineSpan
+    context_start: int
+    level: str
+    function_name: str | None = None
+
+    @property
+    def prompt_span(self) -> LineSpan:
+        """Gold `prompt`: [c, h+1)."""
+        return LineSpan(self.context_start, self.body.start + 1)
+
+    @property
+    def context_span(self) -> LineSpan:
+        """Gold `context`: [c, h+n)."""
+        return LineSpan(self.context_start, self.body.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is sent to the retriever for one task; `query_id` is the task's id."""
+
+    query_id: str
+    repo: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Tasks and the repository files they are answered from, as loaded and selected.
+
+    `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over every
+    task (id, hashes of prompt and ground truth, lines) and every file (path, hash of its text): another set,
+    another fingerprint. `whole_tasks` and `whole_repos` count the published benchmark, so that a part can
+    never pass for the whole; `asked_repos` counts those that the protocol scores, where it names them (else 0).
+    `undecodable` names the files that are no UTF-8 and were left out.
+    """
+
+    name: str
+    fingerprint: str
+    level: str
+    tasks: tuple[Task, ...]
+    files: Mapping[str, tuple[SourceFile, ...]]
+    source: str
+    whole_tasks: int
+    whole_repos: int
+    undecodable: tuple[str, ...] = ()
+    asked_repos: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every task and repository of the published benchmark is here."""
+        return len(self.tasks) == self.whole_tasks and len(self.files) == self.whole_repos
+
+    @property
+    def label(self) -> str:
+        """Name, size and fingerprint in one line, as every table carries it."""
+        part = (
+            f" ({len(self.files)} of the protocol's {self.asked_repos})" if len(self.files) < self.asked_repos else ""
+        )
+        return (
+            f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks, "
+            f"{len(self.files)} of {self.whole_repos} repositories{part} · {self.fingerprint}"
+        )

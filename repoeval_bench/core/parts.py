@@ -1,0 +1,115 @@
+"""What each exchangeable part offers: chunker, embedder, pair scorer, retriever."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.run import Run
+    from repoeval_bench.core.source import Chunk, SourceFile
+    from repoeval_bench.core.spans import CharSpan
+
+
+Role = Literal["query", "document"]
+"""What a text is to a model that was trained with a prompt for each."""
+
+
+class Chunker(Protocol):
+    """Cuts one file. Build chunks with `Chunk.cut`; keep no state between files."""
+
+    @property
+    def spec(self) -> str:
+        """The spec that rebuilds this chunker, every parameter printed."""
+
+    def chunk(self, file: SourceFile) -> Sequence[Chunk]:
+        """The file's chunks in order of their start; none for a file without a non-blank line."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def spec(self) -> str:
+        """The spec that rebuilds this embedder."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a vector beside the text: model, weights, maximum length, pooling, precision."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens the model reads, special ones included; None where there is no limit."""
+
+    @property
+    def n_encoded(self) -> int:
+        """How many texts this object has encoded; those whose vectors were at hand are not counted."""
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """What this object's encoding has used so far as whoever runs the model counts it; empty where nobody does."""
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the model's tokenizer is known; else `count_tokens` is not to be asked."""
+
+    def truncates(self, role: Role) -> bool:
+        """Whether a text beyond `max_tokens` loses something."""
+
+    def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
+        """The characters of each text that the model reads; all of them where nothing is lost."""
+
+    def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
+        """What the model is given of each text: the text as it is, its tail, or its windows in order."""
+
+    def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
+        """The distinct parts that `ensure` would encode: one that is the same under two roles is under one of them."""
+
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
+        """Have the vectors of every text at hand, those that are missing computed in one pass."""
+
+    def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
+
+    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
+        """(float32 (m, dim) unit rows, how many of them each text has in turn).
+
+        A text has one, that of `encode`, unless it is scored by the best of its windows.
+        """
+
+    def n_vectors(self, texts: Sequence[str], role: Role) -> int:
+        """Rows that `encode_windows` gives."""
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Tokens of each text before truncation, special ones and the role's prompt included."""
+
+
+class PairScorer(Protocol):
+    """Reads a query and a chunk together, as a reranker does."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a score beside the two texts."""
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """(pairs read so far, how many of them were longer than is read)."""
+
+    @property
+    def n_at_hand(self) -> int:
+        """How many of these pairs had their score at hand, and were not read again."""
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score for each text, the higher the better; it depends on the query and that text alone."""
+
+
+class Retriever(Protocol):
+    """Ranks the chunks of a query's repository."""
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks a query may see; `exclude` maps a query_id to the chunk ids it may not."""

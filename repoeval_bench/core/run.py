@@ -1,0 +1,44 @@
+"""What a retriever returned, what it is judged by, and one score of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+Qrels = dict[str, dict[str, float]]
+"""query_id -> chunk_id -> gain (> 0). A query without a relevant chunk has an empty dict, never no entry."""
+
+Fact = str | float | bool | None
+"""What a query is said to be: a word, a number, yes or no; None where it is not known."""
+
+Ranking = tuple[tuple[str, float], ...]
+"""(chunk_id, score), best first; position is rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a system returned: query_id -> ranking. Every query of the run has an entry.
+
+    `latency_ms` is what ranking each query took, once its vector was there, and `rerank_ms` what ranking its best
+    again took, left out of what is not known: scores that were at hand took no time. `pairs` is (pairs of query and
+    chunk that a model read, how many of them it had to cut). None of them takes part in equality.
+    """
+
+    tag: str
+    rankings: Mapping[str, Ranking]
+    latency_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+    rerank_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+    pairs: tuple[int, int] = field(default=(0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One query's value of one measure."""
+
+    query_id: str
+    measure: str
+    value: float

@@ -1,0 +1,119 @@
+"""Source files and the chunks that are cut from them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Self
+
+from repoeval_bench.core.spans import CharSpan, LineSpan
+
+# The whitespace of str.split() among the ASCII characters, but for the newline.
+_ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"
+
+
+def count_nws(text: str) -> int:
+    """Non-whitespace characters of a text: the one unit of size in this project."""
+    if text.isascii():  # one C loop over the bytes in place of a string for every word
+        return len(text.encode("ascii").translate(None, _ASCII_BLANKS + b"\n"))
+    return sum(map(len, text.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a repository, its text LF-normalised and without BOM.
+
+    Lines are those of `str.splitlines()`, as RepoCoder counts them: a form feed or U+2028 ends a line too.
+    """
+
+    repo: str
+    path: str
+    text: str
+    _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        lengths = map(len, self.text.splitlines(keepends=True))
+        object.__setattr__(self, "_starts", tuple(accumulate(lengths, initial=0)))
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines; an empty file has none."""
+        return len(self._starts) - 1
+
+    def slice(self, chars: CharSpan) -> str:
+        """The text of a character span."""
+        return self.text[chars.start : chars.end]
+
+    def lines_of(self, chars: CharSpan) -> LineSpan:
+        """The lines that the span's characters stand on; an empty span has no lines."""
+        if chars.start == chars.end:
+            line = min(bisect_right(self._starts, chars.start) - 1, self.n_lines)
+            return LineSpan(line, line)
+        return LineSpan(bisect_right(self._starts, chars.start) - 1, bisect_right(self._starts, chars.end - 1))
+
+    def chars_of(self, lines: LineSpan) -> CharSpan:
+        """The characters of whole lines, their line ends included; IndexError beyond the last line."""
+        return CharSpan(self._starts[lines.start], self._starts[lines.end])
+
+    def line_text(self, lines: LineSpan) -> str:
+        """The text of whole lines, line ends included; IndexError beyond the last line."""
+        return self.slice(self.chars_of(lines))
+
+    def line_nws(self) -> list[int]:
+        """Non-whitespace characters of each line, in order."""
+        text = self.text
+        if text.isascii() and self.n_lines == text.count("\n") + (not text.endswith("\n") and bool(text)):
+            # Only \n ends a line here, so three C loops over the bytes do what a split per line does, 8x faster.
+            dense = text.encode("ascii").translate(None, _ASCII_BLANKS).split(b"\n")
+            return list(map(len, dense[: self.n_lines]))
+        return [count_nws(line) for line in text.splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree."""
+
+    chunk_id: str
+    repo: str
+    path: str
+    chars: CharSpan
+    lines: LineSpan
+    text: str
+    header: str = ""
+
+    @classmethod
+    def cut(cls, file: SourceFile, chars: CharSpan, header: str = "") -> Self:
+        """Cut a non-empty span out of a file.
+
+        The id is `repo/path@start-end` in characters, blanks and `%` percent-encoded, so that it is one word
+        in a TREC file. A span that is empty or passes the end of the file is a ValueError.
+        """
+        if not chars or chars.end > len(file.text):
+            raise ValueError(
+                f"{file.repo}/{file.path}: [{chars.start}, {chars.end}) is empty or outside the file's "
+                f"{len(file.text)} characters"
+            )
+        return cls(
+            chunk_id=encode_id(f"{file.repo}/{file.path}@{chars.start}-{chars.end}"),
+            repo=file.repo,
+            path=file.path,
+            chars=chars,
+            lines=file.lines_of(chars),
+            text=file.slice(chars),
+            header=header,
+        )
+
+    @property
+    def embed_text(self) -> str:
+        """What the embedder reads: the header, then the text."""
+        return self.header + self.text
+
+
+def encode_id(name: str) -> str:
+    """An id as one word: `%` and every blank percent-encoded, the rest untouched."""
+    if "%" not in name and name.split() == [name]:  # the common case, on the path of every chunk
+        return name
+    return "".join(
+        "".join(f"%{byte:02X}" for byte in char.encode()) if char == "%" or char.isspace() else char for char in name
+    )

@@ -1,0 +1,60 @@
+"""Spans of lines and of characters: two types, so that lines are not compared with characters.
+
+All positions are 0-based and half-open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Span:
+    """A half-open range of whole numbers; compare only spans of one class."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"{type(self).__name__}({self.start}, {self.end}) is no range: 0 <= start <= end")
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.start, self.end))
+
+    def overlap(self, other: Self) -> int:
+        """How many positions both spans hold; 0 where they only touch."""
+        return max(0, min(self.end, other.end) - max(self.start, other.start))
+
+    def overlaps(self, other: Self) -> bool:
+        """Whether the spans share at least one position; an empty span overlaps nothing."""
+        return self.overlap(other) > 0
+
+    def contains(self, other: Self) -> bool:
+        """Whether every position of `other` lies in this span; an empty span must lie within its ends."""
+        return self.start <= other.start and other.end <= self.end
+
+
+class LineSpan(_Span):
+    """A range of 0-based lines of one file."""
+
+    __slots__ = ()
+
+    def iou(self, other: LineSpan) -> float:
+        """Shared lines over the lines of the union; 0.0 for two empty spans."""
+        shared = self.overlap(other)
+        union = len(self) + len(other) - shared
+        return shared / union if union else 0.0
+
+
+class CharSpan(_Span):
+    """A range of characters (code points, not bytes) of one file's text."""
+
+    __slots__ = ()
