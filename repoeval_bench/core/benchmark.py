@@ -31,6 +31,11 @@ class Task:
     function_name: str | None = None
 
     @property
+    def file(self) -> str:
+        """`repo/path`: the file as places name it."""
+        return f"{self.repo}/{self.path}"
+
+    @property
     def prompt_span(self) -> LineSpan:
         """Gold `prompt`: [c, h+1)."""
         return LineSpan(self.context_start, self.body.start + 1)

@@ -105,6 +105,11 @@ class Chunk:
         )
 
     @property
+    def file(self) -> str:
+        """`repo/path`: the file as places name it."""
+        return f"{self.repo}/{self.path}"
+
+    @property
     def embed_text(self) -> str:
         """What the embedder reads: the header, then the text."""
         return self.header + self.text

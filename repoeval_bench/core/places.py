@@ -1,0 +1,64 @@
+"""Places: lines of a named file. Gold is a tuple of them, in any number of files.
+
+A line is a file and a number, so that two places of one file and two of two files are counted alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spans import LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Lines of a file. The file is `repo/path`, or any other name that is the same everywhere."""
+
+    file: str
+    lines: LineSpan
+
+    def overlap(self, other: Place) -> int:
+        """How many lines both hold."""
+        return self.lines.overlap(other.lines) if self.file == other.file else 0
+
+
+Gold = tuple[Place, ...]
+"""The lines that answer a query. Places may touch or overlap; a line that two of them hold is one line of the gold."""
+
+
+def join(places: Iterable[Place]) -> Gold:
+    """The same lines, each in one place: ordered by file and start, without empty places."""
+    joined: list[Place] = []
+    for place in sorted(places, key=lambda place: (place.file, place.lines)):
+        if not place.lines:
+            continue
+        last = joined[-1] if joined else None
+        if last is not None and last.file == place.file and place.lines.start <= last.lines.end:
+            joined[-1] = Place(last.file, LineSpan(last.lines.start, max(last.lines.end, place.lines.end)))
+        else:
+            joined.append(Place(place.file, place.lines))
+    return tuple(joined)
+
+
+def without(gold: Gold, taken: Place) -> Gold:
+    """The gold without the lines of one place."""
+    left: list[Place] = []
+    for place in gold:
+        if not place.overlap(taken):
+            left.append(place)
+            continue
+        parts = (place.lines.start, taken.lines.start), (taken.lines.end, place.lines.end)
+        left += [Place(place.file, LineSpan(start, end)) for start, end in parts if start < end]
+    return tuple(left)
+
+
+def iou(place: Place, gold: Gold) -> float:
+    """Lines that both hold over the lines that either holds; 0.0 where neither holds any."""
+    joined = join(gold)
+    shared = sum(map(place.overlap, joined))
+    union = len(place.lines) + sum(len(each.lines) for each in joined) - shared
+    return shared / union if union else 0.0

@@ -1,0 +1,44 @@
+"""Places against sets of (file, line)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.core.places import Place, iou, join, without
+from repoeval_bench.core.spans import LineSpan
+
+spans = st.tuples(st.integers(0, 12), st.integers(0, 6)).map(lambda pair: LineSpan(pair[0], sum(pair)))
+places = st.builds(Place, st.sampled_from("abc"), spans)
+golds = st.lists(places, max_size=6).map(tuple)
+
+
+def lines(gold):
+    return {(place.file, line) for place in gold for line in place.lines}
+
+
+@given(golds)
+def test_joined_places_hold_the_same_lines_each_once(gold):
+    """Joining loses no line, repeats none, leaves a gap between places of one file, and has an order."""
+    joined = join(gold)
+    assert lines(joined) == lines(gold)
+    assert sum(len(place.lines) for place in joined) == len(lines(gold))
+    assert list(joined) == sorted(joined, key=lambda place: (place.file, place.lines))
+    assert join(joined) == joined == join(reversed(gold))
+    assert all(a.file != b.file or a.lines.end < b.lines.start for a, b in pairwise(joined))
+
+
+@given(golds, places)
+def test_a_place_is_taken_out_of_a_gold_line_by_line(gold, taken):
+    """What is left are the gold's lines but for the place's."""
+    assert lines(without(gold, taken)) == lines(gold) - lines([taken])
+
+
+@given(golds, places)
+def test_iou_is_over_the_union_of_all_lines(gold, place):
+    """Shared over union of (file, line), whatever file a place is in."""
+    wanted, held = lines(gold), lines([place])
+    assert iou(place, gold) == (len(wanted & held) / len(wanted | held) if wanted | held else 0.0)
+    assert sum(map(place.overlap, join(gold))) == len(wanted & held)
