@@ -24,10 +24,10 @@ def main() -> None:
         print(run.metrics["chunker"].ljust(width) + "".join(f"{scores[name]:11.4f}" for name in MEASURES))
 
     for c in compare(runs):
-        if c.metric in MEASURES:
+        if c.measure in MEASURES:
             low, high = c.ci or (float("nan"), float("nan"))
             print(
-                c.treatment.ljust(width) + f"{c.metric:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] {c.verdict}"
+                c.treatment.ljust(width) + f"{c.measure:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] {c.verdict}"
             )
 
 

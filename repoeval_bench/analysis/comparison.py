@@ -230,7 +230,7 @@ def compare_runs(
         moved = np.round(differences[:, column], 12)
         found.append(
             Comparison(
-                metric=name,
+                measure=name,
                 baseline=names[earlier],
                 treatment=names[later],
                 headline=headline,
@@ -274,9 +274,16 @@ class _Resampled:
 
     def of(self, column: int, baseline: float, treatment: float) -> MeanDifference:
         return MeanDifference(
-            baseline, treatment, self.difference[column], self.ci[column], self.ci_repositories[column],
-            self.p[column], self.mde[column], self.mde_family[column], self.equal[column] if self.equal else None,
-        )  # fmt: skip
+            baseline=baseline,
+            treatment=treatment,
+            difference=self.difference[column],
+            ci=self.ci[column],
+            ci_repositories=self.ci_repositories[column],
+            p=self.p[column],
+            mde=self.mde[column],
+            mde_family=self.mde_family[column],
+            equivalence_p=self.equal[column] if self.equal else None,
+        )
 
 
 def _resample_means(

@@ -24,13 +24,13 @@ class ScoreGate(Strict):
     interval of the paired difference to the baseline. `mean` is the protocol's headline mean unless given.
     """
 
-    metric: str
+    measure: str
     at_least: _Finite | None = None
     max_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     mean: Literal["micro", "macro"] | None = None
     segment: Annotated[dict[str, str | int | float | bool], Field(min_length=1, max_length=1)] | None = None
 
-    @field_validator("metric")
+    @field_validator("measure")
     @classmethod
     def _known(cls, name: str) -> str:
         if name in UNREGISTERED:

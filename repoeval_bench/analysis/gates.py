@@ -72,16 +72,16 @@ def check_gates(
 
 
 def _score(gate: ScoreGate, run: ScoredQueries, baseline: ScoredQueries | None, over: str, draws: int) -> GateResult:
-    if gate.metric not in run.values:
-        raise UsageError(f"{gate.metric} was not scored in this run; it has {', '.join(run.values)}")
-    values = run.values[gate.metric]
+    if gate.measure not in run.values:
+        raise UsageError(f"{gate.measure} was not scored in this run; it has {', '.join(run.values)}")
+    values = run.values[gate.measure]
     if gate.max_drop is not None:
         if baseline is None:
             raise UsageError("max_drop needs a run to drop from; name it with baseline: or --baseline")
-        if gate.metric not in baseline.values:
-            raise UsageError(f"{gate.metric} was not scored in the baseline")
+        if gate.measure not in baseline.values:
+            raise UsageError(f"{gate.measure} was not scored in the baseline")
         place = {query_id: i for i, query_id in enumerate(baseline.query_ids)}
-        values = values - baseline.values[gate.metric][[place[query_id] for query_id in run.query_ids]]
+        values = values - baseline.values[gate.measure][[place[query_id] for query_id in run.query_ids]]
     segment = find(run, *gate.part) if gate.part else Segment("", "", np.arange(len(run)))
     inside = segment.positions.tolist()
     clusters = [run.clusters[i] for i in inside]
@@ -101,7 +101,7 @@ def _score(gate: ScoreGate, run: ScoredQueries, baseline: ScoredQueries | None, 
     else:
         reason = ""
     return GateResult(
-        f"{gate.metric}, {over}{part}", rule, value, ci, "lower end", limit, len(inside), not reason, reason
+        f"{gate.measure}, {over}{part}", rule, value, ci, "lower end", limit, len(inside), not reason, reason
     )
 
 

@@ -1,4 +1,4 @@
-"""What a comparison of two runs found."""
+"""What a comparison says: a mean's difference with its interval and test, and the verdict on a pair of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where one cluster says nothing of the spread between clusters."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeanDifference:
     """How one mean (over queries, or over repositories) differs between two runs, query by query.
 
@@ -30,7 +30,7 @@ class MeanDifference:
     equivalence_p: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
@@ -40,7 +40,7 @@ class Comparison:
     all differ by the same.
     """
 
-    metric: str
+    measure: str
     baseline: str
     treatment: str
     headline: Literal["micro", "macro"]

@@ -187,15 +187,20 @@ def recall_curves(
     return np.cumsum(curves, axis=1)
 
 
-def knee(curve: FloatArray) -> int | None:
-    """The k at which a curve over k = 1..n bends: farthest above the chord between its ends (Satopaa et al. 2011).
+def knee(values: FloatArray | Sequence[float], cutoffs: Sequence[int] | None = None) -> int | None:
+    """The k at which a curve over k bends: farthest above the line between its ends (Satopaa et al. 2011).
 
-    Beyond it another retrieved chunk brings less than on the average. None where the curve does not rise.
+    `values` are the curve at each of `cutoffs`, which rise; at k = 1, 2, … unless given. Beyond the knee another
+    retrieved chunk brings less than on average. Of several that are equally far the first; None where the curve does
+    not rise, or has fewer than three points.
     """
+    curve = np.asarray(values, dtype=np.float64)
+    at = np.arange(1, len(curve) + 1) if cutoffs is None else np.asarray(cutoffs)
     if len(curve) < 3 or curve[-1] - curve[0] <= 1e-12:
         return None
     height = (curve - curve[0]) / (curve[-1] - curve[0])
-    return int(np.argmax(np.round(height - np.linspace(0, 1, len(curve)), 12))) + 1
+    along = (at - at[0]) / (at[-1] - at[0])
+    return int(at[np.argmax(np.round(height - along, 12))])
 
 
 def _labels(column: Sequence[Fact]) -> list[str]:

@@ -71,7 +71,7 @@ def _one(run: StoredRun, scored: ScoredQueries, parts: list[Segment], measure: s
             {**asdict(segment), "knee": k, "recall_curve": curve.tolist()}
             for segment, k, curve in zip(found, knees, mean_curves, strict=True)
         ]
-        content = {"run": run.run_id, "metric": measure, "distribution": shares, "segments": segments}
+        content = {"run": run.run_id, "measure": measure, "distribution": shares, "segments": segments}
         click.echo(json.dumps(content, indent=2, ensure_ascii=False))
         return
     at = [(k, float(curve[k - 1]) if k else 0.0) for k, curve in zip(knees, mean_curves, strict=True)]
@@ -97,7 +97,7 @@ def _two(runs: list[StoredRun], scored: ScoredQueries, parts: list[Segment], mea
         content = {
             "baseline": names[0],
             "treatment": names[1],
-            "metric": measure,
+            "measure": measure,
             "difference": means[1] - means[0],
             "note": note,
             "segments": [asdict(segment) for segment in found],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench import api
+from repoeval_bench.analysis.segments import knee
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Prepared, run_options
@@ -110,18 +111,8 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "chunks": metrics["counts"]["chunks"],
     }
     if len(recall) == len(CUTOFFS):
-        row["knee"] = knee(list(recall), list(recall.values()))
+        row["knee"] = knee(list(recall.values()), list(recall))
     return {**row, **means}
-
-
-def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int:
-    """The cutoff whose value stands farthest above the line from the first to the last point (Satopaa et al. 2011).
-
-    The first of several that are equally far.
-    """
-    span, rise = cutoffs[-1] - cutoffs[0], values[-1] - values[0]
-    above = [value - values[0] - rise * (k - cutoffs[0]) / span for k, value in zip(cutoffs, values, strict=True)]
-    return cutoffs[above.index(max(above))]
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -138,4 +129,6 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
     return f"{value:.4f}" if isinstance(value, float) and name != "mean_nws" else str(value)

@@ -23,7 +23,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
         if pair not in tables:
             tables[pair] = _empty(c)
         cells = [
-            heading(c.metric),
+            heading(c.measure),
             signed(c.micro.difference, c.micro.ci),
             signed(c.macro.difference, c.macro.ci),
             probability(c.p_adjusted),
@@ -78,7 +78,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         ci = c.mean.ci_repositories
         if c.is_shown and ci is not None and ci[0] <= 0 <= ci[1]:
             whose = f"{c.treatment} minus {c.baseline}" if several else c.treatment
-            shaky.setdefault(whose, []).append(heading(c.metric))
+            shaky.setdefault(whose, []).append(heading(c.measure))
     if shaky:
         named = "; ".join(f"{', '.join(measures)} of {whose}" for whose, measures in shaky.items())
         lines.append(

@@ -61,7 +61,7 @@ def gaps_table(gaps: Sequence[Gap], measure: str) -> Table:
 def worst_tables(found: Diagnosis) -> Iterator[Table]:
     """One table per query: gold above, then the run's top 10 and BM25's side by side, relevant ones marked."""
     for number, query in enumerate(found.worst, start=1):
-        table = new_table("\n".join([f"{number}. {_title(query, found.metric)}", *_about(query)]))
+        table = new_table("\n".join([f"{number}. {_title(query, found.measure)}", *_about(query)]))
         table.add_column("rank", justify="right", no_wrap=True)
         for name in _sides(found):
             table.add_column(name, no_wrap=True)
@@ -73,7 +73,7 @@ def worst_tables(found: Diagnosis) -> Iterator[Table]:
 def worst_note(found: Diagnosis, total: int) -> str:
     """What the tables of the worst queries are, and where BM25's ranking is from."""
     return (
-        f"The worst {len(found.worst)} of {count(total, 'query', 'queries')} by {heading(found.metric)}; * is "
+        f"The worst {len(found.worst)} of {count(total, 'query', 'queries')} by {heading(found.measure)}; * is "
         f"relevant, lines count from 1. {found.note}"
     )
 
@@ -89,14 +89,14 @@ def diagnosis_markdown(found: Diagnosis, total: int) -> str:
         )
     for check in found.checks:
         if check.gaps:
-            lines += ["", f"#### Segments behind the other queries, {heading(found.metric)}", ""]
+            lines += ["", f"#### Segments behind the other queries, {heading(found.measure)}", ""]
             lines += ["| segment | queries | clusters | mean | other queries | difference, 95 % interval | p (Holm) |"]
             lines += ["|---|---:|---:|---:|---:|---:|---:|"]
             lines += [_row(*_gap(gap)) for gap in check.gaps]
     if found.worst:
         lines += ["", "#### Worst queries", "", worst_note(found, total)]
     for number, query in enumerate(found.worst, start=1):
-        lines += ["", f"{number}. {_escaped(_title(query, found.metric))}", ""]
+        lines += ["", f"{number}. {_escaped(_title(query, found.measure))}", ""]
         lines += [f"   {_escaped(line)}<br>" for line in _about(query)]
         lines += ["", _row("rank", *_sides(found)), "|---:" + "|---" * len(_sides(found)) + "|"]
         lines += [_row(str(rank), *cells) for rank, cells in enumerate(_side_by_side(query), start=1)]

@@ -131,11 +131,11 @@ def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collecti
     """Every difference; those of the headline table's measures are marked."""
     names = {run.name: at for at, run in enumerate(runs)}
     # The runs stand together under each measure.
-    order = {name: at for at, name in enumerate(dict.fromkeys(each.metric for each in found.differences))}
+    order = {name: at for at, name in enumerate(dict.fromkeys(each.measure for each in found.differences))}
     return [
         {
-            "title": title(each.metric),
-            "headline": each.metric in headline,
+            "title": title(each.measure),
+            "headline": each.measure in headline,
             "run": names[each.treatment],
             "difference": each.difference,
             "interval": "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",
@@ -144,8 +144,8 @@ def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collecti
             "tally": f"{each.wins} / {each.ties} / {each.losses}",
             "verdict": each.verdict,
         }
-        for each in sorted(found.differences, key=lambda each: order[each.metric])
-        if not each.metric.endswith((CEILING, SHARE))
+        for each in sorted(found.differences, key=lambda each: order[each.measure])
+        if not each.measure.endswith((CEILING, SHARE))
     ]
 
 
@@ -153,7 +153,7 @@ def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
     if not found.differences:
         return ""
     first = found.differences[0]
-    hidden = any(each.metric.endswith(SHARE) for each in found.differences)
+    hidden = any(each.measure.endswith(SHARE) for each in found.differences)
     left_out = " That of the share of the ceiling is among the tests and not in these tables." if hidden else ""
     picked = ", so p holds although the best was picked from these very runs" if len(runs) > 2 else ""
     return (

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.report.html_run import PageRun
 
-DRAWS = 2000
-"""Resamplings of an interval here: 33 segments of three runs in a second, ends good to about 0.002."""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -48,7 +45,7 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
     scored = [run.scored for run in runs]
     first = scored[0]
     parts = [part for by in segment_names(first) if by != first.clustered_by for part in split(first, by)]
-    means = [segment_means(each, parts, measure, DRAWS) for each in scored]
+    means = [segment_means(each, parts, measure) for each in scored]
     found = [(mean.mean, mean.ci) for column in means for mean in column]
     cells = cells_on_one_scale(found)
     per_run = [cells[i * len(parts) : (i + 1) * len(parts)] for i in range(len(runs))]
@@ -58,7 +55,7 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
         if i == best:
             continue
         # From the other run to the best: a segment that loses is one where the overall winner is behind.
-        differences = segment_differences(scored[i], scored[best], parts, measure, DRAWS)
+        differences = segment_differences(scored[i], scored[best], parts, measure)
         overall = float(scored[best].values[measure].mean() - scored[i].values[measure].mean())
         warnings.append(simpson_note(differences, overall, [run.short, runs[best].short]))
         for place, difference in enumerate(differences):

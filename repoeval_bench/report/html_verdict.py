@@ -60,7 +60,7 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     # The best stands first, so that its pairs are all other runs minus the best.
     family = compare_runs([runs[i].stored for i in (best, *others)])
     differences = [each for each in family if each.baseline == runs[best].name]
-    of_headline = {each.treatment: each for each in differences if each.metric == measure}
+    of_headline = {each.treatment: each for each in differences if each.measure == measure}
     against = {i: of_headline[runs[i].name] for i in others}
     clear = all(each.is_shown for each in against.values())
     leads = _listed(

@@ -56,7 +56,7 @@ def bounds_table(found: Sequence[Bounds], title: str) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for each in found:
         ends = [f"{figure.value:.4f} {_interval(figure)}" for figure in (each.lower, each.upper)]
-        table.add_row(heading(each.metric), f"{each.gold.value:.4f}", *ends, f"{each.both.value:.4f}")
+        table.add_row(heading(each.measure), f"{each.gold.value:.4f}", *ends, f"{each.both.value:.4f}")
     return table
 
 

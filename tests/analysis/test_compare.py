@@ -191,7 +191,7 @@ def test_the_family_spans_all_pairs_and_measures(tmp_path):
         for i, name in enumerate("abc")
     ]
     found = compare_runs(runs, runs[1], draws=200)
-    assert [(c.treatment, c.metric) for c in found] == [("a", "mrr"), ("a", "hit@5"), ("c", "mrr"), ("c", "hit@5")]
+    assert [(c.treatment, c.measure) for c in found] == [("a", "mrr"), ("a", "hit@5"), ("c", "mrr"), ("c", "hit@5")]
     assert {c.family for c in found} == {4}
     assert all(c.p_adjusted >= c.micro.p for c in found)
 
@@ -215,7 +215,7 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
     runs = three(tmp_path)
     found = compare_runs(runs, draws=2000)
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    assert [(c.baseline, c.treatment, c.metric) for c in found] == [
+    assert [(c.baseline, c.treatment, c.measure) for c in found] == [
         (*pair, m) for pair in pairs for m in ("mrr", "hit@5")
     ]
     assert {c.family for c in found} == {6}

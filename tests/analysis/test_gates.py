@@ -30,7 +30,7 @@ def check(config, scored, baseline=None, latency=None):
 
 
 def one(gate, scored, baseline=None):
-    (result,) = check({"gates": [{"metric": "ndcg@10", **gate}]}, scored, baseline)
+    (result,) = check({"gates": [{"measure": "ndcg@10", **gate}]}, scored, baseline)
     return result
 
 
@@ -85,10 +85,10 @@ def test_latency_limits(tmp_path):
 def test_what_the_run_lacks_is_told_at_once(tmp_path):
     """Measures not scored, segments and steps that are not there, drops without a baseline: one sentence."""
     gates = [
-        {"metric": "mrr", "at_least": 0.5},
-        {"metric": "ndcg@10", "at_least": 0.5, "segment": {"rep": "r1"}},
-        {"metric": "ndcg@10", "at_least": 0.5, "segment": {"repo": "r9"}},
-        {"metric": "ndcg@10", "max_drop": 0.5},
+        {"measure": "mrr", "at_least": 0.5},
+        {"measure": "ndcg@10", "at_least": 0.5, "segment": {"rep": "r1"}},
+        {"measure": "ndcg@10", "at_least": 0.5, "segment": {"repo": "r9"}},
+        {"measure": "ndcg@10", "max_drop": 0.5},
     ]
     with pytest.raises(UsageError) as error:
         check(
@@ -107,11 +107,11 @@ def test_what_the_run_lacks_is_told_at_once(tmp_path):
 BROKEN = """
 basline: x
 gates:
-  - {metric: ndgc@10, at_least: 0.58}
-  - {metrc: recall@10, max_drop: -1}
-  - {metric: mrr, at_least: "0.5", mean: mikro}
-  - {metric: mrr, at_least: 0.5, max_drop: 1}
-  - {metric: mrr, at_least: .nan}
+  - {measure: ndgc@10, at_least: 0.58}
+  - {measre: recall@10, max_drop: -1}
+  - {measure: mrr, at_least: "0.5", mean: mikro}
+  - {measure: mrr, at_least: 0.5, max_drop: 1}
+  - {measure: mrr, at_least: .nan}
 latency:
   - {p90: 3}
   - {step: retrieve}
@@ -125,8 +125,8 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
     with pytest.raises(UsageError) as error:
         read_gates(path)
     for piece in (
-        "gates.yaml:4: gates[0]", "gates.yaml:2: unknown key", "did you mean 'baseline'", "gates[0].metric: unknown measure 'ndgc'; did you mean 'ndcg'",
-        "gates[1]: unknown key 'metrc'", "gates[1].metric: it is missing", "gates[1].max_drop: a number",
+        "gates.yaml:4: gates[0]", "gates.yaml:2: unknown key", "did you mean 'baseline'", "gates[0].measure: unknown measure 'ndgc'; did you mean 'ndcg'",
+        "gates[1]: unknown key 'measre'", "gates[1].measure: it is missing", "gates[1].max_drop: a number",
         "gates[2].at_least: a number was expected (it is '0.5')", "gates[2].mean: 'micro' or 'macro' was expected",
         "gates[3]: give either at_least or max_drop", "gates[4].at_least", "latency[0]: unknown key 'p90'", "latency[1]: give median_ms",
     ):  # fmt: skip
@@ -141,7 +141,7 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         ("gates: []", "a file without a limit would always pass"),
         ("- a", "keys with values"),
         ("gates: 3", "gates: a list was"),
-        ("gates: [{metric: mrr, at_least: 1, segment: {a: 1, b: 2}}]", "gates[0].segment"),
+        ("gates: [{measure: mrr, at_least: 1, segment: {a: 1, b: 2}}]", "gates[0].segment"),
         ("gates: !!python/object/apply:os.getcwd []", "not valid YAML"),
     ],
 )
@@ -159,7 +159,7 @@ def test_files_that_are_no_gate_file(tmp_path, text, message):
 def test_reports_agree(tmp_path):
     """JUnit counts what failed and says why; Markdown lists the failed gate first."""
     scored = run(tmp_path)
-    results = check({"gates": [{"metric": "ndcg@10", "at_least": limit} for limit in (0.1, 0.9)]}, scored)
+    results = check({"gates": [{"measure": "ndcg@10", "at_least": limit} for limit in (0.1, 0.9)]}, scored)
     suite = ET.fromstring(gate_junit(results, "run & <id>")).find("testsuite")
     assert (suite.get("tests"), suite.get("failures"), len(suite.findall("testcase/failure"))) == ("2", "1", 1)
     assert suite.find("testcase").get("classname") == "run & <id>"

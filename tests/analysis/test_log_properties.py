@@ -35,8 +35,8 @@ def test_bounds_are_the_extremes_over_every_set_in_between(ranking, gold, grades
             for name in MEASURES:
                 values[name].append(float(scores[name][0]))
     for each in judged_bounds(log, {"q": grades}, MEASURES, least):
-        assert each.lower.value == pytest.approx(min(values[each.metric])), each.metric
-        assert each.upper.value == pytest.approx(max(values[each.metric])), each.metric
+        assert each.lower.value == pytest.approx(min(values[each.measure])), each.measure
+        assert each.upper.value == pytest.approx(max(values[each.measure])), each.measure
         assert each.lower.value <= each.gold.value + 1e-12
         assert each.both.value <= each.upper.value + 1e-12
 

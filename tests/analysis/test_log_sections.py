@@ -268,14 +268,14 @@ def test_bounds_by_hand():
     """Gold x at rank 2; the judge adds y (retrieved first) and w (not retrieved)."""
     log = judged([row("a", "yxz")], {"a": "x"}, measures=("precision@2", "recall@2", "mrr"))
     grades = {"a": {"y": 2, "w": 1, "z": 0, "x": 0}}
-    found = {each.metric: each for each in judged_bounds(log, grades, log.measures, 1)}
+    found = {each.measure: each for each in judged_bounds(log, grades, log.measures, 1)}
     ends = {
         name: (each.gold.value, each.lower.value, each.upper.value, each.both.value) for name, each in found.items()
     }
     assert ends["precision@2"] == (0.5, 0.5, 1.0, 1.0)
     assert ends["mrr"] == (0.5, 0.5, 1.0, 1.0)
     assert ends["recall@2"] == (1.0, 0.5, 1.0, pytest.approx(2 / 3))
-    strict = {each.metric: each for each in judged_bounds(log, grades, log.measures, 2)}
+    strict = {each.measure: each for each in judged_bounds(log, grades, log.measures, 2)}
     assert strict["recall@2"].lower.value == 1.0
     covered = agreement(log, grades, 1, 3)
     assert (covered.judged, covered.gold_judged, covered.gold_refused, covered.added) == (4, 1, 1, 2)

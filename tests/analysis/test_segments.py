@@ -149,6 +149,7 @@ def test_recall_curve_and_knee():
     assert knee(np.array([0.1, 0.5, 0.8, 0.82, 0.84, 0.86])) == 3
     assert knee(np.ones(10)) is None
     assert knee(np.linspace(0, 1, 10)) == 1
+    assert knee((0.1, 0.5, 0.8, 0.85, 0.9, 0.95), (1, 3, 5, 10, 20, 50)) == 5
 
 
 SOURCE = '''class A:

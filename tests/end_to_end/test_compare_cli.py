@@ -26,9 +26,9 @@ def compare(tmp_path, *arguments):
 def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
     """Each row's verdict is that of its own adjusted p and difference; micro and macro stand beside each other."""
     rows = json.loads(compare(tmp_path, *runs, "--json").out)
-    assert {row["metric"] for row in rows} >= {"ndcg@10", "recall@5"}
+    assert {row["measure"] for row in rows} >= {"ndcg@10", "recall@5"}
     for row in rows:
-        if row["metric"].endswith("_ceiling"):
+        if row["measure"].endswith("_ceiling"):
             assert (row["verdict"], row["p_adjusted"]) == ("not tested", None)
             continue
         expected = (
@@ -55,7 +55,7 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
 def test_equivalence_and_metrics_options(runs, tmp_path):
     """--metrics narrows the family, --equivalence adds the margin's test."""
     rows = json.loads(compare(tmp_path, *runs, "-m", "nDCG@10", "--equivalence", "0.9", "--json").out)
-    assert [(row["metric"], row["family"], row["margin"]) for row in rows] == [("ndcg@10", 1, 0.9)]
+    assert [(row["measure"], row["family"], row["margin"]) for row in rows] == [("ndcg@10", 1, 0.9)]
     assert rows[0]["equivalence_p_adjusted"] < 0.05
     assert "within 0.9" in rows[0]["verdict"]
     assert "give a difference above 0" in one_sentence(compare(tmp_path, *runs, "--equivalence", "-1"), 2)

@@ -212,7 +212,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     names = [json.loads((tmp_path / "results" / run / "metrics.json").read_text())["chunker"] for run in runs]
     pairs = dict.fromkeys((row["baseline"], row["treatment"]) for row in rows)
     assert list(pairs) == [(names[0], names[1]), (names[0], names[2]), (names[1], names[2])]
-    tests = sum(not row["metric"].endswith("_ceiling") for row in rows)
+    tests = sum(not row["measure"].endswith("_ceiling") for row in rows)
     assert {row["family"] for row in rows} == {tests}
     done = bench("export", *runs, "--format", "json", "--out", tmp_path / "results")
     assert json.loads(done.out)["comparisons"] == rows
@@ -248,7 +248,7 @@ def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, 
     run = evaluate_in_python(benchmark, make_chunker(AST), out=tmp_path / "python")
     assert run.metrics == json.loads((only_run(tmp_path / "results") / "metrics.json").read_text())
     other = evaluate_in_python(benchmark, "fixed:max_nws=400", out=tmp_path / "python")
-    assert {c.metric for c in compare([run, other])} == set(run.metrics["micro"])
+    assert {c.measure for c in compare([run, other])} == set(run.metrics["micro"])
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ class Diagnosis:
 
     run: str
     retriever: str
-    metric: str
+    measure: str
     checks: tuple[Check, ...]
     worst: tuple[WorstQuery, ...]
     bm25: str | None

@@ -33,7 +33,7 @@ JUDGED_GAIN = 1.0
 class Bounds:
     """A measure's mean by gold alone, by gold plus judge, and the ends between which the truth lies."""
 
-    metric: str
+    measure: str
     gold: Figure
     lower: Figure
     upper: Figure

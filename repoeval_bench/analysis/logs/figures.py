@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from repoeval_bench.analysis.logs.intervals import HalfOpen, quantile_interval, share_interval
-from repoeval_bench.analysis.statistics import Sample, bca_intervals, holm, sign_flip_p
+from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals, holm, sign_flip_p
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
-
-SEED = 20_240_601
 
 Kind = Literal["mean", "share", "change", "milliseconds", "number"]
 
