@@ -19,7 +19,7 @@ from repoeval_bench.cli import fail
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import score_ceilings
-from repoeval_bench.metrics.walk import BUDGETS, Lines, walk_lines
+from repoeval_bench.metrics.reading import BUDGETS, Lines, read_lines
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.stages import plan
@@ -48,8 +48,8 @@ def gap(benchmark: Benchmark, protocol: Protocol, chunker: str) -> tuple[dict[st
             skipped += 1
             continue
         orders = [[context.places[chunk_id] for chunk_id in order] for order in permutations(relevant)]
-        walks = walk_lines(orders, [context.gold[query_id]] * len(orders), lines, BUDGETS[-1])
-        for measure, found in zip(MEASURES, (walks.recall_at_gold(), walks.recall_area()), strict=True):
+        reading = read_lines(orders, [context.gold[query_id]] * len(orders), lines, BUDGETS[-1])
+        for measure, found in zip(MEASURES, (reading.recall_at_gold(), reading.recall_area()), strict=True):
             best[measure][i] = max(best[measure][i], found.max())
     return {measure: (float(np.mean(greedy[measure])), float(np.mean(best[measure]))) for measure in MEASURES}, skipped
 

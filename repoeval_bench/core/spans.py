@@ -37,6 +37,11 @@ class _Span:
         """Whether the spans share at least one position; an empty span overlaps nothing."""
         return self.overlap(other) > 0
 
+    def common(self, other: Self) -> Self:
+        """The positions that both spans hold; an empty span where there is none."""
+        start = max(self.start, other.start)
+        return type(self)(start, start + self.overlap(other))
+
     def contains(self, other: Self) -> bool:
         """Whether every position of `other` lies in this span; an empty span must lie within its ends."""
         return self.start <= other.start and other.end <= self.end
@@ -46,12 +51,6 @@ class LineSpan(_Span):
     """A range of 0-based lines of one file."""
 
     __slots__ = ()
-
-    def iou(self, other: LineSpan) -> float:
-        """Shared lines over the lines of the union; 0.0 for two empty spans."""
-        shared = self.overlap(other)
-        union = len(self) + len(other) - shared
-        return shared / union if union else 0.0
 
 
 class CharSpan(_Span):

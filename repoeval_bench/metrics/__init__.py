@@ -6,7 +6,7 @@
 
 from repoeval_bench.metrics.arrays import score_arrays
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
-from repoeval_bench.metrics.context import Context, Place
+from repoeval_bench.metrics.context import ChunkPlace, Context
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.lists import (
     alpha_ndcg,
@@ -22,6 +22,7 @@ from repoeval_bench.metrics.lists import (
     recall_at_k,
     reciprocal_rank,
 )
+from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
     DEFAULT_MEASURES,
     EVAL_MEASURES,
@@ -40,7 +41,6 @@ from repoeval_bench.metrics.relevance import (
     score_items,
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
-from repoeval_bench.metrics.walk import BUDGETS, Lines, LineWalks, walk_lines
 
 __all__ = [
     "BUDGETS",
@@ -49,14 +49,14 @@ __all__ = [
     "EVAL_MEASURES",
     "LINE_MEASURES",
     "SHARE",
+    "ChunkPlace",
     "Context",
     "ExplicitRelevance",
     "Item",
-    "LineWalks",
+    "LineReading",
     "Lines",
     "Measure",
     "Passage",
-    "Place",
     "RuleRelevance",
     "RunScores",
     "TokenF1Relevance",
@@ -75,6 +75,7 @@ __all__ = [
     "mean_reciprocal_rank",
     "ndcg_at_k",
     "precision_at_k",
+    "read_lines",
     "recall_at_k",
     "reciprocal_rank",
     "score_arrays",
@@ -82,6 +83,5 @@ __all__ = [
     "score_items",
     "score_query",
     "score_run",
-    "walk_lines",
     "with_ceiling",
 ]

@@ -11,14 +11,14 @@ import numpy as np
 
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.lookup import look_up
+from repoeval_bench.metrics.reading import Lines, greedy
 from repoeval_bench.metrics.registry import parse_measures
 from repoeval_bench.metrics.scoring import score_run
-from repoeval_bench.metrics.walk import Lines, greedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from repoeval_bench.metrics.context import Context, Place
+    from repoeval_bench.metrics.context import ChunkPlace, Context
     from repoeval_bench.metrics.judged import Judgements
     from repoeval_bench.metrics.registry import Measure
     from repoeval_bench.metrics.scoring import RunScores
@@ -38,7 +38,7 @@ def score_ceilings(
     """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
 
     Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
-    scored on the greedy choice among the chunks of the gold's file, a lower bound of the best possible, and raised to
+    scored on the greedy choice among the chunks of the gold's files, a lower bound of the best possible, and raised to
     what was `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over
     the same chunks may state slightly different ones. `hidden` is query_id -> the chunks a query may not see; qrels
     without them are given by the caller.
@@ -87,14 +87,15 @@ def _greedy_run(
 ) -> dict[str, list[tuple[str, float]]]:
     places = (context.places if context else None) or {}
     lines = Lines.of((context.line_nws if context else None) or {})
-    by_file: dict[str, dict[str, Place]] = defaultdict(dict)
+    by_file: dict[str, dict[str, ChunkPlace]] = defaultdict(dict)
     for chunk_id, place in places.items():
         by_file[place.file][chunk_id] = place
     run = {}
     for query_id in qrels:
         gold = look_up("gold", context.gold if context else None, query_id, "query")
-        chunks = by_file[gold.file]
-        if unseen := hidden.get(query_id):
-            chunks = {chunk_id: place for chunk_id, place in chunks.items() if chunk_id not in unseen}
+        unseen = hidden.get(query_id, ())
+        files = dict.fromkeys(place.file for place in gold)
+        near = (by_file[file].items() for file in files)
+        chunks = {chunk_id: place for items in near for chunk_id, place in items if chunk_id not in unseen}
         run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(chunks, gold, lines)]
     return run

@@ -1,32 +1,27 @@
-"""What some measures need beside ranking and qrels: places, gold lines, texts, vectors, sub-topics."""
+"""What some measures need beside ranking and qrels: places, gold, lines, texts, vectors, sub-topics."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import Chunk, SourceFile
-    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.core.places import Gold
+    from repoeval_bench.core.source import Chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a chunk or a gold span stands: a file (any key, the same everywhere) and its lines.
+class ChunkPlace(Place):
+    """Where a chunk is, and the non-whitespace characters that an embedded header adds to its text."""
 
-    `header_nws` is what an embedded header adds to the text, in non-whitespace characters.
-    """
-
-    file: str
-    lines: LineSpan
     header_nws: int = 0
 
     def __hash__(self) -> int:
@@ -34,50 +29,27 @@ class Place:
         return hash((self.file, self.lines.start, self.lines.end))
 
     @classmethod
-    def of_chunk(cls, chunk: Chunk) -> Place:
-        """The place of a chunk; the file is `repo/path`."""
-        return cls(f"{chunk.repo}/{chunk.path}", chunk.lines, count_nws(chunk.header))
-
-    @classmethod
-    def of_task(cls, task: Task, gold: LineSpan) -> Place:
-        """The place of a gold span in the task's file."""
-        return cls(f"{task.repo}/{task.path}", gold)
+    def of(cls, chunk: Chunk, file: str | None = None) -> Self:
+        """The place of a chunk; the file is `repo/path` unless another name is given."""
+        return cls(file or chunk.file, chunk.lines, count_nws(chunk.header))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Context:
     """Inputs by the names that `Measure.needs` uses; give only what the measures ask for.
 
-    `places`: chunk_id -> Place. `gold`: query_id -> Place. `line_nws`: file -> non-whitespace characters of each
+    `places`: chunk_id -> its place. `gold`: query_id -> Gold. `line_nws`: file -> non-whitespace characters of each
     line. `texts`: chunk_id -> text. `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id ->
     the sub-topics that the chunk covers.
     """
 
-    places: Mapping[str, Place] | None = None
-    gold: Mapping[str, Place] | None = None
+    places: Mapping[str, ChunkPlace] | None = None
+    gold: Mapping[str, Gold] | None = None
     line_nws: Mapping[str, Sequence[int]] | None = None
     texts: Mapping[str, str] | None = None
     vectors: Mapping[str, NDArray[np.floating]] | None = None
     subtopics: Mapping[str, Mapping[str, Collection[Hashable]]] | None = None
 
-    @classmethod
-    def of_corpus(
-        cls,
-        chunks: Iterable[Chunk],
-        files: Iterable[SourceFile],
-        gold: Mapping[str, Place],
-        vectors: Mapping[str, NDArray[np.floating]] | None = None,
-    ) -> Context:
-        """All that chunks and files tell; `gold` comes from the protocol, `vectors` from the embedder."""
-        kept = list(chunks)
-        return cls(
-            places={chunk.chunk_id: Place.of_chunk(chunk) for chunk in kept},
-            gold=gold,
-            line_nws={f"{file.repo}/{file.path}": file.line_nws() for file in files},
-            texts={chunk.chunk_id: chunk.text for chunk in kept},
-            vectors=vectors,
-        )
-
     def has(self) -> frozenset[str]:
-        """The names of what is given."""
+        """The names of the inputs that are here."""
         return frozenset(field.name for field in fields(self) if getattr(self, field.name) is not None)

@@ -98,7 +98,7 @@ class Judged:
     missing: int
     rankings: Rankings | None = None
     context: Context | None = None
-    # What several measures derive alike (the line walks, say), computed once; never part of a result.
+    # What several measures derive alike (what was read line by line, say), computed once; never part of a result.
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -132,9 +132,10 @@ class Judged:
         return found
 
 
-def share(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Divide, and give 0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+def share(part: NDArray[np.number], whole: NDArray[np.number]) -> FloatArray:
+    """Divide, and give 0 where the whole is 0: float64 (n,)."""
+    shares: FloatArray = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return shares
 
 
 def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None) -> Judged:

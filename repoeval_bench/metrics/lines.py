@@ -6,49 +6,49 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.lookup import gold_of, places_of
-from repoeval_bench.metrics.walk import BUDGETS, walk_lines
+from repoeval_bench.metrics.reading import BUDGETS, read_lines
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import FloatArray, Judged
-    from repoeval_bench.metrics.walk import LineWalks
+    from repoeval_bench.metrics.reading import LineReading
 
 
 def line_recall(judged: Judged, budget: int) -> FloatArray:
     """Distinct gold lines collected within the budget, over the gold lines: float64 (n_queries,)."""
-    return _walks(judged, budget).recall(budget)
+    return _reading(judged, budget).recall(budget)
 
 
 def line_precision(judged: Judged, budget: int) -> FloatArray:
     """Gold lines over all distinct lines collected within the budget: float64 (n_queries,)."""
-    return _walks(judged, budget).precision(budget)
+    return _reading(judged, budget).precision(budget)
 
 
 def line_iou(judged: Judged, budget: int) -> FloatArray:
     """Gold lines collected over the union of gold and collected lines: float64 (n_queries,)."""
-    return _walks(judged, budget).iou(budget)
+    return _reading(judged, budget).iou(budget)
 
 
 def line_rprec(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
-    return _walks(judged).recall_at_gold()
+    return _reading(judged).recall_at_gold()
 
 
 def line_recall_auc(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under line_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
-    return _walks(judged).recall_area()
+    return _reading(judged).recall_area()
 
 
-def _walks(judged: Judged, budget: int = 0) -> LineWalks:
+def _reading(judged: Judged, budget: int = 0) -> LineReading:
     limit = max(budget, BUDGETS[-1])
-    return judged.once(("lines", limit), lambda: _walk(judged, limit))
+    return judged.once(("lines", limit), lambda: _read(judged, limit))
 
 
-def _walk(judged: Judged, limit: int) -> LineWalks:
+def _read(judged: Judged, limit: int) -> LineReading:
     assert judged.context is not None
     assert judged.context.line_nws is not None
     rankings = (places_of(judged, query_id) for query_id in judged.query_ids)
     golds = [gold_of(judged, query_id) for query_id in judged.query_ids]
-    return walk_lines(rankings, golds, judged.context.line_nws, limit)
+    return read_lines(rankings, golds, judged.context.line_nws, limit)
 
 
 _NEEDS = frozenset({"ranking", "places", "gold", "line_nws"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.metrics import diversity, graded, lines, ranked, sets, spans, subtopics
-from repoeval_bench.metrics.walk import BUDGETS
+from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Measures of fit: how closely the retrieved relevant chunks coincide with the gold span."""
+"""Measures of fit: how closely the retrieved relevant chunks coincide with the gold."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.core.places import iou
 from repoeval_bench.metrics.definition import REL, Definition
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.lookup import gold_of, look_up
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def best_iou(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
-    """Largest IoU of a relevant chunk of the first k with the gold span; 0 without one: float64 (n_queries,)."""
+    """Largest IoU of a relevant chunk of the first k with the gold; 0 without one: float64 (n_queries,)."""
     hits = judged.hits.at_least(rel).upto(k)
     best = np.zeros(judged.n_queries)
     np.maximum.at(best, hits.query, _iou(judged, hits))
@@ -23,7 +24,7 @@ def best_iou(judged: Judged, k: int | None, *, rel: float | None = None) -> Floa
 
 
 def mean_iou(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
-    """Mean IoU of the relevant chunks of the first k with the gold span; 0 without one: float64 (n_queries,)."""
+    """Mean IoU of the relevant chunks of the first k with the gold; 0 without one: float64 (n_queries,)."""
     hits = judged.hits.at_least(rel).upto(k)
     return share(judged.total(hits, _iou(judged, hits)), judged.total(hits))
 
@@ -37,7 +38,7 @@ def _iou(judged: Judged, hits: Entries) -> FloatArray:
         if query not in rankings:
             rankings[query] = judged.ranking(query_id)
         place, gold = look_up("places", places, rankings[query][rank - 1], "chunk"), gold_of(judged, query_id)
-        values.append(place.lines.iou(gold.lines) if place.file == gold.file else 0.0)
+        values.append(iou(place, gold))
     return np.array(values, dtype=np.float64)
 
 
@@ -46,7 +47,7 @@ _NEEDS = frozenset({"ranking", "places", "gold"})
 DEFINITIONS = (
     Definition(
         name="best_iou",
-        meaning="How closely the best retrieved relevant chunk coincides with the gold span.",
+        meaning="How closely the best retrieved relevant chunk coincides with the gold.",
         formula="max over relevant chunks of the first k of shared lines / lines of the union",
         range="0..1",
         source="Jaccard 1901, over lines",
@@ -58,7 +59,7 @@ DEFINITIONS = (
     ),
     Definition(
         name="mean_iou",
-        meaning="How closely the retrieved relevant chunks coincide with the gold span, on average.",
+        meaning="How closely the retrieved relevant chunks coincide with the gold, on average.",
         formula="mean over relevant chunks of the first k of shared lines / lines of the union",
         range="0..1",
         source="Jaccard 1901, over lines",

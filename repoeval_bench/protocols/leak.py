@@ -4,36 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.places import join
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Query, Task
+    from repoeval_bench.core.places import Gold
     from repoeval_bench.core.run import Ranking
     from repoeval_bench.core.source import Chunk, SourceFile
-    from repoeval_bench.core.spans import LineSpan
 
 TOP = 10
 """Ranks that are looked at."""
 
 
 def gold_in_query(
-    tasks: Sequence[Task],
-    queries: Iterable[Query],
-    files: Mapping[str, Sequence[SourceFile]],
-    golds: Mapping[str, LineSpan],
+    queries: Iterable[Query], files: Mapping[str, Sequence[SourceFile]], gold: Mapping[str, Gold]
 ) -> dict[str, float]:
     """query_id -> share of its gold's non-blank lines that are lines of the query, blanks at their ends apart.
 
     0 where the gold has no non-blank line.
-    """  # fmt: skip
-    by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
-    texts = {query.query_id: query.text for query in queries}
+    """
+    by_name = {f"{file.repo}/{file.path}": file for repo_files in files.values() for file in repo_files}
     shares = {}
-    for task in tasks:
-        gold = by_path[task.repo, task.path].line_text(golds[task.task_id])
-        wanted = [line for text in gold.splitlines() if (line := text.strip())]
-        asked = {line.strip() for line in texts[task.task_id].splitlines()}
-        shares[task.task_id] = sum(line in asked for line in wanted) / len(wanted) if wanted else 0.0
+    for query in queries:
+        texts = (by_name[place.file].line_text(place.lines) for place in join(gold[query.query_id]))
+        wanted = [line for text in texts for each in text.splitlines() if (line := each.strip())]
+        asked = {line.strip() for line in query.text.splitlines()}
+        shares[query.query_id] = sum(line in asked for line in wanted) / len(wanted) if wanted else 0.0
     return shares
 
 

@@ -1,22 +1,23 @@
-"""Which chunks are relevant to a task: by the lines they share with its gold span. Knows nothing of retrieval."""
+"""Which chunks are relevant to a query: by the lines they share with its gold. Knows nothing of retrieval."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.places import Place, join, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.places import Gold
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.core.source import Chunk
+    from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.protocols.protocol import Protocol
 
 RULES = {
@@ -30,7 +31,7 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
     """A chunk's lines against the gold's: all lines, and the non-blank ones among them."""
 
@@ -88,52 +89,54 @@ def _threshold(text: str) -> float | None:
     return value if 0 < value <= 1 else None
 
 
-def gold_span(task: Task, protocol: Protocol) -> LineSpan:
-    """The task's gold lines: `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n).
+def gold_of(task: Task, protocol: Protocol) -> Gold:
+    """The task's gold: lines `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n) of its file.
 
-    Where the body's lines are blanked (exclude=body) they cannot be gold: what remains ends at h.
+    Lines that are blanked for the query (exclude=body) cannot be gold and are left out.
     """
-    span = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}[protocol.gold]
-    return LineSpan(span.start, task.body.start) if protocol.exclude == "body" else span
+    lines = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}[protocol.gold]
+    gold = (Place(task.file, lines),)
+    return without(gold, Place(task.file, task.body)) if protocol.exclude == "body" else gold
 
 
 def build_qrels(
-    tasks: Iterable[Task],
+    gold: Mapping[str, Gold],
     chunks: Mapping[str, Sequence[Chunk]],
-    protocol: Protocol,
+    relevance: str,
     line_nws: Mapping[str, Sequence[int]],
-    own: Mapping[str, Sequence[Chunk]] | None = None,
 ) -> Qrels:
-    """query_id -> chunk_id -> gain (> 0), over every chunk of the task's file; empty where none is relevant.
+    """query_id -> chunk_id -> gain (> 0), over every chunk of the gold's files; empty where none is relevant.
 
-    `line_nws` is `repo/path` -> non-whitespace characters of each line. A task in `own` is judged on those chunks in
-    place of its file's.
+    `chunks` are by file, `line_nws` is file -> non-whitespace characters of each line; files are named as in `gold`.
     """
-    rule = relevance_rule(protocol.relevance)
-    by_file: dict[str, list[Chunk]] = defaultdict(list)
-    for repo_chunks in chunks.values():
-        for chunk in repo_chunks:
-            by_file[f"{chunk.repo}/{chunk.path}"].append(chunk)
-    indexes: dict[str, _FileIndex] = {}
+    rule = relevance_rule(relevance)
+    files: dict[str, _File] = {}
     qrels: Qrels = {}
-    for task in tasks:
-        file = f"{task.repo}/{task.path}"
-        span = gold_span(task, protocol)
-        if own and task.task_id in own:
-            sizes = list(line_nws[file])
-            sizes[task.body.start : task.body.end] = [0] * len(task.body)
-            index = _FileIndex(own[task.task_id], sizes)
-        else:
-            if file not in indexes:
-                indexes[file] = _FileIndex(by_file[file], line_nws[file])
-            index = indexes[file]
-        qrels[task.task_id] = {
-            chunk.chunk_id: gain for chunk in index.overlapping(span) if (gain := rule(index.shared(chunk, span))) > 0
-        }
+    for query_id, each in gold.items():
+        places = join(each)
+        for file in {place.file for place in places} - files.keys():
+            files[file] = _File(chunks.get(file, ()), line_nws[file])
+        near = {chunk.chunk_id: (chunk, p.file) for p in places for chunk in files[p.file].overlapping(p.lines)}
+        n_lines = sum(len(place.lines) for place in places)
+        n_filled = sum(files[place.file].n_filled(place.lines) for place in places)
+        gains: dict[str, float] = {}
+        for chunk_id, (chunk, file) in near.items():
+            common = [chunk.lines.common(place.lines) for place in places if place.file == file]
+            n_shared = sum(map(len, common))
+            shared = Shared(
+                lines=n_shared,
+                union=len(chunk.lines) + n_lines - n_shared,
+                nonblank=sum(map(files[file].n_filled, common)),
+                chunk_nonblank=files[file].n_filled(chunk.lines),
+                gold_nonblank=n_filled,
+            )
+            if (gain := rule(shared)) > 0:
+                gains[chunk_id] = gain
+        qrels[query_id] = gains
     return qrels
 
 
-class _FileIndex:
+class _File:
     """A file's chunks as intervals sorted by start, and a running count of its non-blank lines."""
 
     def __init__(self, chunks: Iterable[Chunk], line_nws: Sequence[int]) -> None:
@@ -141,7 +144,7 @@ class _FileIndex:
         self._starts = [chunk.lines.start for chunk in self._chunks]
         # Chunks may overlap each other: the largest end so far never falls, so it can be searched.
         self._reach = list(accumulate((chunk.lines.end for chunk in self._chunks), max))
-        self._nonblank = list(accumulate((size > 0 for size in line_nws), initial=0))
+        self._filled = list(accumulate((size > 0 for size in line_nws), initial=0))
 
     def overlapping(self, span: LineSpan) -> list[Chunk]:
         """The chunks that share a line with the span, in the order of the file."""
@@ -149,20 +152,10 @@ class _FileIndex:
         last = bisect_left(self._starts, span.end)
         return [chunk for chunk in self._chunks[first:last] if chunk.lines.overlaps(span)]
 
-    def shared(self, chunk: Chunk, gold: LineSpan) -> Shared:
-        lines = chunk.lines.overlap(gold)
-        start = max(chunk.lines.start, gold.start)
-        return Shared(
-            lines=lines,
-            union=len(chunk.lines) + len(gold) - lines,
-            nonblank=self._count(LineSpan(start, start + lines)),
-            chunk_nonblank=self._count(chunk.lines),
-            gold_nonblank=self._count(gold),
-        )
-
-    def _count(self, span: LineSpan) -> int:
-        top = len(self._nonblank) - 1
-        return self._nonblank[min(span.end, top)] - self._nonblank[min(span.start, top)]
+    def n_filled(self, span: LineSpan) -> int:
+        """How many of these lines are not blank; lines beyond the file's last are."""
+        top = len(self._filled) - 1
+        return self._filled[min(span.end, top)] - self._filled[min(span.start, top)]
 
 
 def credit_copies(qrels: Qrels, groups: Iterable[Sequence[str]]) -> Qrels:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.comparison import PARTS, check_all_comparable, run_names
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.metrics import Context, Measure, Place, score_run
+from repoeval_bench.metrics import ChunkPlace, Context, Measure, score_run
 from repoeval_bench.report.names import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.store import MANIFEST, RETRIEVED, StoredRun
@@ -87,7 +87,7 @@ class PageRun:
         if not all(entry.get("file") for entry in entries):
             return rankings, Context()
         nowhere = LineSpan(0, 0)  # the file is all that is asked for
-        return rankings, Context(places={each["chunk_id"]: Place(each["file"], nowhere) for each in entries})
+        return rankings, Context(places={each["chunk_id"]: ChunkPlace(each["file"], nowhere) for each in entries})
 
     @property
     def ranks_own_chunks(self) -> bool:

@@ -1,35 +1,38 @@
-"""A corpus judged: what is relevant to whom, what is hidden from whom, and what the measures look up beside it."""
+"""A corpus judged: what is relevant to a query, what it may not see, and what the measures look up beside it."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.metrics import Context, Place, inputs_of
+from repoeval_bench.core.places import Place, join
+from repoeval_bench.metrics import ChunkPlace, Context, inputs_of
 from repoeval_bench.protocols.exclusion import hidden_chunks
-from repoeval_bench.protocols.qrels import build_qrels, credit_copies, gold_span, hide, merge_copies
+from repoeval_bench.protocols.qrels import build_qrels, credit_copies, gold_of, hide, merge_copies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder
+    from repoeval_bench.core.places import Gold
     from repoeval_bench.core.run import Qrels
-    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.core.source import Chunk
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.corpus import Corpus
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCorpus:
-    """qrels: over what a query may see. hidden: query_id -> what it may not. spans: query_id -> its gold lines.
+    """qrels: over what a query may see. hidden: query_id -> what it may not. gold: query_id -> its gold.
 
     line_nws: `repo/path` -> non-whitespace characters of each line.
     """
 
     qrels: Qrels
     hidden: Mapping[str, frozenset[str]]
-    spans: Mapping[str, LineSpan]
+    gold: Mapping[str, Gold]
     line_nws: Mapping[str, Sequence[int]]
     context: Context
 
@@ -43,24 +46,22 @@ def judge_corpus(
     embedder: Embedder | None = None,
     line_nws: Mapping[str, Sequence[int]] | None = None,
 ) -> JudgedCorpus:
-    """Judge every chunk by the protocol, and gather what `measures` need.
+    """Judge every chunk by the protocol, and collect what `measures` need.
 
     `line_nws` spares a caller who judges often the counting (`count_lines` of these files, or of more).
     """
-    tasks = benchmark.tasks
     line_nws = line_nws or count_lines(benchmark)
-    with_dropped = {repo: (*chunks, *corpus.dropped.get(repo, ())) for repo, chunks in corpus.chunks.items()}
-    qrels = merge_copies(build_qrels(tasks, with_dropped, protocol, line_nws, corpus.own), corpus.merged)
+    gold = {task.task_id: gold_of(task, protocol) for task in benchmark.tasks}
+    seen = _Seen.by(benchmark, corpus, gold, line_nws)
+    qrels = merge_copies(build_qrels(seen.gold, seen.chunks, protocol.relevance, seen.line_nws), corpus.merged)
     if protocol.copies == "credited":
         qrels = credit_copies(qrels, corpus.duplicates())
         for query_id in corpus.own:
             qrels |= credit_copies({query_id: qrels[query_id]}, corpus.own_duplicates(query_id))
-    hidden = hidden_chunks(tasks, corpus.chunks, protocol.exclude)
+    hidden = hidden_chunks(benchmark.tasks, corpus.chunks, protocol.exclude)
     qrels = hide(qrels, hidden)
-    spans = {task.task_id: gold_span(task, protocol) for task in tasks}
-    needs = inputs_of(measures)
-    context = _context(benchmark, corpus, spans=spans, line_nws=line_nws, qrels=qrels, needs=needs, embedder=embedder)
-    return JudgedCorpus(qrels, hidden, spans, line_nws, context)
+    context = _context(corpus, seen, qrels, inputs_of(measures), embedder)
+    return JudgedCorpus(qrels=qrels, hidden=hidden, gold=gold, line_nws=line_nws, context=context)
 
 
 def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:
@@ -68,32 +69,55 @@ def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:
     return {f"{file.repo}/{file.path}": file.line_nws() for files in benchmark.files.values() for file in files}
 
 
-def _context(
-    benchmark: Benchmark,
-    corpus: Corpus,
-    *,
-    spans: Mapping[str, LineSpan],
-    line_nws: Mapping[str, Sequence[int]],
-    qrels: Qrels,
-    needs: frozenset[str],
-    embedder: Embedder | None,
-) -> Context:
-    places = {chunk.chunk_id: Place.of_chunk(chunk) for chunks in corpus.chunks.values() for chunk in chunks}
-    gold = {task.task_id: Place.of_task(task, spans[task.task_id]) for task in benchmark.tasks}
-    own_lines: dict[str, Sequence[int]] = {}
-    for task in benchmark.tasks:
-        if task.task_id not in corpus.own:
-            continue
-        # The task's file with blanked lines is a file of its own: its lines cost and count differently.
-        base = gold[task.task_id]
-        file = f"{base.file}#{task.task_id}"
-        blanked = list(line_nws[base.file])
-        blanked[task.body.start : task.body.end] = [0] * len(task.body)
-        own_lines[file] = blanked
-        gold[task.task_id] = Place(file, base.lines)
-        for chunk in corpus.own[task.task_id]:
-            places[chunk.chunk_id] = Place(file, chunk.lines, Place.of_chunk(chunk).header_nws)
-    sizes = {**line_nws, **own_lines} if own_lines else line_nws
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What the queries see, by file: `gold` by query, `chunks` and `line_nws` by file.
+
+    A task's file with blanked lines is a file of its own, for that query alone: its lines cost and count differently.
+    """
+
+    gold: Mapping[str, Gold]
+    chunks: Mapping[str, Sequence[Chunk]]
+    line_nws: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def by(
+        cls,
+        benchmark: Benchmark,
+        corpus: Corpus,
+        gold: Mapping[str, Gold],
+        line_nws: Mapping[str, Sequence[int]],
+    ) -> _Seen:
+        chunks: dict[str, list[Chunk]] = defaultdict(list)
+        for repo, held in corpus.chunks.items():
+            for chunk in (*held, *corpus.dropped.get(repo, ())):
+                chunks[chunk.file].append(chunk)
+        if not corpus.own:
+            return cls(gold=gold, chunks=chunks, line_nws=line_nws)
+        seen, sizes = dict(gold), dict(line_nws)
+        for task in benchmark.tasks:
+            if task.task_id not in corpus.own:
+                continue
+            name = own_file(task.file, task.task_id)
+            chunks[name] = list(corpus.own[task.task_id])
+            shown = list(line_nws[task.file])
+            shown[task.body.start : task.body.end] = [0] * len(task.body)
+            sizes[name] = shown
+            seen[task.task_id] = tuple(
+                Place(name, place.lines) if place.file == task.file else place for place in gold[task.task_id]
+            )
+        return cls(gold=seen, chunks=chunks, line_nws=sizes)
+
+
+def own_file(file: str, query_id: str) -> str:
+    """How a file is named as one query alone sees it."""
+    return f"{file}#{query_id}"
+
+
+def _context(corpus: Corpus, seen: _Seen, qrels: Qrels, needs: frozenset[str], embedder: Embedder | None) -> Context:
+    places = {chunk.chunk_id: ChunkPlace.of(chunk) for chunks in corpus.chunks.values() for chunk in chunks}
+    for query_id, own in corpus.own.items():
+        places |= {chunk.chunk_id: ChunkPlace.of(chunk, own_file(chunk.file, query_id)) for chunk in own}
     chunks = list(corpus) if needs & {"texts", "vectors"} else []
     vectors = None
     if "vectors" in needs and embedder:
@@ -101,25 +125,28 @@ def _context(
         vectors = {chunk.chunk_id: row for chunk, row in zip(chunks, rows, strict=True)}
     return Context(
         places=places,
-        gold=gold,
-        line_nws=sizes,
+        gold=seen.gold,
+        line_nws=seen.line_nws,
         texts={chunk.chunk_id: chunk.text for chunk in chunks} if "texts" in needs else None,
         vectors=vectors,
-        subtopics=_gold_lines(qrels, places, gold, sizes) if "subtopics" in needs else None,
+        subtopics=_gold_lines(qrels, places, seen) if "subtopics" in needs else None,
     )
 
 
 def _gold_lines(
-    qrels: Qrels, places: Mapping[str, Place], gold: Mapping[str, Place], sizes: Mapping[str, Sequence[int]]
-) -> dict[str, dict[str, frozenset[int]]]:
+    qrels: Qrels, places: Mapping[str, ChunkPlace], seen: _Seen
+) -> dict[str, dict[str, frozenset[tuple[str, int]]]]:
     """A query's sub-topics are the non-blank lines of its gold; a relevant chunk covers those it holds."""
-    covered: dict[str, dict[str, frozenset[int]]] = {}
-    for query_id, gains in qrels.items():
-        wanted = gold[query_id]
-        lines = frozenset(line for line in wanted.lines if sizes[wanted.file][line])
-        covered[query_id] = {
-            chunk_id: lines & frozenset(places[chunk_id].lines)
+    return {
+        query_id: {
+            chunk_id: frozenset(
+                (place.file, line)
+                for place in join(seen.gold[query_id])
+                if place.file == places[chunk_id].file
+                for line in place.lines.common(places[chunk_id].lines)
+                if seen.line_nws[place.file][line]
+            )
             for chunk_id in gains
-            if places[chunk_id].file == wanted.file
         }
-    return covered
+        for query_id, gains in qrels.items()
+    }

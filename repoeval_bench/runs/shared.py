@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.leak import gold_in_query
-from repoeval_bench.protocols.qrels import gold_span
+from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
 
@@ -40,8 +40,8 @@ class Given:
     @cached_property
     def gold_in_query(self) -> Mapping[str, float]:
         """query_id -> share of its gold's non-blank lines that stand in the query."""
-        golds = {task.task_id: gold_span(task, self.protocol) for task in self.benchmark.tasks}
-        return gold_in_query(self.benchmark.tasks, self.queries, self.benchmark.files, golds)
+        gold = {task.task_id: gold_of(task, self.protocol) for task in self.benchmark.tasks}
+        return gold_in_query(self.queries, self.benchmark.files, gold)
 
     @cached_property
     def sources(self) -> bytes:

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, ResultError
-from repoeval_bench.core.spans import CharSpan
+from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.facts import task_facts
 from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
@@ -248,7 +248,8 @@ def execute(  # noqa: PLR0915
     facts = _facts(planned, given.facts, tokens.get("query", ()), embedder)
     index_cost = _index_cost(planned, tokens.get("document"), embedder) if embedder and retriever.vectors else None
     lap("facts")
-    inside = files_of(given.sources, corpus, benchmark.tasks, judged.spans, _read_chars(planned, embedder))
+    spans = {query_id: gold[0].lines if gold else LineSpan(0, 0) for query_id, gold in judged.gold.items()}
+    inside = files_of(given.sources, corpus, benchmark.tasks, spans, _read_chars(planned, embedder))
     lap("what to look into")
     return Outcome(
         config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,

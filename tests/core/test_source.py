@@ -49,13 +49,6 @@ def test_line_and_char_spans_are_different_types():
     assert LineSpan(1, 2) != CharSpan(1, 2)
 
 
-def test_iou():
-    """IoU is shared lines over the lines of the union, 0 for two empty spans."""
-    assert LineSpan(0, 4).iou(LineSpan(2, 6)) == pytest.approx(2 / 6)
-    assert LineSpan(0, 4).iou(LineSpan(4, 6)) == 0
-    assert LineSpan(3, 3).iou(LineSpan(3, 3)) == 0
-
-
 @pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\n\nb\n", "a\fb\n", "x\u2028y\nz", "é\n𝒳 y\n"])
 def test_line_table_is_that_of_splitlines(text):
     """Lines are those of str.splitlines(), whose form feeds and separators count too, and rebuild the text."""

@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.api import load_benchmark
 from repoeval_bench.cli.run import read_bench
-from repoeval_bench.protocols.qrels import gold_span
+from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs.benchmark_file import shipped
 from repoeval_bench.runs.config import PACK
@@ -53,7 +53,7 @@ def test_the_packs_version_stands_for_its_queries_and_its_gold(real_source, tmp_
     protocol = choices.protocol
     digest = hashlib.sha256()
     for task, query in zip(benchmark.tasks, make_queries(benchmark.tasks, protocol.query), strict=True):
-        gold = gold_span(task, protocol)
+        (gold,) = (place.lines for place in gold_of(task, protocol))
         text = hashlib.sha256(query.text.encode()).hexdigest()
         digest.update(f"{query.query_id} {text} {gold.start} {gold.end} {protocol.relevance}\n".encode())
     assert (PACK, benchmark.fingerprint, digest.hexdigest()[:16]) == (

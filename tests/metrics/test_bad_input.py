@@ -8,24 +8,25 @@ import numpy as np
 import pytest
 
 from repoeval_bench.core.errors import MetricError, UsageError
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import (
+    ChunkPlace,
     Context,
     Item,
     Measure,
     Passage,
-    Place,
     RunScores,
     TokenF1Relevance,
     alpha_ndcg,
     evaluate_batch,
     evaluate_retrieval,
     intra_list_diversity,
+    read_lines,
     score_arrays,
     score_items,
     score_query,
     score_run,
-    walk_lines,
 )
 
 NAN = math.nan
@@ -132,25 +133,27 @@ def test_an_input_without_an_entry_is_named(measure, piece):
     """A chunk or query that the context does not cover is an error, never a silent 0."""
     context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={})
     if piece == "gold":
-        context = Context(places={"a": Place("f", LineSpan(0, 1))}, gold={}, line_nws={"f": [1]})
+        context = Context(places={"a": ChunkPlace("f", LineSpan(0, 1))}, gold={}, line_nws={"f": [1]})
     said = sentence(MetricError, score_run, {"q": [("a", 1.0)]}, {"q": {"a": 1}}, [measure], context)
     assert f"{piece} has no entry for" in said
 
 
 def test_lines_outside_a_file_are_an_error():
     """A span beyond the file's lines, and a file without lines, are named."""
-    gold = Place("f", LineSpan(0, 1))
+    gold, nws = (Place("f", LineSpan(0, 1)),), {"f": [1, 1]}
     assert "pass the file's 2 lines" in sentence(
-        MetricError, walk_lines, [[Place("f", LineSpan(1, 3))]], [gold], {"f": [1, 1]}
+        MetricError, read_lines, [[ChunkPlace("f", LineSpan(1, 3))]], [gold], nws
     )
-    assert "no file 'g'" in sentence(MetricError, walk_lines, [[Place("g", LineSpan(0, 1))]], [gold], {"f": [1, 1]})
+    assert "no file 'g'" in sentence(MetricError, read_lines, [[ChunkPlace("g", LineSpan(0, 1))]], [gold], nws)
+    assert "no file 'g'" in sentence(MetricError, read_lines, [[]], [(*gold, Place("g", LineSpan(0, 1)))], nws)
 
 
-def test_a_walk_is_not_read_beyond_its_end():
-    """Asking a walk for a larger budget than it was made for is a mistake of the caller, not a number."""
-    walk = walk_lines([[Place("f", LineSpan(0, 2))]], [Place("f", LineSpan(0, 1))], {"f": [5, 5]}, limit=5)
+def test_a_reading_has_no_budget_beyond_its_end():
+    """Asking a reading for a larger budget than it was made for is a mistake of the caller, not a number."""
+    gold = (Place("f", LineSpan(0, 1)),)
+    reading = read_lines([[ChunkPlace("f", LineSpan(0, 2))]], [gold], {"f": [5, 5]}, limit=5)
     with pytest.raises(ValueError, match="ended at 5"):
-        walk.recall(6)
+        reading.recall(6)
 
 
 ROWS, ITEMS, GAINS = np.array([0, 1]), np.array([3, 4]), np.array([1.0, 1.0])

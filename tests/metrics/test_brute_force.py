@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.metrics import BUDGETS, Context, Place, score_ceilings, score_run
+from repoeval_bench.metrics import BUDGETS, Context, score_ceilings, score_run
 from support import brute_metrics as brute
-from support.random_runs import in_rank_order, tied_run
+from support.random_runs import in_rank_order, plain, random_lines, tied_run
 
 RANKED = {
     "err": lambda ids, g: brute.err(ids, g),
@@ -63,27 +62,6 @@ def test_alpha_ndcg_equals_the_formula(seed):
                 assert value == pytest.approx(expected, abs=1e-12)
 
 
-def random_lines(seed):
-    """Places, per-line nws and rankings over two files with blank lines, headers and overlapping chunks."""
-    rng = random.Random(seed)
-    nws = {f: [rng.choice([0, 0, 5, 20, 40, 90]) for _ in range(60)] for f in ("a", "b")}
-    places = {}
-    for i in range(25):
-        start = rng.randrange(55)
-        span = LineSpan(start, min(60, start + rng.randint(1, 15)))
-        places[f"c{i}"] = Place(rng.choice("ab"), span, rng.choice([0, 0, 13]))
-    gold, run = {}, {}
-    for q in range(6):
-        start = rng.randrange(50)
-        gold[f"q{q}"] = Place(rng.choice("ab"), LineSpan(start, start + rng.randint(1, 10)))
-        run[f"q{q}"] = [(c, 0.0) for c in rng.sample(sorted(places), rng.randint(0, 25))]
-    return Context(places=places, gold=gold, line_nws=nws), run
-
-
-def plain(place):
-    return place.file, place.lines.start, place.lines.end, place.header_nws
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_line_measures_equal_the_formulas(seed):
     """line_recall, line_precision and line_iou at every budget, line_rprec and the area, read line by line again."""
@@ -92,7 +70,7 @@ def test_line_measures_equal_the_formulas(seed):
     ours = score_run(run, {q: {} for q in run}, [*names, "line_rprec", "line_recall_auc"], context)
     for i, query in enumerate(ours.query_ids):
         chunks = [plain(context.places[c]) for c, _ in run[query]]
-        gold = plain(context.gold[query])[:3]
+        gold = list(map(plain, context.gold[query]))
         for name in names:
             formula, budget = getattr(brute, name.partition("@")[0]), int(name.partition("@")[2])
             assert ours.values[name][i] == pytest.approx(formula(chunks, gold, context.line_nws, budget), abs=1e-12)
@@ -114,6 +92,21 @@ def test_the_greedy_ceiling_of_lines_is_between_what_was_observed_and_what_is_po
     ceiling = score_ceilings(qrels, names, context, observed=observed)
     for name, budget in zip(names, (100, 250), strict=True):
         for i, query in enumerate(observed.query_ids):
-            gold = plain(context.gold[query])[:3]
+            gold = list(map(plain, context.gold[query]))
             best = brute.best_line_recall([plain(p) for p in few.values()], gold, context.line_nws, budget)
             assert observed.values[name][i] <= ceiling.values[name][i] <= best + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_iou_of_chunks_equals_the_formula_over_golds_in_several_files(seed):
+    """best_iou and mean_iou are over the union of all lines, chunk's and gold's, whatever file they are in."""
+    context, run = random_lines(seed)
+    rng = random.Random(seed)
+    qrels = {q: dict.fromkeys(rng.sample(sorted(context.places), 9), 1) for q in run}
+    ours = score_run(run, qrels, ["best_iou@10", "mean_iou@10"], context)
+    for i, query in enumerate(ours.query_ids):
+        gold = list(map(plain, context.gold[query]))
+        hits = [c for c, _ in run[query][:10] if c in qrels[query]]
+        values = [brute.gain(plain(context.places[c])[:3], gold, context.line_nws, "graded:iou") for c in hits]
+        assert ours.values["best_iou@10"][i] == pytest.approx(max(values, default=0))
+        assert ours.values["mean_iou@10"][i] == pytest.approx(sum(values) / max(1, len(values)))

@@ -7,10 +7,11 @@ from math import log2
 import numpy as np
 import pytest
 
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import (
+    ChunkPlace,
     Context,
-    Place,
     alpha_ndcg,
     average_precision,
     dcg,
@@ -178,11 +179,11 @@ def test_gains_may_be_given_to_plain_lists():
 
 NWS = {"f": [10, 0, 20, 30, 0, 40], "g": [100, 100]}
 PLACES = {
-    "top": Place("f", LineSpan(0, 3)),
-    "rest": Place("f", LineSpan(2, 6), header_nws=5),
-    "other": Place("g", LineSpan(0, 2)),
+    "top": ChunkPlace("f", LineSpan(0, 3)),
+    "rest": ChunkPlace("f", LineSpan(2, 6), header_nws=5),
+    "other": ChunkPlace("g", LineSpan(0, 2)),
 }
-GOLD = {"q": Place("f", LineSpan(2, 6))}
+GOLD = {"q": (Place("f", LineSpan(2, 6)),)}
 
 
 def lines(order, *names):
@@ -211,6 +212,16 @@ def test_a_header_that_does_not_fit_ends_the_reading():
 def test_line_precision_and_iou_are_over_distinct_non_blank_lines():
     """Lines 0 and 2 collected, 2 is gold of three: precision 1/2, IoU 1/4; a blank line counts nowhere."""
     assert lines(["top"], "line_precision@1000", "line_iou@1000") == pytest.approx([1 / 2, 1 / 4])
+
+
+def test_gold_may_be_in_several_files():
+    """Gold f[2, 4) and g[1, 2), f[3, 4) named twice: three lines of 20, 30 and 100 nws, met in `rest`, then `other`."""
+    gold = {"q": (Place("g", LineSpan(1, 2)), Place("f", LineSpan(2, 4)), Place("f", LineSpan(3, 4)))}
+    run = {"q": [("rest", 2.0), ("other", 1.0)]}
+    names = ["line_recall@55", "line_recall@294", "line_recall@295", "line_precision@295", "line_iou@295", "line_rprec"]
+    scores = score_run(run, {"q": {}}, names, Context(places=PLACES, gold=gold, line_nws=NWS)).mean()
+    # 5 + 20 + 30 + 40 for `rest`, then 100 + 100; the gold's own 150 nws end within `other`'s first line.
+    assert list(scores.values()) == pytest.approx([2 / 3, 2 / 3, 1, 3 / 5, 3 / 5, 2 / 3])
 
 
 def test_line_rprec_reads_as_much_as_the_gold_holds():

@@ -8,27 +8,39 @@ from hypothesis import strategies as st
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
-from repoeval_bench.protocols.qrels import RULES, Shared, build_qrels, credit_copies, hide, merge_copies, relevance_rule
+from repoeval_bench.protocols.qrels import (
+    RULES,
+    Shared,
+    build_qrels,
+    credit_copies,
+    gold_of,
+    hide,
+    merge_copies,
+    relevance_rule,
+)
 from repoeval_bench.protocols.queries import make_queries
+from support import brute_metrics as brute
+from support.random_runs import plain
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(20)))
 TASK = Task("r/0", "r", "p.py", "a\nb\nc", "x\ny\n", LineSpan(10, 12), 4, "function")
 
 
 def chunks(*bounds):
-    return {"r": tuple(Chunk.cut(FILE, FILE.chars_of(LineSpan(*pair))) for pair in bounds)}
+    return {"r/p.py": tuple(Chunk.cut(FILE, FILE.chars_of(LineSpan(*pair))) for pair in bounds)}
 
 
-def protocol(gold, rule="overlap"):
-    return replace(PROTOCOLS["context"], gold=gold, relevance=rule)
+def protocol(gold, **choices):
+    return replace(PROTOCOLS["context"], gold=gold, **choices)
 
 
 def relevant(gold, rule, *bounds, file=FILE):
-    qrels = build_qrels([TASK], chunks(*bounds), protocol(gold, rule), {"r/p.py": file.line_nws()})
-    by_id = {chunk.chunk_id: chunk.lines for chunk in chunks(*bounds)["r"]}
+    qrels = build_qrels({"r/0": gold_of(TASK, protocol(gold))}, chunks(*bounds), rule, {"r/p.py": file.line_nws()})
+    by_id = {chunk.chunk_id: chunk.lines for chunk in chunks(*bounds)["r/p.py"]}
     return {(by_id[i].start, by_id[i].end): gain for i, gain in qrels["r/0"].items()}
 
 
@@ -62,9 +74,9 @@ def test_shares_are_of_non_blank_lines():
         "chunk-share:0.5": {(10, 14): 1.0}, "chunk-share:0.51": {}, "gold-share:1": {(10, 14): 1.0},
     }.items():  # fmt: skip
         nws = {"r/p.py": file.line_nws()}
-        cut = {"r": (Chunk.cut(file, file.chars_of(LineSpan(10, 14))),)}
-        gains = build_qrels([TASK], cut, protocol("body", rule), nws)["r/0"]
-        assert gains == ({cut["r"][0].chunk_id: 1.0} if expected else {}), rule
+        chunk = Chunk.cut(file, file.chars_of(LineSpan(10, 14)))
+        gains = build_qrels({"r/0": gold_of(TASK, protocol("body"))}, {"r/p.py": [chunk]}, rule, nws)["r/0"]
+        assert gains == ({chunk.chunk_id: 1.0} if expected else {}), rule
 
 
 def test_graded_levels():
@@ -75,36 +87,37 @@ def test_graded_levels():
     }  # fmt: skip
 
 
+RULES_DRAWN = ["overlap", "lines:2", "iou:0.3", "chunk-share:0.4", "gold-share:0.4", "graded:iou", "graded:levels"]
+spans = st.tuples(st.integers(0, 19), st.integers(1, 8)).map(lambda pair: LineSpan(pair[0], min(20, sum(pair))))
+places = st.builds(Place, st.sampled_from(["r/a", "r/b", "r/c"]), spans)
+
+
 @given(
-    spans=st.lists(st.tuples(st.integers(0, 19), st.integers(1, 8)), min_size=1, max_size=12, unique=True),
+    cut=st.lists(places, min_size=1, max_size=12, unique=True),
+    gold=st.lists(places, max_size=4).map(tuple),
     blank=st.sets(st.integers(0, 19)),
-    gold=st.sampled_from(["prompt", "context", "body"]),
-    rule=st.sampled_from(
-        ["overlap", "lines:2", "iou:0.3", "chunk-share:0.4", "gold-share:0.4", "graded:iou", "graded:levels"]
-    ),
+    rule=st.sampled_from(RULES_DRAWN),
 )
-def test_sorted_intervals_judge_as_every_chunk_by_every_line(spans, blank, gold, rule):
-    """The interval search finds what sets of lines find, for chunks that overlap and lines that are blank."""
-    file = SourceFile("r", "p.py", "".join("\n" if i in blank else f"x{i}\n" for i in range(20)))
-    bounds = sorted({(start, min(20, start + length)) for start, length in spans})
-    cut = [Chunk.cut(file, file.chars_of(LineSpan(*pair))) for pair in bounds]
-    wanted = set({"prompt": range(4, 11), "context": range(4, 12), "body": range(10, 12)}[gold])
+def test_sorted_intervals_judge_as_every_chunk_by_every_line(cut, gold, blank, rule):
+    """The interval search finds what sets of (file, line) find: gold in several files, chunks that overlap, blanks."""
+    text = "".join("\n" if i in blank else f"x{i}\n" for i in range(20))
+    files = {f"r/{name}": SourceFile("r", name, text) for name in "abc"}
+    nws = {name: file.line_nws() for name, file in files.items()}
+    chunks = {name: [] for name in files}
     expected = {}
-    for chunk in cut:
-        lines = set(chunk.lines)
-        shared, text = lines & wanted, {i for i in range(20) if i not in blank}
-        of_chunk = len(shared & text) / len(lines & text) if lines & text else 0
-        of_gold = len(shared & text) / len(wanted & text) if wanted & text else 0
-        iou = len(shared) / len(lines | wanted)
-        gain = {
-            "overlap": len(shared) > 0, "lines:2": len(shared) >= 2, "iou:0.3": iou >= 0.3,
-            "chunk-share:0.4": of_chunk >= 0.4, "gold-share:0.4": of_gold >= 0.4, "graded:iou": iou,
-            "graded:levels": 0 if not shared else 2 if of_chunk >= 0.5 or of_gold >= 0.5 else 1,
-        }[rule]  # fmt: skip
-        if gain:
-            expected[chunk.chunk_id] = float(gain)
-    nws = {"r/p.py": file.line_nws()}
-    assert build_qrels([TASK], {"r": cut}, protocol(gold, rule), nws)["r/0"] == pytest.approx(expected)
+    for place in cut:
+        file = files[place.file]
+        chunk = Chunk.cut(file, file.chars_of(place.lines))
+        chunks[place.file].append(chunk)
+        if gain := brute.gain(plain(place), list(map(plain, gold)), nws, rule):
+            expected[chunk.chunk_id] = gain
+    assert build_qrels({"q": gold}, chunks, rule, nws) == {"q": pytest.approx(expected)}
+
+
+@given(gold=st.lists(places, max_size=4).map(tuple))
+def test_gold_without_a_file_gives_no_relevant_chunk(gold):
+    """Files without a chunk are no error: nothing of them is relevant."""
+    assert build_qrels({"q": gold}, {}, "overlap", {f"r/{name}": [1] * 20 for name in "abc"}) == {"q": {}}
 
 
 def test_every_rule_that_is_listed_can_be_parsed():
@@ -124,15 +137,22 @@ def test_copies_are_credited_merged_and_hidden():
 
 def test_a_task_without_a_relevant_chunk_keeps_its_entry():
     """A query that nothing answers stays in the qrels, empty, so that it counts as 0."""
-    nws = {"r/p.py": FILE.line_nws()}
-    assert build_qrels([TASK], chunks((0, 2)), protocol("body"), nws) == {"r/0": {}}
+    gold = {"r/0": gold_of(TASK, protocol("body"))}
+    assert build_qrels(gold, chunks((0, 2)), "overlap", {"r/p.py": FILE.line_nws()}) == {"r/0": {}}
 
 
 def test_same_lines_of_another_file_are_not_relevant():
-    """Only chunks of the task's own file can hold its lines."""
+    """Only chunks of the gold's files can hold its lines."""
     other = SourceFile("r", "q.py", FILE.text)
-    corpus = {"r": (Chunk.cut(other, other.chars_of(LineSpan(0, 20))),)}
-    assert build_qrels([TASK], corpus, protocol("body"), {"r/p.py": FILE.line_nws()}) == {"r/0": {}}
+    corpus = {"r/q.py": (Chunk.cut(other, other.chars_of(LineSpan(0, 20))),)}
+    gold = {"r/0": gold_of(TASK, protocol("body"))}
+    assert build_qrels(gold, corpus, "overlap", {"r/p.py": FILE.line_nws()}) == {"r/0": {}}
+
+
+def test_blanked_lines_are_not_gold():
+    """Where the body is blanked, the gold of context and prompt ends where the body begins."""
+    for gold in ("context", "prompt"):
+        assert gold_of(TASK, protocol(gold, exclude="body")) == (Place("r/p.py", LineSpan(4, 10)),)
 
 
 @pytest.mark.parametrize("rule", ["", "overlaps", "lines:0", "lines:x", "iou:0", "iou:1.1", "iou:nan", "graded:x"])

@@ -113,9 +113,37 @@ def read_lines(chunks, nws, budget):
     return seen
 
 
+def lines_of(places):
+    """Every (file, line) of some places, which are (file, start, end)."""
+    return {(file, line) for file, start, end in places for line in range(start, end)}
+
+
 def gold_lines(gold, nws):
-    file, start, end = gold
-    return {(file, line) for line in range(start, end) if nws[file][line] > 0}
+    return {(file, line) for file, line in lines_of(gold) if nws[file][line] > 0}
+
+
+def gain(chunk, gold, nws, rule):
+    """The gain that a relevance rule gives a chunk (file, start, end) for a gold of any number of places."""
+    held, wanted = lines_of([chunk]), lines_of(gold)
+    shared, filled = held & wanted, {(file, line) for file in nws for line, n in enumerate(nws[file]) if n > 0}
+    of_chunk = len(shared & filled) / len(held & filled) if held & filled else 0.0
+    of_gold = len(shared & filled) / len(wanted & filled) if wanted & filled else 0.0
+    kind, _, value = rule.partition(":")
+    if not shared:
+        return 0.0
+    if rule == "graded:iou":
+        return len(shared) / len(held | wanted)
+    if rule == "graded:levels":
+        return 2.0 if of_chunk >= 0.5 or of_gold >= 0.5 else 1.0
+    if kind == "overlap":
+        return 1.0
+    reached = {
+        "lines": len(shared),
+        "iou": len(shared) / len(held | wanted),
+        "chunk-share": of_chunk,
+        "gold-share": of_gold,
+    }[kind]
+    return float(reached >= float(value))
 
 
 def line_recall(chunks, gold, nws, budget):

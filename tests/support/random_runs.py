@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import random
 
+from repoeval_bench.core.places import Place
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.metrics import ChunkPlace, Context
+
 
 def tied_run(seed, *, queries=12, pool=40, levels=4, grades=3):
     """(run, qrels) as dicts. Scores are few small whole numbers over 8, exact in float32, so ties abound.
@@ -32,3 +36,27 @@ def in_rank_order(run):
         query: [(d, s) for s, d in sorted(((s, d) for d, s in scores.items()), reverse=True)]
         for query, scores in run.items()
     }
+
+
+def random_lines(seed):
+    """(context, run): chunks, golds and rankings over three files with blank lines, headers and overlapping places.
+
+    A gold has up to four places in any of the files. One of them has none.
+    """
+    rng = random.Random(seed)
+    nws = {f: [rng.choice([0, 0, 5, 20, 40, 90]) for _ in range(60)] for f in "abc"}
+
+    def place(kind, longest, *header):
+        start = rng.randrange(55)
+        return kind(rng.choice("abc"), LineSpan(start, min(60, start + rng.randint(1, longest))), *header)
+
+    places = {f"c{i}": place(ChunkPlace, 15, rng.choice([0, 0, 13])) for i in range(25)}
+    gold = {f"q{q}": tuple(place(Place, 10) for _ in range(rng.randint(1, 4))) for q in range(6)} | {"q6": ()}
+    run = {q: [(c, 0.0) for c in rng.sample(sorted(places), rng.randint(0, 25))] for q in gold}
+    return Context(places=places, gold=gold, line_nws=nws), run
+
+
+def plain(place):
+    """A place as (file, start, end), with the header's nws where it is a chunk's."""
+    ends = place.file, place.lines.start, place.lines.end
+    return (*ends, place.header_nws) if isinstance(place, ChunkPlace) else ends

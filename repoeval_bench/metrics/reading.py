@@ -14,36 +14,36 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.places import join
+from repoeval_bench.metrics.judged import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.metrics.context import Place
-
-    IntArray = NDArray[np.int64]
-    FloatArray = NDArray[np.float64]
+    from repoeval_bench.core.places import Gold, Place
+    from repoeval_bench.metrics.context import ChunkPlace
+    from repoeval_bench.metrics.judged import FloatArray, IntArray
 
 _HEADER = -1
-"""Stands for a header where lines stand by number: it costs and is no line."""
+"""In place of a line's number: a header costs nws and is not a line."""
 
 _AT_ONCE = 4096
-"""Queries whose lines are counted together: many, so that arrays do the work; not all, for a log may have millions."""
+"""Queries whose lines are counted together: enough for arrays to do the work, few enough for a log of millions."""
 
 BUDGETS = (250, 500, 1000, 1500, 3000, 6000, 12000)
 """Budgets in nws at which line measures are given; the area under line_recall runs through them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LineWalks:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LineReading:
     """What has been collected as rankings are read, an entry for each line that was charged, query after query.
 
     Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws charged
     up to a line, and i times `step` more, so that it rises throughout. `collected` are the distinct non-blank lines by
-    then, `found` those of them that are gold; a 0 stands in front of both. `n_gold` and `gold_nws` (one entry per
-    query) are the gold's own non-blank lines and their nws. Read no budget above a query's `limit`: there its walk
-    ended.
+    then, `found` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are
+    the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: read no budget above it.
     """
 
     starts: IntArray
@@ -63,7 +63,7 @@ class LineWalks:
         budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), self.limit.shape)
         if (budgets > self.limit).any():
             i = int(np.argmax(budgets > self.limit))
-            raise ValueError(f"the walk ended at {self.limit[i]:g} nws, before the budget {budgets[i]:g}")
+            raise ValueError(f"the reading ended at {self.limit[i]:g} nws, before the budget {budgets[i]:g}")
         within = np.minimum(budgets, self.step - 1) + np.arange(len(budgets)) * self.step
         end = np.searchsorted(self.rising, within, side="right")
         last = np.where(end > self.starts[:-1], end, 0)
@@ -71,17 +71,17 @@ class LineWalks:
 
     def recall(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over gold lines; 0 where the gold has no non-blank line."""
-        return _ratio(self.at(budget)[1], self.n_gold)
+        return share(self.at(budget)[1], self.n_gold)
 
     def precision(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over lines collected; 0 where nothing was."""
         collected, found = self.at(budget)
-        return _ratio(found, collected)
+        return share(found, collected)
 
     def iou(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over the union of gold and collected lines; 0 where both are empty."""
         collected, found = self.at(budget)
-        return _ratio(found, collected + self.n_gold - found)
+        return share(found, collected + self.n_gold - found)
 
     def recall_at_gold(self) -> FloatArray:
         """Recall at a budget of the gold's own nws."""
@@ -94,13 +94,8 @@ class LineWalks:
         return np.asarray(area / BUDGETS[-1], dtype=np.float64)
 
 
-def _ratio(part: NDArray[np.integer], whole: NDArray[np.integer]) -> FloatArray:
-    ratio: FloatArray = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
-    return ratio
-
-
-class _Read(NamedTuple):
-    """A place's non-blank lines, a header in front: their numbers, which no other file's lines have, and their nws."""
+class _Chunk(NamedTuple):
+    """A chunk's non-blank lines, a header first: their numbers, which no other file's lines have, and their nws."""
 
     lines: IntArray
     nws: IntArray
@@ -108,8 +103,12 @@ class _Read(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it."""
+    """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it.
 
+    `first` is the number of its first line.
+    """
+
+    first: int
     lines: IntArray
     nws: IntArray
     before: list[int]
@@ -117,12 +116,12 @@ class _File(NamedTuple):
 
 
 class Lines(Mapping[str, "Sequence[int]"]):
-    """File -> nws of each line, looked up in arrays that are made once for however many walks read them."""
+    """File -> nws of each line, looked up in arrays that are made once for however many readings use them."""
 
     def __init__(self, line_nws: Mapping[str, Sequence[int]]) -> None:
         self._line_nws = line_nws
         self._files: dict[str, _File] = {}
-        self._read: dict[Place, _Read] = {}
+        self._chunks: dict[ChunkPlace, _Chunk] = {}
         self.n_lines = 0
 
     @classmethod
@@ -139,30 +138,42 @@ class Lines(Mapping[str, "Sequence[int]"]):
     def __len__(self) -> int:
         return len(self._line_nws)
 
-    def read(self, place: Place) -> _Read:
-        """The lines of a place; a MetricError where the file is not there, or the span passes its last line."""
-        read = self._read.get(place)
-        if read is None:
+    def read(self, place: ChunkPlace) -> _Chunk:
+        """What reading a chunk costs; a MetricError where the file is not there, or the span passes its last line."""
+        chunk = self._chunks.get(place)
+        if chunk is None:
             file = self._file(place)
             some = slice(file.before[place.lines.start], file.before[place.lines.end])
             lines, nws = file.lines[some], file.nws[some]
             if place.header_nws:
                 lines, nws = np.append(_HEADER, lines), np.append(place.header_nws, nws)
-            read = self._read[place] = _Read(lines, nws, self.cost(place))
-        return read
+            chunk = self._chunks[place] = _Chunk(lines, nws, place.header_nws + self.nws(place))
+        return chunk
 
-    def cost(self, place: Place) -> int:
-        """The nws of a place's header and lines; errors as `read` has them."""
+    def nws(self, place: Place) -> int:
+        """The nws of a place's lines; errors as `read` has them."""
         before = self._file(place).nws_before
-        return place.header_nws + before[place.lines.end] - before[place.lines.start]
+        return before[place.lines.end] - before[place.lines.start]
 
-    def shared(self, place: Place, gold: Place) -> frozenset[int]:
+    def n_filled(self, place: Place) -> int:
+        """How many of a place's lines are not blank; errors as `read` has them."""
+        before = self._file(place).before
+        return before[place.lines.end] - before[place.lines.start]
+
+    def numbers(self, place: Place) -> range:
+        """The numbers of a place's lines, blank ones included; errors as `read` has them."""
+        first = self._file(place).first
+        return range(first + place.lines.start, first + place.lines.end)
+
+    def shared(self, place: Place, gold: Gold) -> frozenset[int]:
         """The numbers of the non-blank lines that both hold; errors as `read` has them."""
-        if place.file != gold.file:
-            return frozenset()
-        file = self._file(place)
-        first, last = max(place.lines.start, gold.lines.start), min(place.lines.end, gold.lines.end)
-        return frozenset(file.lines[file.before[first] : file.before[last]].tolist() if first < last else ())
+        held: set[int] = set()
+        for each in gold:
+            if place.overlap(each):
+                file = self._file(place)
+                first, last = max(place.lines.start, each.lines.start), min(place.lines.end, each.lines.end)
+                held.update(file.lines[file.before[first] : file.before[last]].tolist())
+        return frozenset(held)
 
     def _file(self, place: Place) -> _File:
         file = self._files.get(place.file)
@@ -175,7 +186,8 @@ class Lines(Mapping[str, "Sequence[int]"]):
             nws = np.asarray(table, dtype=np.int64)
             filled = np.flatnonzero(nws)
             before, nws_before = (np.append(0, np.cumsum(each)).tolist() for each in (nws > 0, nws))
-            file = self._files[place.file] = _File(filled + self.n_lines, nws[filled], before, nws_before)
+            file = _File(self.n_lines, filled + self.n_lines, nws[filled], before, nws_before)
+            self._files[place.file] = file
             self.n_lines += len(nws)
         if place.lines.end >= len(file.before):
             raise MetricError(
@@ -185,80 +197,90 @@ class Lines(Mapping[str, "Sequence[int]"]):
         return file
 
 
-def walk_lines(
-    rankings: Iterable[Iterable[Place]],
-    golds: Iterable[Place],
+def read_lines(
+    rankings: Iterable[Iterable[ChunkPlace]],
+    golds: Iterable[Gold],
     line_nws: Mapping[str, Sequence[int]],
     limit: float = inf,
-) -> LineWalks:
+) -> LineReading:
     """Read each ranking's chunks in order, each line whole, until the first that would spend more than `limit` nws.
 
-    A gold that is larger is read up to its own size. A header is charged before its chunk's lines; a line met again is
-    charged again; blank lines neither cost nor count. A file without `line_nws`, or a span beyond its last line, is a
-    MetricError.
+    Where the gold is larger, its own size is the limit. A header is charged before its chunk's lines; a line met again
+    is charged again; blank lines neither cost nor count. A file without `line_nws`, or a span beyond its last line, is
+    a MetricError.
     """
     table = Lines.of(line_nws)
-    wanted = [table.read(gold) for gold in golds]
-    gold_nws = np.array([gold.cost for gold in wanted], dtype=np.int64)
+    wanted = [join(gold) for gold in golds]
+    gold_nws = np.array([sum(map(table.nws, gold)) for gold in wanted], dtype=np.int64)
     limits = np.maximum(limit, gold_nws)
     blocks: list[tuple[IntArray, ...]] = []
-    reads: list[_Read] = []
+    chunks: list[_Chunk] = []
     ends: list[int] = []
 
     def count() -> None:
         last = len(blocks) * _AT_ONCE + len(ends)
         some = slice(last - len(ends), last)
-        blocks.append(_count(reads, ends, wanted[some], limits[some], table.n_lines))
-        reads.clear()
+        blocks.append(_count(chunks, ends, wanted[some], limits[some], table))
+        chunks.clear()
         ends.clear()
 
     for ranking, most in zip(rankings, limits.tolist(), strict=True):
         spent = 0
         for place in ranking:
-            read = table.read(place)
-            reads.append(read)
-            spent += read.cost
+            chunk = table.read(place)
+            chunks.append(chunk)
+            spent += chunk.cost
             if spent > most:
                 break
-        ends.append(len(reads))
+        ends.append(len(chunks))
         if len(ends) == _AT_ONCE:
             count()
     count()
     lengths, charged, collected, found = (np.concatenate(each) for each in zip(*blocks, strict=True))
     step = float(charged.max(initial=0)) + 1
-    return LineWalks(
-        np.append(0, np.cumsum(lengths)),
-        charged + np.repeat(np.arange(len(lengths)), lengths) * step,
-        step,
-        np.append(0, collected).astype(np.int32),
-        np.append(0, found).astype(np.int32),
-        np.array([len(gold.lines) for gold in wanted], dtype=np.int64),
-        gold_nws,
-        limits,
+    return LineReading(
+        starts=np.append(0, np.cumsum(lengths)),
+        rising=charged + np.repeat(np.arange(len(lengths)), lengths) * step,
+        step=step,
+        collected=np.append(0, collected).astype(np.int32),
+        found=np.append(0, found).astype(np.int32),
+        n_gold=np.array([sum(map(table.n_filled, gold)) for gold in wanted], dtype=np.int64),
+        gold_nws=gold_nws,
+        limit=limits,
     )
 
 
 def _count(
-    reads: Sequence[_Read], ends: Sequence[int], wanted: Sequence[_Read], limits: FloatArray, n_lines: int
+    chunks: Sequence[_Chunk], ends: Sequence[int], golds: Sequence[Gold], limits: FloatArray, table: Lines
 ) -> tuple[IntArray, ...]:
-    """(entries of each query; for each entry: spent, collected, found) of queries, whose reads end at `ends`."""
+    """(entries of each query; for each entry: spent, collected, found) of queries, whose chunks end at `ends`."""
     empty = np.zeros(0, dtype=np.int64)
-    line = np.concatenate([empty, *(read.lines for read in reads)])
-    nws = np.concatenate([empty, *(read.nws for read in reads)])
-    up_to = np.cumsum([0, *(len(read.lines) for read in reads)])[[0, *ends]]
+    line = np.concatenate([empty, *(chunk.lines for chunk in chunks)])
+    nws = np.concatenate([empty, *(chunk.nws for chunk in chunks)])
+    up_to = np.cumsum([0, *(len(chunk.lines) for chunk in chunks)])[[0, *ends]]
     query = np.repeat(np.arange(len(ends)), np.diff(up_to))
     spent = _running(nws, up_to)
     fits = spent <= limits[query]
     line, spent, query = line[fits], spent[fits], query[fits]
     lengths = np.bincount(query, minlength=len(ends))
-    new = np.zeros(len(line), dtype=np.int64)
-    new[np.unique(query * (n_lines + 1) + line, return_index=True)[1]] = 1
+    # A line is counted once a query. A header's number is before the query's first line, in no gold.
+    width = table.n_lines + 1
+    distinct, first = np.unique(query * width + line, return_index=True)
+    new, found = np.zeros((2, len(line)), dtype=np.int64)
+    new[first] = 1
     new[line == _HEADER] = 0
-    # Lines of a file are numbered in their order, so the gold's are those between its first and its last.
-    low, high = (np.array([g.lines[i] if len(g.lines) else _HEADER for g in wanted], dtype=np.int64) for i in (0, -1))
-    found = new * ((line >= low[query]) & (line <= high[query]))
+    numbers = [(i * width, table.numbers(place)) for i, gold in enumerate(golds) for place in gold]
+    found[first] = _inside(distinct, [n + r.start for n, r in numbers], [n + r.stop for n, r in numbers])
     starts = np.append(0, np.cumsum(lengths))
     return lengths, spent, _running(new, starts), _running(found, starts)
+
+
+def _inside(ascending: IntArray, starts: Sequence[int], ends: Sequence[int]) -> IntArray:
+    """1 for each number that is in one of the half-open ranges, which do not overlap, else 0."""
+    n = len(ascending)
+    first, last = np.searchsorted(ascending, np.array([starts, ends], dtype=np.int64))
+    edges = np.bincount(first, minlength=n + 1) - np.bincount(last, minlength=n + 1)
+    return np.asarray(np.cumsum(edges[:n]), dtype=np.int64)
 
 
 def _running(counts: IntArray, starts: IntArray) -> IntArray:
@@ -267,23 +289,23 @@ def _running(counts: IntArray, starts: IntArray) -> IntArray:
     return np.asarray(total[1:] - np.repeat(total[starts[:-1]], np.diff(starts)), dtype=np.int64)
 
 
-def greedy(chunks: Mapping[str, Place], gold: Place, lines: Lines) -> list[str]:
+def greedy(chunks: Mapping[str, ChunkPlace], gold: Gold, lines: Lines) -> list[str]:
     """The chunk ids in the order of most new gold lines per nws, as long as there are any: what a ceiling reads.
 
-    `chunks` is chunk_id -> Place. A chunk costs its header and all its non-blank lines. Of equals the earlier in the
-    file comes first.
+    `chunks` is chunk_id -> its place. A chunk costs its header and all its non-blank lines. Of equals the earlier by
+    file and lines comes first.
     """
-    wanted = lines.shared(gold, gold)
-    held = {chunk_id: lines.shared(place, gold) for chunk_id, place in chunks.items()}
+    held = {chunk_id: shared for chunk_id, place in chunks.items() if (shared := lines.shared(place, gold))}
     # Python's max takes the first of equals.
-    near = sorted((chunks[chunk_id].lines, chunk_id) for chunk_id, shared in held.items() if shared)
-    left = {chunk_id: (held[chunk_id], lines.cost(chunks[chunk_id])) for _, chunk_id in near}
+    near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in held)
+    left = {chunk_id: lines.read(chunks[chunk_id]).cost for _, _, chunk_id in near}
+    collected: set[int] = set()
     order: list[str] = []
-    while wanted and left:
-        best = max(left, key=lambda chunk_id: len(left[chunk_id][0] & wanted) / left[chunk_id][1])
-        new = left.pop(best)[0] & wanted
-        if not new:
+    while left:
+        best = max(left, key=lambda chunk_id: len(held[chunk_id] - collected) / left[chunk_id])
+        if held[best] <= collected:
             break
         order.append(best)
-        wanted -= new
+        collected |= held[best]
+        del left[best]
     return order
