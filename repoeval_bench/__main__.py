@@ -2,4 +2,5 @@
 
 from repoeval_bench.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,7 @@ from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.document import comparison_part
+from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.store import StoredRun, find_run
 
 if TYPE_CHECKING:
@@ -45,13 +46,14 @@ def compare_command(
 
     Example: repoeval-bench compare --chunker fixed --chunker ast
     """
-    from repoeval_bench.analysis.comparison import check_margin, load
+    from repoeval_bench.analysis.comparison import check_margin
 
     check_margin(equivalence)
     stored = [find_run(name, options["out"]) for name in runs]
     if chunkers:
         prepared = Prepared.make(chunkers, options)
-        stored += prepared.evaluate(reuse=True, meanwhile=load)
+        with ProcessPool() as pool:
+            stored += prepared.evaluate(pool, reuse=True)
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
     base = baseline_of(stored, baseline, options["out"])

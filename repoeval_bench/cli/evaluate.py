@@ -11,6 +11,7 @@ from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.executors import ProcessPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +40,8 @@ def evaluate_command(
             raise UsageError(f"retriever {options['retriever']} embeds nothing; leave out --dry-run")
         _dry_run(prepared, prepared.embedder, as_json=as_json)
         return
-    runs = prepared.evaluate()
+    with ProcessPool() as pool:
+        runs = prepared.evaluate(pool)
     if as_json:
         contents = [run.metrics for run in runs]
         click.echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2, ensure_ascii=False))

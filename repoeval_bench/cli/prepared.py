@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from repoeval_bench.cli.choices import Choices
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.store import StoredRun
 
 
@@ -152,8 +153,8 @@ class Prepared:
             made.append(cls(benchmark, chunkers, each.protocol, embedder, each.options))
         return made
 
-    def evaluate(self, *, reuse: bool = False, meanwhile: Callable[[], object] | None = None) -> list[StoredRun]:
-        """Make (or with `reuse` find) the run of every chunker, in their order; `meanwhile` as the API has it."""
+    def evaluate(self, executor: Executor, *, reuse: bool = False) -> list[StoredRun]:
+        """Make (or with `reuse` find) the run of every chunker, in their order."""
         runs = []
         for run in api.evaluate_all(
             self.benchmark,
@@ -169,7 +170,7 @@ class Prepared:
             home=self.options["home"],
             pack=self.options.get("pack") or PACK,
             notify=say,
-            meanwhile=meanwhile,
+            executor=executor,
         ):
             say(f"{run.metrics['chunker']} -> {run.folder}")
             runs.append(run)

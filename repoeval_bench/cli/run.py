@@ -22,6 +22,7 @@ from repoeval_bench.core.strict_yaml import Document, read_yaml
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import BenchConfig, shipped
+from repoeval_bench.runs.executors import ProcessPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +76,8 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
     results = []
     first: list[StoredRun] = []
     for choices, prepared in zip(bench.choices, Prepared.make_all(bench.choices), strict=True):
-        runs = prepared.evaluate(reuse=True)
+        with ProcessPool() as pool:
+            runs = prepared.evaluate(pool, reuse=True)
         if not first:
             # What the file names first is what it is about: that is what `report` shows.
             first = runs

@@ -22,6 +22,7 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.runs.config import DEPTH
+from repoeval_bench.runs.executors import ProcessPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +99,8 @@ def sensitivity_command(
     vectors = any(api.needs_vectors(retriever, grid["measures"]) for retriever in grid["retrievers"])
     say_unread([given], vectors=vectors)
     benchmark = api.load_benchmark(**data, limit=limit, without=passed_over(protocols, level), notify=say)
-    found = api.sensitivity(benchmark, chunkers, **grid, embedder=embedder, home=home, notify=say)
+    with ProcessPool() as pool:
+        found = api.sensitivity(benchmark, chunkers, **grid, embedder=embedder, home=home, notify=say, executor=pool)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
         try:

@@ -14,6 +14,7 @@ from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.prepared import Prepared, run_options
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.executors import ProcessPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +67,8 @@ def sweep_command(
     if size is None and not options["metrics"]:
         options["metrics"] = K_MEASURES
     prepared = Prepared.make(_specs(chunkers, nominal, options, found), options, found)
-    runs = prepared.evaluate(reuse=True)
+    with ProcessPool() as pool:
+        runs = prepared.evaluate(pool, reuse=True)
     rows = [_row(run) for run in runs]
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))

@@ -1,139 +1,147 @@
-"""Work shared out to copies of this process, one for each further core.
+"""Where jobs run: in this process, or in a pool of worker processes. Both give results in the order of the jobs.
 
-A copy has all that is at hand here, made in milliseconds; what comes back is what its jobs return. Where a process
-cannot be copied safely (another system than Linux, threads at work, a library in use that keeps threads of its own)
-the jobs run here, one after another, with the same results.
+A job is a callable that can be pickled: a `functools.partial` of a module's function over plain records. Workers are
+forked from a server without threads that has imported what a run needs; what the caller has imported does not matter.
 """
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
 import os
 import signal
-import sys
 import threading
-import traceback
-import warnings
-from multiprocessing import get_context, parent_process
-from typing import TYPE_CHECKING, TypeVar
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from repoeval_bench.core.errors import BenchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import ForkProcess
+    from concurrent.futures import Future
+    from types import TracebackType
 
 T = TypeVar("T")
 
-_THREADED = frozenset({"faiss", "onnxruntime", "sklearn", "tokenizers", "torch"})
-"""Libraries whose threads a copy lacks, and may wait for."""
+LARGE = 500_000
+"""Characters of source from which a pool pays: less is done in the tenths of a second that its start takes."""
 
-_TOKEN_BYTES = 4
+_PRELOADED = [
+    "__main__",
+    "repoeval_bench.runs.experiment",
+    "repoeval_bench.chunkers.ast",
+    "repoeval_bench.retrieval.dense",
+]
 
 _INTERRUPTED = 130
 
 
-def share_out(
-    jobs: Sequence[Callable[[], T]], *, copies: bool = True, meanwhile: Callable[[], object] | None = None
-) -> Iterator[T]:
-    """What each job returns, in their order; here and in copies of this process, as many at once as there are cores.
+class Executor(Protocol):
+    """Where jobs run."""
 
-    An error of a job is raised in its place. Without `copies`, and where nothing can be copied, each job is done when
-    its result is asked for. `meanwhile` is done here before anything else once copies are at work, and not otherwise.
-    """
-    n_copies = min(len(jobs), _cores()) - 1
-    if not copies or n_copies < 1 or not _can_copy():
+    def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
+        """What each job returns, in their order; an error of a job is raised in its place."""
+        ...
+
+
+class InProcess:
+    """Each job is done here, when its result is asked for."""
+
+    def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
+        """What each job returns, in their order."""
         for job in jobs:
             yield job()
-        return
-    for done in _share_out(jobs, n_copies, meanwhile):
-        if isinstance(done, BaseException):
-            raise done
-        yield done
+
+
+class ProcessPool:
+    """As many jobs at once as there are cores, each in a worker process; a context that ends the workers.
+
+    Workers start with the first two jobs. Where the context is left by an error or an interrupt they are ended at once,
+    and what they were writing is removed. A worker that is killed is a BenchError.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or _cores()
+        self._pool: ProcessPoolExecutor | None = None
+        self._others: frozenset[int | None] = frozenset()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is None:
+            return
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        if kind is not None:
+            ours = [each for each in multiprocessing.active_children() if each.pid not in self._others]
+            for worker in ours:
+                worker.terminate()
+            for worker in ours:
+                worker.join()
+        self._pool = None
+
+    def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
+        """What each job returns, in their order; a single job, and every job on a single core, is done here."""
+        if min(len(jobs), self.workers) < 2:
+            yield from InProcess().map(jobs)
+            return
+        pool = self._started()
+        futures: list[Future[T]] = []
+        try:
+            futures += [pool.submit(_run, job) for job in jobs]
+            for future in futures:
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise BenchError(
+                "a worker process was killed; run the same command again, with more memory free if the system ran out "
+                "of it: what was stored so far is kept"
+            ) from error
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+            context.set_forkserver_preload(_PRELOADED)
+            self._others = frozenset(each.pid for each in multiprocessing.active_children())
+            self._pool = ProcessPoolExecutor(
+                self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(),)
+            )
+        return self._pool
+
+
+IN_PROCESS = InProcess()
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _can_copy() -> bool:
-    return (
-        sys.platform == "linux"
-        and parent_process() is None
-        and threading.active_count() == 1
-        and _THREADED.isdisjoint(sys.modules)
-    )
+def _begin(threshold: tuple[int, int, int]) -> None:
+    """Prepare a worker: Ctrl-C is the caller's to handle, and a worker does not outlive the caller."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    gc.set_threshold(*threshold)
+    threading.Thread(target=_end_with_caller, daemon=True).start()
 
 
-def _share_out(
-    jobs: Sequence[Callable[[], T]], n_copies: int, meanwhile: Callable[[], object] | None
-) -> list[T | BaseException]:
-    """A job's result or its error, for each job."""
-    # Whoever is free takes the next number out of the pipe: so a long job keeps nobody waiting.
-    take, give = os.pipe()
-    os.write(give, b"".join(i.to_bytes(_TOKEN_BYTES) for i in range(len(jobs))))
-    os.close(give)
+def _leave(*_: object) -> None:
+    raise SystemExit(_INTERRUPTED)
 
-    def work() -> dict[int, T | BaseException]:
-        done: dict[int, T | BaseException] = {}
-        while token := os.read(take, _TOKEN_BYTES):
-            number = int.from_bytes(token)
-            try:
-                done[number] = jobs[number]()
-            except Exception as error:  # noqa: BLE001 - raised by whoever asks for the result
-                done[number] = error
-        return done
 
-    copies: list[tuple[ForkProcess, Connection]] = []
+def _end_with_caller() -> None:
+    caller = multiprocessing.parent_process()
+    assert caller is not None
+    caller.join()
+    os._exit(_INTERRUPTED)
+
+
+def _run(job: Callable[[], T]) -> T:
     try:
-        for _ in range(n_copies):
-            copies.append(_copy(work))  # noqa: PERF401 - those that were started are ended where a later one fails
-        if meanwhile:
-            meanwhile()
-        done = work()
-        for process, results in copies:
-            try:
-                done.update(results.recv())
-            except EOFError as error:
-                process.join()
-                if process.exitcode == _INTERRUPTED:  # and the interrupt was lost here, as in imports that catch all
-                    raise KeyboardInterrupt from error
-                raise BenchError(
-                    "a copy of this process that did part of the work was ended from outside; run the same command "
-                    "again, with more memory free if the system ran out of it"
-                ) from error
-    except BaseException:
-        for process, _ in copies:
-            process.terminate()
-        raise
-    finally:
-        os.close(take)
-        for process, results in copies:
-            process.join()
-            results.close()
-    return [done[i] for i in range(len(jobs))]
-
-
-def _copy(work: Callable[[], object]) -> tuple[ForkProcess, Connection]:
-    context = get_context("fork")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_in_copy, args=(work, send), daemon=True)
-    with warnings.catch_warnings():
-        # Of threads: there are none but those of numpy's products, which know of copies.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
-    send.close()
-    return process, receive
-
-
-def _in_copy(work: Callable[[], dict[int, object]], send: Connection) -> None:
-    # So that what is half-written is removed; an interrupt may be ignored, as it is behind a shell's `&`.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        done = work()
-        for error in done.values():
-            if isinstance(error, Exception) and not isinstance(error, BenchError):
-                error.add_note("".join(traceback.format_exception(error)))
-        send.send(done)
-    except (KeyboardInterrupt, BrokenPipeError):  # the process that this is a copy of is ending, and says so
+        return job()
+    except SystemExit:  # ended by the caller: what was half-written is removed by now
         os._exit(_INTERRUPTED)

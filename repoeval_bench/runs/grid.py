@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.metrics import score_run
@@ -16,7 +17,7 @@ from repoeval_bench.runs.judgements import count_lines, judge_corpus
 from repoeval_bench.runs.stages import Plan, map_lines, select
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
+    from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.judgements import JudgedCorpus
+    from repoeval_bench.runs.parts import Parts
 
 
 def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Sequence[str]) -> list[Protocol]:
@@ -84,29 +87,24 @@ class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
 
     `baseline` makes the documents of protocols that judge all chunkers on one chunker's chunks. Cells are kept in
-    `folder`, and what stands there is not computed again. A measure of lines is the same under every relevance rule, so
-    it is a cell under the first one only.
+    `folder`, and what is in it is not computed again. A measure of lines is the same under every relevance rule, so
+    it is a cell under the first one only. A grid can be pickled: its parts are made again from their specs.
     """
 
     def __init__(
         self,
         benchmark: Benchmark,
         protocols: Sequence[Protocol],
-        retrievers: Sequence[ChosenRetriever],
+        parts: Parts,
         measures: Sequence[str],
         *,
         baseline: Chunker,
-        embedder: Embedder | None,
         folder: Path,
     ) -> None:
         self._benchmark = benchmark
-        self._retrievers = retrievers
+        self._parts = parts
         self._baseline = baseline
-        self._embedder = embedder
         self._folder = folder / benchmark.fingerprint
-        self._line_nws = count_lines(benchmark)
-        self._documents: Corpus | None = None
-        self._corpora: dict[str, Corpus] = {}
         self._cells: dict[tuple[str, str], CellFile] = {}
         self._settings: list[_Setting] = []
         seen: set[tuple[str, ...]] = set()
@@ -116,16 +114,28 @@ class Grid:
             seen.add(key)
             self._settings.append(_Setting(protocol, wanted, select(benchmark, protocol)))
 
-    def score(self, chunker: Chunker) -> dict[Cell, Scores]:
-        """One chunker in every cell."""
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_cells": {}}
+
+    @cached_property
+    def _line_nws(self) -> dict[str, list[int]]:
+        return count_lines(self._benchmark)
+
+    @cached_property
+    def _baseline_documents(self) -> Corpus:
+        return build_corpus(self._benchmark.files, self._baseline)
+
+    def score(self, chunker: Chunker, corpus: Corpus | None = None) -> dict[Cell, Scores]:
+        """One chunker in every cell; `corpus` is what it makes, where a cell is missing."""
         arm: _Arm | None = None
         found: dict[Cell, Scores] = {}
-        for retriever in self._retrievers:
+        for retriever in self._parts.retrievers:
             kept = self._kept(chunker, retriever)
             for policy in self._policies():
                 missing = self._missing(kept, retriever, policy)
                 if missing:
-                    arm = arm or _Arm(self._benchmark, self._corpus(chunker), self._embedder)
+                    assert corpus is not None
+                    arm = arm or _Arm(self._benchmark, corpus, self._parts.embedder)
                     kept.add(self._score(arm, retriever, policy, missing))
             for setting in self._settings:
                 repos = tuple(task.repo for task in setting.selected.tasks)
@@ -137,6 +147,15 @@ class Grid:
                     found[cell] = Scores(values, repos, files, setting.protocol.headline)
         return found
 
+    def score_all(self, chunkers: Sequence[Chunker], executor: Executor) -> Iterator[dict[Cell, Scores]]:
+        """Each chunker in every cell, in their order; all that is missing is embedded first, in one pass."""
+        if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
+            _ = self._baseline_documents
+        files = self._benchmark.files
+        corpora = list(executor.map([partial(build_corpus, files, chunker) for chunker in chunkers]))
+        self._embed(chunkers, corpora)
+        return executor.map([partial(self.score, *each) for each in zip(chunkers, corpora, strict=True)])
+
     def parts(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
         """Every set of files that protocols of the grid score, and the names of those protocols."""
         found: dict[tuple[str, ...], tuple[list[SourceFile], set[str]]] = {}
@@ -147,40 +166,29 @@ class Grid:
         return [(files, frozenset(names)) for files, names in found.values()]
 
     def kept(self, chunker: Chunker) -> bool:
-        """Whether every cell of this chunker stands on disk, so that `score` computes none."""
+        """Whether every cell of this chunker is on disk, so that `score` computes none."""
         return not any(
             self._missing(self._kept(chunker, retriever), retriever, policy)
-            for retriever in self._retrievers
+            for retriever in self._parts.retrievers
             for policy in self._policies()
         )
 
-    def prepare(self, chunkers: Sequence[Chunker]) -> None:
-        """What `score` needs for cells that these chunkers lack: vectors, in one pass, and the baseline's documents."""
-        if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
-            self._baseline_documents()
-        self._embed(chunkers)
-
-    def _embed(self, chunkers: Sequence[Chunker]) -> None:
+    def _embed(self, chunkers: Sequence[Chunker], corpora: Sequence[Corpus]) -> None:
         texts: dict[Role, list[str]] = {"query": [], "document": []}
-        for chunker in chunkers:
+        for chunker, corpus in zip(chunkers, corpora, strict=True):
             lacking = {
                 policy
-                for retriever in self._retrievers
+                for retriever in self._parts.retrievers
                 if retriever.vectors
                 for policy in self._policies()
                 if self._missing(self._kept(chunker, retriever), retriever, policy)
             }
             if lacking:
-                corpus = self._corpora[chunker.spec] = build_corpus(self._benchmark.files, chunker)
                 texts["document"] += [chunk.embed_text for chunk in corpus]
                 for policy in sorted(lacking):
                     texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
-        if self._embedder:
-            self._embedder.ensure(texts)
-
-    def _corpus(self, chunker: Chunker) -> Corpus:
-        made = self._corpora.pop(chunker.spec, None)
-        return made or build_corpus(self._benchmark.files, chunker)
+        if self._parts.embedder:
+            self._parts.embedder.ensure(texts)
 
     def _policies(self) -> list[str]:
         return list(dict.fromkeys(setting.protocol.query for setting in self._settings))
@@ -201,13 +209,14 @@ class Grid:
         ]
 
     def _identity(self, chunker: Chunker, retriever: ChosenRetriever) -> dict[str, Any]:
+        embedder = self._parts.embedder
         return {
             "fingerprint": self._benchmark.fingerprint,
             "chunker": chunker.spec,
             "baseline": self._baseline.spec,
             "retriever": retriever.spec,
             "reranker": dict(retriever.scorer.identity) if retriever.scorer else None,
-            "embedder": dict(self._embedder.identity) if self._embedder and retriever.vectors else None,
+            "embedder": dict(embedder.identity) if embedder and retriever.vectors else None,
             "depth": DEPTH,
         }
 
@@ -220,7 +229,7 @@ class Grid:
         for setting in settings:
             protocol, selected = setting.protocol, setting.selected
             onto_baseline = protocol.documents == "baseline"
-            documents = self._baseline_documents() if onto_baseline else arm.corpus
+            documents = self._baseline_documents if onto_baseline else arm.corpus
             judged = arm.judge(setting, documents, self._line_nws)
             ranked = run
             if onto_baseline:
@@ -234,11 +243,6 @@ class Grid:
             for measure, values in scores.values.items():
                 found[_cell(setting, retriever, measure)] = values
         return found
-
-    def _baseline_documents(self) -> Corpus:
-        if self._documents is None:
-            self._documents = build_corpus(self._benchmark.files, self._baseline)
-        return self._documents
 
 
 class _Arm:

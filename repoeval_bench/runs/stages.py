@@ -20,7 +20,7 @@ from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_i
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.registry import Material
 from repoeval_bench.retrieval.scope import pooled
-from repoeval_bench.runs.executors import share_out
+from repoeval_bench.runs.executors import IN_PROCESS, LARGE
 from repoeval_bench.runs.inspection import files_of
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.shared import Given
@@ -36,11 +36,8 @@ if TYPE_CHECKING:
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.runs.config import RunConfig
+    from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.judgements import JudgedCorpus
-
-
-_LARGE = 500_000
-"""Characters of source: less is chunked in the hundredths of a second that copying a process takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +91,11 @@ def plan_all(
     protocol: Protocol,
     *,
     skip_errors: bool = False,
-    copies: bool = False,
+    executor: Executor = IN_PROCESS,
 ) -> tuple[Given, list[Plan]]:
     """What is the same for all of them, and the plan of every (chunker, baseline), as `plan` makes it.
 
-    With `copies` chunkers work side by side, in copies of this process: not for one that has a process of its own.
+    Chunkers work at once where the executor has several processes.
     """
     selected = select(benchmark, protocol)
     queries = make_queries(selected.tasks, protocol.query)
@@ -106,7 +103,7 @@ def plan_all(
         *(partial(_chunk, selected, protocol, each, skip_errors=skip_errors) for each in parts),
         partial(task_facts, selected),
     ]
-    *chunked, facts = share_out(jobs, copies=copies and is_large(selected))
+    *chunked, facts = executor.map(jobs)
     return Given(selected, protocol, queries, facts), [
         Plan(selected, protocol, cutter.spec, corpus, documents, queries, {"chunk": seconds})
         for (cutter, _), (corpus, documents, seconds) in zip(parts, chunked, strict=True)
@@ -258,8 +255,8 @@ def execute(  # noqa: PLR0915
 
 
 def is_large(benchmark: Benchmark) -> bool:
-    """Whether copies of the process are worth their making."""
-    return sum(len(file.text) for files in benchmark.files.values() for file in files) >= _LARGE
+    """Whether further processes are worth their start."""
+    return sum(len(file.text) for files in benchmark.files.values() for file in files) >= LARGE
 
 
 def check_gold(judged: JudgedCorpus, protocol: Protocol) -> None:

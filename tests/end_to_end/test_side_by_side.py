@@ -1,36 +1,40 @@
-"""Chunkers that work side by side, in copies of the process, give what one process gives."""
+"""Chunkers that work side by side, in processes of a pool, give what one process gives."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
-MAIN = """
-import os, sys
-import repoeval_bench.runs.executors, repoeval_bench.runs.stages
-repoeval_bench.runs.stages._LARGE = 0
-repoeval_bench.runs.executors._cores = lambda: {cores}
-os.register_at_fork(after_in_parent=lambda: print("copied", file=sys.stderr))
-from repoeval_bench.cli import main
-main()
-"""
+from repoeval_bench import api
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
+
+CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 
 
-def bench(cores, home, *command):
-    """Standard output and error of a command with three chunkers on so many cores."""
-    chunkers = ["-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "-c", "chonkie:chunk_size=600"]
-    done = subprocess.run(
-        [sys.executable, "-c", MAIN.format(cores=cores), *command, *chunkers],
-        capture_output=True, text=True, check=False, env=dict(os.environ, REPOEVAL_HOME=str(home)),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+class Counted(ProcessPool):
+    """A pool that knows how many jobs it was given at once."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.jobs = []
+
+    def map(self, jobs):
+        self.jobs.append(len(jobs))
+        return super().map(jobs)
+
+
+@pytest.fixture
+def benchmark(mirror, warm_home):
+    return api.load_benchmark(mirror, home=warm_home)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """As if the mini benchmark were worth a pool."""
+    monkeypatch.setattr("repoeval_bench.runs.stages.LARGE", 0)
 
 
 def content(out):
-    """What stands in the files of a results folder, times apart."""
+    """What the files of a results folder hold, times apart."""
     found = {}
     for path in sorted(out.glob("*/*")):
         name = f"{path.parent.name}/{path.name}"
@@ -41,27 +45,40 @@ def content(out):
     return found
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
-def test_two_processes_write_what_one_writes(mirror, warm_home, tmp_path):
-    """The same bytes in every file but the times, the same tables, in the order that was asked for."""
-    command = ("compare", "--source", mirror, "--out")
-    alone, silent = bench(1, warm_home, *command, tmp_path / "alone")
-    shared, said = bench(2, warm_home, *command, tmp_path / "shared")
-    assert ("copied" in silent, said.count("copied")) == (False, 2)
-    assert shared == alone
-    assert said.replace("copied\n", "").replace("/shared/", "/alone/") == silent
+def test_two_processes_write_what_one_writes(benchmark, large, warm_home, tmp_path):
+    """The same bytes in every file but the times, in the order that was asked for; vectors and BM25."""
+    options = {"home": warm_home, "protocol": "linemap", "retriever": "hybrid"}
+    with Counted() as pool:
+        shared = list(api.evaluate_all(benchmark, CHUNKERS, out=tmp_path / "shared", executor=pool, **options))
+    assert pool.jobs == [4, 3]
+    alone = list(api.evaluate_all(benchmark, CHUNKERS, out=tmp_path / "alone", executor=IN_PROCESS, **options))
+    assert [run.run_id for run in shared] == [run.run_id for run in alone]
     assert content(tmp_path / "shared") == content(tmp_path / "alone")
     assert len(content(tmp_path / "shared")) > 24
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
-def test_a_grid_of_two_processes_has_the_cells_of_one(mirror, warm_home, tmp_path):
+def test_small_data_and_other_peoples_chunkers_stay_in_this_process(benchmark, monkeypatch, tmp_path):
+    """A pool is not started for a mini benchmark, and a program is not run by several processes at once."""
+    with Counted() as pool:
+        list(api.evaluate_all(benchmark, CHUNKERS, retriever="bm25", out=tmp_path, executor=pool))
+        monkeypatch.setattr("repoeval_bench.runs.stages.LARGE", 0)
+        cutters = ["fixed", "langchain"]
+        list(api.evaluate_all(benchmark, cutters, retriever="bm25", out=tmp_path, executor=pool))
+    assert pool.jobs == []
+
+
+def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, tmp_path):
     """Every arm is scored once, in one of the two; the cells are the same to the last digit."""
-    command = ("sensitivity", "--protocol", "context", "--protocol", "linemap", "--retriever", "bm25", "--placebo", "2",
-               "--source", mirror, "--json", "--out")  # fmt: skip
-    alone, silent = bench(1, warm_home, *command, tmp_path / "alone")
-    shared, said = bench(2, warm_home, *command, tmp_path / "shared")
-    assert ("copied" in silent, said.count("copied")) == (False, 1)
-    assert shared == alone
-    # Two processes write to one standard error, so that lines may stand in each other.
-    assert said.count("scoring ") == silent.count("scoring ") > 4
+    said = []
+    settings = {
+        "protocols": ["context", "linemap"], "queries": ["full", "tail:20"], "relevances": ["overlap", "iou:0.2"],
+        "retrievers": ["bm25", "dense"], "measures": ["ndcg@10", "line_recall_auc"], "placebo": 2,
+        "embedder": "hash", "home": warm_home, "notify": said.append,
+    }  # fmt: skip
+    with Counted() as pool:
+        shared = api.sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
+    scored = [line for line in said if line.startswith("scoring ")]
+    assert pool.jobs == [len(scored)] * 2
+    assert len(scored) > 4
+    alone = api.sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "alone")
+    assert [each.as_dict() for each in shared] == [each.as_dict() for each in alone]

@@ -1,0 +1,196 @@
+"""What a run is made of, each found by its name: data, chunkers, embedder, retriever, measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.protocols.protocol import BASELINE, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.retrieval.registry import ChosenRetriever
+
+RESULTS = Path("results")
+"""Where run folders are written unless asked otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An embedder (None where nothing needs vectors) and retrievers.
+
+    Where they are sent to another process their specs are, and each is made there once.
+    """
+
+    embedder: Embedder | None
+    retrievers: tuple[ChosenRetriever, ...]
+    home: Path | None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """How to make them again."""
+        retrievers = tuple(each.spec for each in self.retrievers)
+        return _made_again, (self.embedder.spec if self.embedder else None, retrievers, self.home)
+
+
+@cache
+def _made_again(embedder: str | None, retrievers: tuple[str, ...], home: Path | None) -> Parts:
+    model = make_embedder(embedder, home=home) if embedder else None
+    return Parts(model, tuple(make_retriever(spec, home=home) for spec in retrievers), home)
+
+
+def silent(_: str) -> None:
+    """Drop a notice."""
+
+
+def load_benchmark(
+    source: str | Path = "auto",
+    *,
+    level: str = "function",
+    context: str = "2k",
+    tokenizer: str = "codex",
+    repos: str | Sequence[str] | None = None,
+    limit: int | None = None,
+    without: Collection[str] = (),
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> Benchmark:
+    """Load RepoEval, fetching it first where it is not at hand.
+
+    `source` is `auto`, `github`, `pypi`, a folder or a URL; `repos` and `limit` select; `without` names
+    repositories that a limit passes over. `notify` receives one
+    line about what was taken and what is missing. Raises UsageError or DatasetError.
+    """
+    from repoeval_bench.dataset.loader import load
+
+    if isinstance(repos, str):
+        repos = repos.replace(",", " ").split()
+    return load(
+        str(source),
+        level=level,
+        context=context,
+        tokenizer=tokenizer,
+        repos=repos,
+        limit=limit,
+        without=without,
+        home=home,
+        notify=notify,
+    )
+
+
+def vectors_folder(home: Path | None = None) -> Path:
+    """The folder of the vector cache in `home`."""
+    from repoeval_bench.dataset.install import data_home
+
+    return data_home(home) / "vectors"
+
+
+def make_embedder(
+    spec: str,
+    *,
+    home: Path | None = None,
+    benchmark: Benchmark | None = None,
+    notify: Callable[[str], None] = silent,
+) -> Embedder:
+    """The embedder that a spec names, reading through the vector cache in `home`.
+
+    `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything, or a fit.
+    """
+    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.embedding.long_text import LongTextEmbedder, changes_nothing
+    from repoeval_bench.embedding.registry import Material, choose_embedder, find_encoder
+    from repoeval_bench.embedding.storage import VectorCache
+
+    model, policies = choose_embedder(spec)
+    files = [file for held in benchmark.files.values() for file in held] if benchmark else None
+    encoder = find_encoder(str(model), Material(data_home(home) / "models", files, notify))
+    embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify))
+    if set(policies.values()) == {"head"}:
+        return embedder
+    if encoder.limit is None:  # of a model that is known only once it is found
+        raise changes_nothing(encoder.spec)
+    return LongTextEmbedder(embedder, policies)
+
+
+def choose_measures(names: Sequence[str] | None, k: int) -> tuple[str, ...]:
+    """The measures' canonical names, each once; the default ones for none.
+
+    A UsageError where one looks deeper than the `k` results that are ranked: its value would be another measure's.
+    """
+    from repoeval_bench.metrics import EVAL_MEASURES, Measure
+
+    measures = [Measure.parse(name) for name in names or EVAL_MEASURES]
+    for measure in measures:
+        if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
+            raise UsageError(f"K={k} ranks less than {measure} looks at; raise K to {measure.k} or name other measures")
+    return tuple(dict.fromkeys(map(str, measures)))
+
+
+def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool:
+    """Whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
+    from repoeval_bench.metrics import inputs_of
+
+    return choose_retriever(retriever).vectors or "vectors" in inputs_of(measures or ())
+
+
+def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
+    """The retriever that a spec names, its model not looked for; a UsageError where the protocol cannot use it."""
+    from repoeval_bench.retrieval import registry
+
+    chosen = registry.choose_retriever(spec)
+    if protocol is not None and protocol.documents == "baseline" and chosen.first:
+        raise UsageError(
+            f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {chosen.k_raw} only; "
+            f"choose {chosen.first.spec}, or another protocol"
+        )
+    return chosen
+
+
+def make_retriever(
+    spec: str,
+    protocol: Protocol | None = None,
+    *,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> ChosenRetriever:
+    """The chosen retriever, with the model of a reranker found and verified.
+
+    The scores of pairs are kept in the vector cache in `home`. `notify` receives a line where it cannot keep anything.
+    """
+    chosen = choose_retriever(spec, protocol)
+    if not chosen.model:
+        return chosen
+    from repoeval_bench.embedding.cached_scorer import CachedScorer
+    from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+    from repoeval_bench.embedding.storage import VectorCache
+
+    scorer = find_cross_encoder(chosen.model)
+    return replace(chosen, scorer=CachedScorer(scorer, VectorCache(vectors_folder(home), notify)))
+
+
+def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
+    """(what makes the chunks, what makes the documents they are judged on if that is another) under a protocol.
+
+    A chunker under a protocol whose documents are fixed, or none under another, is a UsageError.
+    """
+    from repoeval_bench.chunkers.registry import make_chunker
+
+    if protocol.documents == "windows":
+        from repoeval_bench.protocols.windows import CoderagWindows
+
+        if chunker is None or isinstance(chunker, CoderagWindows):
+            return CoderagWindows(), None
+        raise UsageError(f"protocol {protocol.name} fixes its documents; name no chunker, or choose another protocol")
+    if chunker is None:
+        raise UsageError(
+            "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file), or see "
+            "repoeval-bench list chunkers"
+        )
+    baseline = make_chunker(BASELINE) if protocol.documents == "baseline" else None
+    return make_chunker(chunker) if isinstance(chunker, str) else chunker, baseline
