@@ -133,7 +133,7 @@ class CachedEmbedder:
         if n_texts or not self._told:
             self._told = True
             lack = f"{n_texts:,} vectors of {self.spec} are computed for this command alone"
-            self._cache.tell(lack if n_texts else f"no vectors of {self.spec} are missing")
+            self._cache.note(lack if n_texts else f"no vectors of {self.spec} are missing")
         if not tokens:
             return
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.

@@ -50,7 +50,7 @@ class CachedScorer:
         known = {text: self._unpack(value) for text, value in found if value is not None}
         self.n_at_hand += sum(text in known for text in texts)
         if missing := [text for text in keys if text not in known]:
-            self._cache.tell(
+            self._cache.note(
                 f"the scores of {self.identity['model']} that it lacks are computed for this command alone"
             )
             known.update(zip(missing, self._scorer.score(query, missing), strict=True))
@@ -64,5 +64,7 @@ class CachedScorer:
     def _unpack(self, value: bytes) -> tuple[float, int]:
         score, tokens = ENTRY.unpack(value) if len(value) == ENTRY.size else (math.nan, 0)
         if not math.isfinite(score):
-            raise CacheError(f"the vector cache {self._cache.folder} holds a score that is none; {self._cache.mend}")
+            raise CacheError(
+                f"the vector cache {self._cache.folder} holds a score that is not a finite number; {self._cache.mend}"
+            )
         return score, tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cached_scorer import ENTRY
+from repoeval_bench.embedding.disk import FILE, RAW
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _ROW_BYTES = 120  # what an entry takes in the table and its indexes beside its 
 _IDENTITY = tag("identity", "")[:1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShare:
     """What one model has in the cache: entries by kind, bytes of their values, and the day of the last use.
 
@@ -69,11 +70,11 @@ class Verified:
 
     @property
     def passed(self) -> bool:
-        """Whether no broken entry stays."""
+        """Whether no broken entry is left."""
         return self.removed == len(self.broken)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
     """Bytes of the database before and after, entries removed and left; `note` says why it could not be packed."""
 
@@ -86,7 +87,7 @@ class Pruned:
 
 
 def _open(folder: Path) -> VectorCache | None:
-    return VectorCache(folder) if (folder / "cache.db").exists() else None
+    return VectorCache(folder) if (folder / FILE).exists() else None
 
 
 def info(folder: Path) -> CacheInfo:
@@ -94,36 +95,39 @@ def info(folder: Path) -> CacheInfo:
     cache = _open(folder)
     if cache is None:
         return CacheInfo(str(folder), 0, 0, ())
+    entries: dict[bytes, Counter[bytes]] = defaultdict(Counter)
+    sizes: dict[bytes, Counter[bytes]] = defaultdict(Counter)
+    used: dict[bytes, float] = {}
     with cache.explained("read"):
         identities = {
-            tag("identity", value[:-SEAL_BYTES].decode())[1:]: json.loads(value[:-SEAL_BYTES])
-            for key, value in cache.database.tagged(_IDENTITY)
-            if _unsealed(key, value) is not None
+            tag("identity", content.decode())[1:]: json.loads(content)
+            for _, key, *_, value in cache.database.entries(_IDENTITY)
+            if (content := _unsealed(key, value)) is not None
         }
-        groups: dict[bytes, list[tuple[bytes, int, int, float]]] = {}
-        for label, entries, size, used in cache.database.groups():
+        for _, label, size, last in cache.database.summary():
             kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
             if not _is_identity(label):
-                groups.setdefault(owner, []).append((kind, entries, size or 0, used or 0.0))
-        models = [_share(identities.get(owner), group) for owner, group in groups.items()]
+                shown = kind if kind in {b"v", b"s"} else b""
+                entries[owner][shown] += 1
+                sizes[owner][shown] += size or 0
+                used[owner] = last or 0.0
     cache.close()
-    on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    models = [
+        ModelShare(
+            identity=identities.get(owner),
+            vectors=number[b"v"],
+            scores=number[b"s"],
+            counts=number[b""],
+            vector_bytes=sizes[owner][b"v"],
+            score_bytes=sizes[owner][b"s"],
+            count_bytes=sizes[owner][b""],
+            last_used=datetime.fromtimestamp(used[owner], UTC).date().isoformat(),
+        )
+        for owner, number in entries.items()
+    ]
     models.sort(key=lambda model: (-model.vector_bytes, -model.score_bytes, model.name))
-    entries = sum(model.vectors + model.scores + model.counts for model in models)
-    return CacheInfo(str(folder), on_disk, entries, tuple(models))
-
-
-def _share(identity: dict[str, Any] | None, groups: list[tuple[bytes, int, int, float]]) -> ModelShare:
-    """A model's share, of its (kind, entries, bytes, last use)."""
-    entries, sizes = Counter[bytes](), Counter[bytes]()
-    for kind, n, size, _ in groups:
-        shown = kind if kind in {b"v", b"s"} else b""
-        entries[shown] += n
-        sizes[shown] += size
-    last_used = datetime.fromtimestamp(max(used for *_, used in groups), UTC).date().isoformat()
-    return ModelShare(
-        identity, entries[b"v"], entries[b"s"], entries[b""], sizes[b"v"], sizes[b"s"], sizes[b""], last_used
-    )
+    on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    return CacheInfo(str(folder), on_disk, sum(map(Counter.total, entries.values())), tuple(models))
 
 
 def _is_identity(label: object) -> bool:
@@ -140,100 +144,101 @@ def _unsealed(key: object, value: object) -> bytes | None:
 
 
 def verify(folder: Path, *, delete: bool = False) -> Verified:
-    """Read every entry and check its seal, its length and a vector's norm; with `delete`, remove what is broken.
+    """Read each entry and check its seal, its length and a vector's norm; with `delete`, remove what is broken.
 
-    A database whose structure is broken is a CacheError: there no entry can be removed by itself.
+    A database whose structure is broken is a CacheError: no entry of it can be removed by itself.
     """
     cache = _open(folder)
     if cache is None:
         return Verified(str(folder), 0, (), 0)
     broken: dict[int, str] = {}
-    lengths: dict[bytes, Counter[int]] = {}
-    vectors: dict[int, tuple[bytes, int]] = {}
+    vectors: dict[bytes, dict[int, int]] = defaultdict(dict)  # a model's tag -> row id -> length
     entries = 0
     with cache.explained("read"):
-        for row, key, raw, mode, filename, label, value in cache.database.everything():
+        for row, key, raw, mode, filename, label, value in cache.database.entries():
             entries += not _is_identity(label)
-            if reason := _fault(key, (raw, mode, filename), label, value):
-                broken[row] = reason
+            if fault := _fault(key, (raw, mode, filename), label, value):
+                broken[row] = fault
             elif label[:1] == b"v":
-                vectors[row] = label, len(value)
-                lengths.setdefault(label, Counter())[len(value)] += 1
-        for row, (label, length) in vectors.items():
-            usual = lengths[label].most_common(1)[0][0]
-            if length != usual:
-                broken[row] = "a vector of another length than the model's others"
-        # Last, for where a value is broken the structure often is not.
+                vectors[label][row] = len(value)
+        for lengths in vectors.values():
+            usual = Counter(lengths.values()).most_common(1)[0][0]
+            odd = (row for row, length in lengths.items() if length != usual)
+            broken |= dict.fromkeys(odd, "a vector of another length than the model's others")
+        # Last, as the structure is often intact where a value is broken.
         if faults := cache.database.faults():
             raise sqlite3.DatabaseError(f"database disk image is malformed: {faults[0]}")
     if delete and broken:
         with cache.explained("written"):
-            cache.writer.delete_many(list(broken))
+            cache.writer.delete_rows(list(broken))
     cache.close()
     return Verified(str(folder), entries, tuple(broken.values()), len(broken) if delete else 0)
 
 
 def _fault(key: object, form: tuple[object, ...], label: object, value: object) -> str:
-    """What is wrong with an entry by itself; nothing for a sound one."""
-    if form != (1, 1, None):
+    """What is wrong with an entry by itself; empty for a sound one."""
+    if form != (1, RAW, None):
         return "an entry that this program did not write; it was not read"
     content = _unsealed(key, value)
     if content is None:
         return "an entry without its seal, or changed since it was written"
     kind = label[:1] if isinstance(label, bytes) else b""
     if kind == b"v":
-        if len(content) % 4:
-            return "a vector that is no row of float32 numbers"
-        norm = float(np.linalg.norm(np.frombuffer(content, dtype="<f4").astype(np.float64)))
-        return "" if abs(norm**2 - 1) < 1e-4 else "a vector that is not of unit length"
+        return _vector_fault(content)
     if kind == b"s":
         finite = len(content) == ENTRY.size and math.isfinite(ENTRY.unpack(content)[0])
-        return "" if finite else "a score that is none"
+        return "" if finite else "a score that is not a finite number"
     if kind in {b"t", b"r"}:
         return "" if len(content) == 8 else "a count of another length"
-    return "" if kind == _IDENTITY else "an entry of no known kind"
+    return "" if kind == _IDENTITY else "an entry of an unknown kind"
+
+
+def _vector_fault(content: bytes) -> str:
+    if len(content) % 4:
+        return "a vector that is not a row of float32 numbers"
+    norm = float(np.linalg.norm(np.frombuffer(content, dtype="<f4").astype(np.float64)))
+    return "" if abs(norm**2 - 1) < 1e-4 else "a vector that is not of unit length"
 
 
 def prune(folder: Path, max_bytes: int) -> Pruned:
-    """Remove the least recently used entries until the database is at most `max_bytes` large.
+    """Remove the least recently used entries until the database has at most `max_bytes`.
 
-    Safe while a run reads and writes: what it then misses it computes again. An empty database keeps some pages.
+    Safe while a run reads and writes: it computes what it then misses again. An empty database keeps some pages.
     """
     cache = _open(folder)
     if cache is None:
-        return Pruned(str(folder), 0, 0, 0, 0, "")
+        return Pruned(folder=str(folder), bytes_before=0, bytes_after=0, removed=0, entries=0, note="")
     database = cache.database
     removed, note = 0, ""
     with cache.explained("pruned"):
         before = database.stored_bytes()
-        while (size := database.stored_bytes()) > max_bytes:
-            rows = [
-                (row, length + _ROW_BYTES)
-                for row, label, length in database.oldest()
-                if (label or b"")[:1] != _IDENTITY
-            ]
-            if not rows:
-                break
-            # Indexes and half-filled pages belong to the entries in proportion; at least a hundredth goes each time.
-            scale = size / sum(length for _, length in rows)
-            excess, chosen = max(size - max_bytes, size / 100), list[int]()
-            for row, length in rows:
-                if excess <= 0:
-                    break
-                chosen.append(row)
-                excess -= length * scale
-            cache.writer.delete_many(chosen)
-            removed += len(chosen)
-            if note := _pack(cache):
-                break
+        while not note and (size := database.stored_bytes()) > max_bytes and (rows := _oldest(cache, size, max_bytes)):
+            cache.writer.delete_rows(rows)
+            removed += len(rows)
+            note = _pack(cache)
         after = database.stored_bytes()
-        entries = sum(count for label, count, *_ in database.groups() if not _is_identity(label))
+        left = sum(not _is_identity(label) for _, label, *_ in database.summary())
     cache.close()
-    return Pruned(str(folder), before, after, removed, entries, note)
+    return Pruned(folder=str(folder), bytes_before=before, bytes_after=after, removed=removed, entries=left, note=note)
+
+
+def _oldest(cache: VectorCache, size: int, max_bytes: int) -> list[int]:
+    """Rows whose removal brings a database of `size` bytes to `max_bytes`, or a hundredth closer."""
+    rows = [(row, length + _ROW_BYTES) for row, label, length, _ in cache.database.summary() if not _is_identity(label)]
+    # Indexes and half-filled pages belong to the entries in proportion.
+    scale = size / max(1, sum(length for _, length in rows))
+    excess = max(size - max_bytes, size / 100)
+    chosen: list[int] = []
+    for row, length in rows:
+        if excess <= 0:
+            break
+        chosen.append(row)
+        excess -= length * scale
+    return chosen
 
 
 def _pack(cache: VectorCache) -> str:
-    """Give the freed room back to the disk; why that failed, where it did: then sqlite fills it with new entries."""
+    """Give the freed room back to the disk; why that failed, if so: then sqlite fills it with new entries."""
     try:
         with cache.explained("packed"):
             cache.writer.pack()

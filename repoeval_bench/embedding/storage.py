@@ -1,4 +1,4 @@
-"""Vectors and what else a model computes, on disk: every value has a checksum behind it, over value and key."""
+"""Vectors and what else a model computes, on disk. Each value is stored with a checksum over value and key."""
 
 from __future__ import annotations
 
@@ -11,36 +11,35 @@ from typing import TYPE_CHECKING, Literal
 from diskcache import Timeout
 
 from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.database import MEND, BulkCache, ReadOnlyDatabase, can_be_written
+from repoeval_bench.embedding.database import Database, ReadOnlyDatabase
+from repoeval_bench.embedding.disk import KEPT, MEND, SETTINGS, RawDisk, can_be_written, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
-
-    from repoeval_bench.embedding.database import Reading
 
 Kind = Literal["vector", "tokens", "read", "score", "identity"]
 """What an entry holds: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
 bytes; a pair's score and its tokens, four bytes each; a model's identity as JSON."""
 
 SEAL_BYTES = 8
-"""Length of the checksum behind every value: BLAKE2b over the value, keyed by the entry's key."""
+"""Length of the checksum behind each value: BLAKE2b over the value, keyed by the entry's key."""
 
 _SECONDS_FRESH = 86400  # an entry's last use is noted to the day, so that a warm run writes nothing
 
 
 def seal(key: bytes, value: bytes) -> bytes:
-    """The checksum that stands behind a value: of this value under this key."""
+    """The checksum of this value under this key."""
     return hashlib.blake2b(value, digest_size=SEAL_BYTES, key=key).digest()
 
 
 def tag(kind: Kind, identity: str) -> bytes:
-    """Eight bytes that say of an entry what it holds and for which model: the kind's letter and a digest's start."""
+    """Eight bytes that say what an entry holds and for which model: the kind's letter and the start of a digest."""
     return kind[0].encode() + hashlib.sha256(identity.encode()).digest()[:7]
 
 
 def key_prefix(kind: Kind, *pieces: str) -> bytes:
-    """SHA-256 over all that decides a value beside the last text: the model's identity first."""
+    """SHA-256 over all that decides a value except the last text: the model's identity first."""
     parts = b"".join(hashlib.sha256(piece.encode("utf-8", "surrogatepass")).digest() for piece in (kind, *pieces))
     return hashlib.sha256(parts).digest()
 
@@ -53,57 +52,58 @@ def text_key(prefix: bytes, text: str) -> bytes:
 class VectorCache:
     """SHA-256 digest -> bytes, in one diskcache folder. What is read is what was written, or a CacheError.
 
-    A folder that cannot be written is read all the same. What is written then lives as long as this object, and
-    `notify` gets a line that says so. `database` is for housekeeping; everything else reads and writes here.
+    A folder that cannot be written is still read. What is written then lives as long as this object, and `notify` gets
+    a line that says so. `timeout` is how many seconds to wait for another process that writes. `database` is for
+    housekeeping; everything else reads and writes here.
     """
 
-    def __init__(self, folder: Path, notify: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, folder: Path, notify: Callable[[str], None] = lambda _: None, *, timeout: float = 60) -> None:
         self.folder = folder
+        self.read_only = not can_be_written(folder)
         self._notify = notify
         self._known: set[str] = set()
         self._unkept: dict[bytes, bytes] = {}
-        self._told: set[str] = set()
-        self.read_only = not can_be_written(folder)
-        self.database: Reading
+        self._notified: set[str] = set()
         with self.explained("opened"):
             if self.read_only:
-                self.database = ReadOnlyDatabase(folder)
+                self.database: Database = ReadOnlyDatabase(folder)
             else:
-                self.database = self._writer = BulkCache.open(folder)
+                prepare(folder)
+                self.database = Database(str(folder), timeout, RawDisk, **SETTINGS)
 
     @property
-    def writer(self) -> BulkCache:
+    def writer(self) -> Database:
         """The database, to be changed; a CacheError where it is read-only."""
         if self.read_only:
             raise CacheError(f"the vector cache {self.folder} is read-only; run this where it can be written")
-        return self._writer
+        return self.database
 
     @property
     def mend(self) -> str:
         """The way out where single entries are broken."""
         return _ELSEWHERE if self.read_only else MEND
 
-    def tell(self, what_follows: str) -> None:
-        """Where nothing can be kept, say so and what follows from it; the same thing is said once."""
-        if self.read_only and what_follows not in self._told:
-            self._told.add(what_follows)
-            line = f"mind: the vector cache {self.folder} is read-only, so nothing new is kept in it; {what_follows}"
-            self._notify(line)
+    def note(self, consequence: str) -> None:
+        """Where nothing can be kept, say so and name the consequence, each one once."""
+        if self.read_only and consequence not in self._notified:
+            self._notified.add(consequence)
+            self._notify(
+                f"note: the vector cache {self.folder} is read-only, so nothing new is kept in it; {consequence}"
+            )
 
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
         """Those of the keys that have an entry."""
-        wanted = list(keys)
         with self.explained("read"):
-            return self.database.present(wanted) | self._unkept.keys() & wanted
+            return {key for key in keys if key in self._unkept or key in self.database}
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The value of each key, None where there is none; one that has changed since is a CacheError."""
         wanted = list(keys)
         found = {key: self._unkept[key] for key in wanted if key in self._unkept}
-        stale: list[int] = []
-        old = time.time() - _SECONDS_FRESH
+        stale: list[bytes] = []
+        fresh = time.time() - _SECONDS_FRESH + KEPT
         with self.explained("read"):
-            for row, used, key, sealed in self.database.get_many(wanted):
+            for key, sealed, expires in self.database.get_many(wanted):
                 value = sealed[:-SEAL_BYTES]
                 if seal(key, value) != sealed[-SEAL_BYTES:]:
                     raise CacheError(
@@ -111,30 +111,36 @@ class VectorCache:
                         f"(its checksum is wrong); {self.mend}"
                     )
                 found[key] = value
-                if used < old:
-                    stale.append(row)
+                if expires is None or expires < fresh:
+                    stale.append(key)
             if stale and not self.read_only:
-                # Whoever writes for longer than a minute may: the note is made by the next run that reads.
-                with suppress(Timeout):
-                    self.writer.touch_many(stale)
+                self._note_use(stale)
         return [found.get(key) for key in wanted]
 
+    def _note_use(self, keys: list[bytes]) -> None:
+        # While another process writes for longer than the timeout, nothing is noted: the next run that reads does it.
+        with suppress(Timeout), self.writer.transact():
+            for key in keys:
+                self.writer.touch(key, expire=KEPT)
+
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
-        """Store all values in one transaction: after a kill either all of them stand or none.
+        """Store all values in one transaction: after a kill all of them are there, or none.
 
         `identity` is the model they were made with, in JSON; it is kept once beside them.
         """
         if self.read_only:
             self._unkept.update(values)
             return
-        label = tag(kind, identity)
-        rows = [(key, label, value + seal(key, value)) for key, value in values.items()]
-        if identity not in self._known:
-            key, value = hashlib.sha256(b"identity\0" + identity.encode()).digest(), identity.encode()
-            rows.append((key, tag("identity", identity), value + seal(key, value)))
-        with self.explained("written"):
-            self.writer.set_many(rows)
+        with self.explained("written"), self.writer.transact():
+            self._add(values, tag(kind, identity))
+            if identity not in self._known:
+                key = hashlib.sha256(b"identity\0" + identity.encode()).digest()
+                self._add({key: identity.encode()}, tag("identity", identity))
         self._known.add(identity)
+
+    def _add(self, values: Mapping[bytes, bytes], label: bytes) -> None:
+        for key, value in values.items():
+            self.writer.add(key, value + seal(key, value), expire=KEPT, tag=label)
 
     def close(self) -> None:
         """Close the database."""
@@ -142,7 +148,7 @@ class VectorCache:
 
     @contextmanager
     def explained(self, verb: str) -> Iterator[None]:
-        """Whatever goes wrong with the database leaves as a CacheError: "cannot be `verb`", and the way out."""
+        """Each fault of the database leaves as a CacheError: "cannot be `verb`", the reason and the way out."""
         try:
             yield
         except (OSError, sqlite3.Error, Timeout) as error:
@@ -152,7 +158,7 @@ class VectorCache:
             way = _ELSEWHERE if self.read_only else _way_out(words)
             raise CacheError(f"the vector cache {self.folder} cannot be {verb}: {words}; {way}") from error
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            # A damaged or foreign database that sqlite can read makes diskcache, or us, meet what it never wrote.
+            # In a damaged or foreign database that sqlite can read, diskcache and this class meet values of any kind.
             raise CacheError(
                 f"the vector cache {self.folder} holds what was not written by this program "
                 f"({type(error).__name__}: {error}); {_ELSEWHERE if self.read_only else _DELETE}"
@@ -164,18 +170,24 @@ _ELSEWHERE = (
     "it is read-only here: mend it where it can be written (repoeval-bench cache verify), or set REPOEVAL_HOME to "
     "another folder"
 )
+_FREE_SPACE = "free some space there, or set REPOEVAL_HOME to a folder on another disk"
+_WRITABLE = "set REPOEVAL_HOME to a folder that can be written"
+_LATER = "another process has held it for a minute; run the same command again when that is done"
+
+_WAYS_OUT: Mapping[str, str] = {
+    "full": _FREE_SPACE,
+    "No space": _FREE_SPACE,
+    "readonly": _WRITABLE,
+    "unable to open": _WRITABLE,
+    "busy": _LATER,
+    "locked": _LATER,
+    "malformed": _DELETE,
+    "not a database": _DELETE,
+}
+"""A part of what sqlite says -> the way out that goes with it."""
 
 
 def _way_out(words: str) -> str:
-    """The way out that goes with what sqlite says."""
-    ways = {
-        "full": "free some space there, or set REPOEVAL_HOME to a folder on another disk",
-        "No space": "free some space there, or set REPOEVAL_HOME to a folder on another disk",
-        "readonly": "set REPOEVAL_HOME to a folder that can be written",
-        "unable to open": "set REPOEVAL_HOME to a folder that can be written",
-        "busy": "another process has held it for a minute; run the same command again when that is done",
-        "locked": "another process has held it for a minute; run the same command again when that is done",
-        "malformed": _DELETE,
-        "not a database": _DELETE,
-    }
-    return next((way for word, way in ways.items() if word in words), f"make it readable and writable, or {_DELETE}")
+    return next(
+        (way for part, way in _WAYS_OUT.items() if part in words), f"make it readable and writable, or {_DELETE}"
+    )

@@ -15,6 +15,7 @@ import pytest
 from repoeval_bench.cli.cache import parse_size, show_size
 from repoeval_bench.core.errors import CacheError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.disk import KEPT
 from repoeval_bench.embedding.housekeeping import info, prune, verify
 from repoeval_bench.embedding.storage import VectorCache, seal
 from support.encoders import CountingEncoder
@@ -78,7 +79,7 @@ def broken(key, value):
         "without its seal": b"",
         "not of unit length": nan + seal(key, nan),
         "not of unit length ": zero + seal(key, zero),
-        "no row of float32": short[:3] + seal(key, short[:3]),
+        "not a row of float32": short[:3] + seal(key, short[:3]),
         "another length than the model's others": unit + seal(key, unit),
     }
 
@@ -130,8 +131,8 @@ def test_a_broken_structure_is_an_error(folder):
         verify(folder)
 
 
-def fill(folder, n):
-    """n vectors of 384, the first one used longest ago; their keys in that order."""
+def fill(folder, n, *, noted=True):
+    """n vectors of 384, the first one used longest ago; their keys in that order. Version 0.1 noted it elsewhere."""
     cache = VectorCache(folder)
     keys = [i.to_bytes(32, "big") for i in range(n)]
     vectors = np.eye(384, dtype="<f4")
@@ -139,15 +140,16 @@ def fill(folder, n):
     cache.close()
     with closing(sqlite3.connect(folder / "cache.db")) as database, database:
         database.executemany(
-            "UPDATE Cache SET access_time = ? WHERE key = ?", ((1e9 + i, key) for i, key in enumerate(keys))
+            "UPDATE Cache SET access_time = ?, expire_time = ? WHERE key = ?",
+            ((1e9 + i, (1e9 + i + KEPT) if noted else None, key) for i, key in enumerate(keys)),
         )
     return keys
 
 
-@pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
-def test_prune_takes_the_least_recently_used(tmp_path, share):
+@pytest.mark.parametrize(("share", "noted"), [(0.9, True), (0.5, False), (0.1, True)])
+def test_prune_takes_the_least_recently_used(tmp_path, share, noted):
     """The database ends under the limit, with the youngest entries in it, and not far below the limit."""
-    keys = fill(tmp_path, 3000)
+    keys = fill(tmp_path, 3000, noted=noted)
     limit = int(share * (tmp_path / "cache.db").stat().st_size)
     done = prune(tmp_path, limit)
     assert 0.8 * limit < (tmp_path / "cache.db").stat().st_size == done.bytes_after <= limit

@@ -15,7 +15,7 @@ import pytest
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.database import RawDisk
+from repoeval_bench.embedding.disk import KEPT, RawDisk
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 from support.encoders import CountingEncoder
 
@@ -132,13 +132,12 @@ def test_disk_space_is_little_more_than_the_vectors(cache):
     assert sum(file.stat().st_size for file in cache.folder.iterdir()) < 1.2 * 2000 * 1536
 
 
-def test_reading_waits_for_no_writer(cache):
+def test_reading_waits_for_no_writer(tmp_path):
     """While another process writes, what is there can be read, old entries too; for a second writer it is one sentence."""
+    cache = VectorCache(tmp_path, timeout=0.1)
     key = bytes(32)
     cache.write({key: b"value"}, "tokens", "{}")
-    cache.database._timeout = 0.1
-    cache.database.close()
-    change(cache, "UPDATE Cache SET access_time = 1000")
+    change(cache, "UPDATE Cache SET expire_time = NULL")
     with closing(sqlite3.connect(cache.folder / "cache.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert cache.read([key]) == [b"value"]
@@ -150,14 +149,25 @@ def test_last_use_is_noted_once_a_day(cache):
     """Reading an entry that was last used long ago makes it young; one used today is left as it is."""
     keys = [bytes([i]) * 32 for i in range(3)]
     cache.write(dict.fromkeys(keys, b"value"), "tokens", "{}")
-    change(cache, "UPDATE Cache SET access_time = 1000")
     now = time.time()
-    change(cache, "UPDATE Cache SET access_time = ? WHERE key = ?", now - 60, keys[0])
+    for key, used in zip(keys, (now - 60, now - 2 * 86400, 1000), strict=True):
+        change(cache, "UPDATE Cache SET expire_time = ? WHERE key = ?", used + KEPT, key)
     cache.read(keys[:2])
-    used = dict(rows(cache, "key, access_time", "tokens"))
-    assert used[keys[0]] == now - 60
-    assert now <= used[keys[1]] <= time.time()
-    assert used[keys[2]] == 1000
+    noted = dict(rows(cache, "key, expire_time", "tokens"))
+    assert noted[keys[0]] == now - 60 + KEPT
+    assert now <= noted[keys[1]] - KEPT <= time.time()
+    assert noted[keys[2]] == 1000 + KEPT
+
+
+def test_a_cache_of_version_0_1_is_read(cache):
+    """Its entries do not expire, so their last use is noted when they are next read."""
+    key = bytes(32)
+    cache.write({key: b"value"}, "tokens", "{}")
+    change(cache, "UPDATE Cache SET expire_time = NULL, access_time = 1000")
+    started = time.time()
+    assert cache.read([key]) == [b"value"]
+    ((expires,),) = rows(cache, "expire_time", "tokens")
+    assert started <= expires - KEPT <= time.time()
 
 
 def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
@@ -213,7 +223,7 @@ def read_elsewhere(folder, *keys):
         "import os, sys; from pathlib import Path; from repoeval_bench.embedding.storage import VectorCache\n"
         "cache = VectorCache(Path(sys.argv[1]), lambda line: print(line, file=sys.stderr))\n"
         "cache.write({bytes(32): b'new'}, 'tokens', '{}')\n"
-        "cache.tell('that is all')\n"
+        "cache.note('that is all')\n"
         "if child := os.fork():\n"  # a copy of the process opens the database for itself
         "    assert os.waitpid(child, 0)[1] == 0\n"
         "print(cache.read([bytes(32), *map(bytes.fromhex, sys.argv[2:])]), flush=True)\n"
@@ -222,10 +232,8 @@ def read_elsewhere(folder, *keys):
     try:
         for path, mode in modes.items():
             path.chmod(mode & ~0o222)
-        done = subprocess.run(
-            [*drop, sys.executable, "-c", script, folder, *(key.hex() for key in keys)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        command = [*drop, sys.executable, "-c", script, folder, *(key.hex() for key in keys)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     finally:
         for path, mode in modes.items():
             path.chmod(mode)

@@ -130,7 +130,7 @@ def read_only(home, mounted):
             (vectors / name).write_bytes(data)
         change(vectors)
         subprocess.run(["mount", "-o", "remount,ro", vectors], check=True)
-        return f"mind: the vector cache {vectors} is read-only, so nothing new is kept in it; "
+        return f"note: the vector cache {vectors} is read-only, so nothing new is kept in it; "
 
     return call
 
@@ -205,7 +205,7 @@ def test_a_read_only_cache_with_a_log_beside_it(home, refused, read_only):
     read_only(change=leave_a_log)
     sentence = refused()
     assert "cache.db-wal" in sentence
-    assert "repoeval-bench cache info where it can be written" in sentence
+    assert "repoeval-bench cache info where the cache can be written" in sentence
 
 
 @pytest.mark.slow
