@@ -1,43 +1,31 @@
 """The index that ships with the project: facts about RepoEval (coordinates, hashes, licences), no code of it.
 
-`sources.json` is written by hand: what exists upstream, where, and what its bytes must hash to. The rest is
-written by `scripts/build_index.py` from the full data.
+`sources.json` is written by hand: where upstream's files are, and what their bytes must hash to. The rest is written by
+`scripts/build_index.py` from the full data, for the function level.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from pydantic import TypeAdapter
+
+from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.dataset.repoeval import FUNCTION, Combination
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
     from importlib.resources.abc import Traversable
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A level of the published benchmark: its size, the tree it is answered from, its task files."""
-
-    name: str
-    tasks: int
-    repositories: int
-    tree: str
-    contexts: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
     """An archive upstream: its pinned address and the git blob id of the whole file."""
 
-    name: str
     url: str
     blob: str
 
@@ -65,7 +53,82 @@ class Wheel:
     requirement: str
     sha256: str
     repository: str
-    edits: Mapping[str, Edit]
+    edits: dict[str, Edit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What `sources.json` holds: archives and git blob ids of task files by file name, and wheels."""
+
+    archives: dict[str, Archive]
+    task_files: dict[str, str]
+    wheels: list[Wheel]
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository of the function level: how many tasks and `.py` files, under which licence (SPDX)."""
+
+    tasks: int
+    files: int
+    licence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coordinates:
+    """Where a task is in its repository, and the hashes of its texts; `prompt` None: no exact range.
+
+    `prompt` is in characters of the file's text (LF, no BOM), `body` in lines.
+    """
+
+    task_id: str
+    path: str
+    prompt: CharSpan | None
+    context_start: int
+    body: LineSpan
+    function_name: str
+    prompt_sha256: str
+    ground_truth_sha256: str
+
+    HEADER = (
+        "task_id\tpath\tprompt_start\tprompt_end\tcontext_start\tbody_start\tbody_end\tfunction_name\t"
+        "prompt_sha256\tground_truth_sha256"
+    )
+
+    @property
+    def repo(self) -> str:
+        """The repository of the task."""
+        return self.task_id.rpartition("/")[0]
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        """SHA-256 of the prompt and of the ground truth."""
+        return self.prompt_sha256, self.ground_truth_sha256
+
+    @classmethod
+    def parse(cls, line: str) -> Coordinates:
+        """Read a line of a table, columns as in `HEADER`."""
+        task_id, path, start, end, context_start, first, last, function, prompt, truth = line.split("\t")
+        return cls(
+            task_id=task_id,
+            path=path,
+            prompt=None if start == "-" else CharSpan(int(start), int(end)),
+            context_start=int(context_start),
+            body=LineSpan(int(first), int(last)),
+            function_name=function,
+            prompt_sha256=prompt,
+            ground_truth_sha256=truth,
+        )
+
+    def __str__(self) -> str:
+        prompt = (self.prompt.start, self.prompt.end) if self.prompt else ("-", "-")
+        place = (self.task_id, self.path, *prompt, self.context_start, self.body.start, self.body.end)
+        return "\t".join(map(str, (*place, self.function_name, *self.hashes)))
+
+
+def table_name(combination: Combination) -> str:
+    """Name of the table of a combination's coordinates."""
+    return f"tasks-{combination}.tsv"
 
 
 @cache
@@ -86,175 +149,40 @@ def read_text(name: str) -> str:
 
 
 @cache
-def _sources() -> dict[str, Any]:
-    facts: dict[str, Any] = json.loads(read_text("sources.json"))
-    return facts
-
-
-@cache
-def levels() -> dict[str, Level]:
-    """The published levels by name."""
-    return {
-        name: Level(
-            name,
-            fact["tasks"],
-            fact["repositories"],
-            fact["tree"],
-            {tokenizer: tuple(contexts) for tokenizer, contexts in fact["contexts"].items()},
-        )
-        for name, fact in _sources()["levels"].items()
-    }
+def _sources() -> Sources:
+    return TypeAdapter(Sources).validate_json(read_text("sources.json"))
 
 
 def archive(name: str) -> Archive:
     """An upstream archive by its file name."""
-    fact = _sources()["archives"][name]
-    return Archive(name, fact["url"], fact["blob"])
+    return _sources().archives[name]
 
 
 def task_file_blobs() -> dict[str, str]:
     """Git blob id of every published task file, by file name."""
-    return dict(_sources()["task_files"])
+    return _sources().task_files
 
 
 def wheels() -> list[Wheel]:
     """The wheels that carry repositories of the function level."""
-    return [
-        Wheel(
-            fact["requirement"],
-            fact["sha256"],
-            fact["repository"],
-            {path: Edit(**edit) for path, edit in fact.get("edits", {}).items()},
-        )
-        for fact in _sources()["wheels"]
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """One published task file: a level, a context length, and the tokenizer that cut the context."""
-
-    level: str
-    context: str
-    tokenizer: str
-
-    def __str__(self) -> str:
-        return f"{self.level}-{self.context}-{self.tokenizer}"
-
-    @property
-    def task_file(self) -> str:
-        """Upstream's name of its task file."""
-        return f"{self.level}_level_completion_{self.context}_context_{self.tokenizer}.test.jsonl"
-
-    @property
-    def table(self) -> str:
-        """Name of the index's table of its coordinates."""
-        return f"tasks-{self}.tsv"
-
-    @property
-    def published(self) -> Level:
-        """Size and tree of its level."""
-        return levels()[self.level]
-
-
-def combination(level: str, context: str, tokenizer: str) -> Combination:
-    """The combination, if upstream published it; else a UsageError with those that exist."""
-    known = levels().get(level)
-    if known is None or context not in known.contexts.get(tokenizer, ()):
-        raise UsageError(
-            f"there is no RepoEval task file for level {level}, context {context}, tokenizer {tokenizer}; "
-            f"those that exist are {combinations()}"
-        )
-    return Combination(level, context, tokenizer)
-
-
-def combinations() -> str:
-    """All published combinations in one line: `function: codex 2k, 4k; line: …`."""
-    return "; ".join(
-        f"{level.name}: "
-        + " and ".join(f"{tokenizer} {', '.join(contexts)}" for tokenizer, contexts in level.contexts.items())
-        for level in levels().values()
-    )
+    return _sources().wheels
 
 
 @cache
 def file_hashes(tree: str) -> dict[str, str]:
     """SHA-256 of the LF-normalised text of every `.py` of a tree, by `repository/path`; {} where unknown."""
-    if tree != "function_level":
+    if tree != FUNCTION.tree:
         return {}
     rows = (line.partition("\t") for line in read_text("files.tsv").splitlines()[1:])
     return {path: digest for path, _, digest in rows}
 
 
-TASK_COLUMNS = (
-    "task_id",
-    "path",
-    "prompt_start",
-    "prompt_end",
-    "context_start",
-    "body_start",
-    "body_end",
-    "function_name",
-    "prompt_sha256",
-    "ground_truth_sha256",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinates:
-    """Where a task stands in its repository, and the hashes of its texts; `prompt` None: no exact range.
-
-    `prompt` is in characters of the file's text (LF, no BOM), `body` in lines.
-    """
-
-    task_id: str
-    path: str
-    prompt: CharSpan | None
-    context_start: int
-    body: LineSpan
-    function_name: str
-    prompt_sha256: str
-    ground_truth_sha256: str
-
-    @property
-    def repo(self) -> str:
-        """The repository of the task."""
-        return self.task_id.rpartition("/")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """A repository of the function level: how many tasks and `.py` files, under which licence (SPDX)."""
-
-    tasks: int
-    files: int
-    licence: str
-
-
-def coordinates(combination: Combination) -> list[Coordinates]:
-    """The coordinates of one task file, in its order; only the function level ships them."""
-    found = []
-    for line in read_text(combination.table).splitlines()[1:]:
-        task_id, path, start, end, context_start, first, last, function, prompt, truth = line.split("\t")
-        span = None if start == "-" else CharSpan(int(start), int(end))
-        body = LineSpan(int(first), int(last))
-        found.append(Coordinates(task_id, path, span, int(context_start), body, function, prompt, truth))
-    return found
-
-
-def repository_name(text: str) -> str:
-    """A repository's name here, written as on its host (`owner/name`), as in a task's id (`owner--name`), or so."""
-    return text.replace("--", "_").replace("/", "_")
-
-
-def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
-    """A UsageError that names every one that is unknown."""
-    unknown = sorted({repository_name(name) for name in names}.difference(known))
-    if unknown:
-        raise UsageError(all_mistakes(nearest("repository", name, known) for name in unknown))
-
-
 @cache
 def repositories() -> dict[str, Repository]:
     """The repositories of the function level by name."""
-    return {name: Repository(**fact) for name, fact in json.loads(read_text("repositories.json")).items()}
+    return TypeAdapter(dict[str, Repository]).validate_json(read_text("repositories.json"))
+
+
+def coordinates(combination: Combination) -> list[Coordinates]:
+    """The coordinates of one task file of the function level, in its order."""
+    return [Coordinates.parse(line) for line in read_text(table_name(combination)).splitlines()[1:]]

@@ -1,8 +1,8 @@
-"""Where data sets stand on disk, and how one gets there whole or not at all.
+"""Where data sets are on disk, and how one gets there whole or not at all.
 
-`HOME/datasets/<source>/` holds one source's set: `set.json` (what it is), `tasks/*.jsonl` (each file is its
-own mark of being done) and one folder per tree (renamed into place when complete). Sources never mix, so a
-part can never fill the gaps of a full set.
+`HOME/datasets/<source>/` holds one source's set: `set.json` (what it is), `tasks/*.jsonl` (each file is written whole)
+and one folder per tree (renamed into place when complete). Sources never mix, so a part can never fill the gaps of a
+full set.
 """
 
 from __future__ import annotations
@@ -14,82 +14,58 @@ import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from repoeval_bench.dataset.index import Combination
-
-
-class SourceError(DatasetError):
-    """A source cannot be reached, or is not what it should be: another source may still serve."""
-
-
-class Source(Protocol):
-    """Where data comes from. It yields verified files only; writing them is this module's part.
-
-    `left_out` names what was met while yielding and not taken, because RepoEval does not hold it so.
-    """
-
-    left_out: list[str]
-
-    @property
-    def folder(self) -> str:
-        """Name of the folder its set is installed in."""
-
-    @property
-    def facts(self) -> SetFacts:
-        """What is written beside the set."""
-
-    def task_files(self) -> Iterable[tuple[str, bytes]]:
-        """(file name, content) of every task file it holds; a wrong hash is a DatasetError."""
-
-    def tree_files(self, tree: str) -> Iterable[tuple[str, bytes]]:
-        """(`repository/path`, content) of a tree's `.py` and licence files, verified likewise."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetFacts:
-    """What a set is: `name` is `repoeval` for the published benchmark, `custom-…` for anybody's own.
-
-    `pins` is the SHA-256 of a custom set's manifest, "" for the published benchmark.
-    """
-
-    name: str
-    source: str
-    pins: str = ""
-    licences: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def official(self) -> bool:
-        """Whether every file was verified against the published benchmark."""
-        return self.name == "repoeval"
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.dataset.repoeval import Combination
+    from repoeval_bench.dataset.sources import SetFacts, Source
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledSet:
-    """One source's set on disk; any part of it may be absent."""
+    """One source's set on disk, as far as it concerns one combination; any part of it may be absent."""
 
     root: Path
     facts: SetFacts
+    combination: Combination
 
-    def task_file(self, combination: Combination) -> Path:
-        """Where the task file of a combination stands."""
-        return self.root / "tasks" / combination.task_file
+    @property
+    def task_file(self) -> Path:
+        """The combination's task file."""
+        return self.root / "tasks" / self.combination.task_file
 
-    def tree(self, combination: Combination) -> Path:
-        """Where the folder of the combination's repositories stands."""
-        return self.root / combination.published.tree
+    @property
+    def tree(self) -> Path:
+        """The folder of the combination's repositories."""
+        return self.root / self.combination.published.tree
 
-    def holds(self, combination: Combination) -> bool:
-        """Whether the task file and the tree of a combination are both here."""
-        return self.task_file(combination).is_file() and self.tree(combination).is_dir()
+    @property
+    def is_complete(self) -> bool:
+        """Whether the task file and the tree are both here."""
+        return self.task_file.is_file() and self.tree.is_dir()
+
+    def read_tasks(self) -> tuple[Task, ...]:
+        """The tasks in the file's order; a DatasetError where it cannot be read, or lists its bad rows."""
+        path = self.task_file
+        try:
+            raw = path.read_bytes()
+        except OSError as error:
+            raise DatasetError(f"cannot read the task file {path}: {error.strerror}") from error
+        return parse_tasks(raw, name=path.name, level=self.combination.level)
+
+    def whole_size(self, tasks: Sequence[Task]) -> tuple[int, int]:
+        """Tasks and repositories of the whole: published figures, or of a user's own set what its file holds."""
+        if self.facts.official:
+            return self.combination.published.tasks, self.combination.published.repositories
+        return len(tasks), len({task.repo for task in tasks})
 
 
 def data_home(home: Path | None = None) -> Path:
@@ -106,15 +82,15 @@ def data_home(home: Path | None = None) -> Path:
     return platformdirs.user_cache_path("repoeval-bench")
 
 
-def installed_sets(home: Path) -> list[InstalledSet]:
+def installed_sets(home: Path, combination: Combination) -> list[InstalledSet]:
     """All sets under `home`, by folder name."""
-    return [InstalledSet(facts.parent, _read_facts(facts)) for facts in sorted(home.glob("datasets/*/set.json"))]
+    return [InstalledSet(path.parent, _read_facts(path), combination) for path in sorted(home.glob("datasets/*/set.json"))]
 
 
-def find_set(home: Path, folder: str) -> InstalledSet | None:
+def find_set(home: Path, folder: str, combination: Combination) -> InstalledSet | None:
     """The set of one folder name, or None."""
-    facts = home / "datasets" / folder / "set.json"
-    return InstalledSet(facts.parent, _read_facts(facts)) if facts.is_file() else None
+    path = home / "datasets" / folder / "set.json"
+    return InstalledSet(path.parent, _read_facts(path), combination) if path.is_file() else None
 
 
 def install(home: Path, source: Source, combination: Combination) -> InstalledSet:
@@ -122,28 +98,27 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
 
     A combination that the source does not hold is a DatasetError that lists what it holds.
     """
-    done = find_set(home, source.folder)
-    if done is not None and done.holds(combination):
+    done = find_set(home, source.folder, combination)
+    if done is not None and done.is_complete:
         return done
     root = home / "datasets" / source.folder
     with _writing(root), _alone(root):
-        done = find_set(home, source.folder)
+        done = find_set(home, source.folder, combination)
         if done is None:
-            done = InstalledSet(root, source.facts)
+            done = InstalledSet(root, source.facts, combination)
             write_atomic(root / "set.json", json.dumps(asdict(source.facts), indent=2) + "\n")
         elif done.facts != source.facts:
             raise DatasetError(f"the set of {source.facts.name} has changed at its source; delete {root}")
-        if not done.task_file(combination).is_file():
+        if not done.task_file.is_file():
             for name, content in source.task_files():
                 write_atomic(root / "tasks" / name, content)
-            if not done.task_file(combination).is_file():
-                held = sorted(path.name for path in root.glob("tasks/*.jsonl"))
-                raise DatasetError(
-                    f"the source {source.facts.source} holds no {combination.task_file}; "
-                    f"it holds {', '.join(held) or 'no task file at all'}"
-                )
-        if not done.tree(combination).is_dir():
-            _install_tree(done.tree(combination), source.tree_files(combination.published.tree))
+        if not done.task_file.is_file():
+            held = ", ".join(sorted(path.name for path in root.glob("tasks/*.jsonl")))
+            raise DatasetError(
+                f"the source {source.facts.source} holds no {combination.task_file}; it holds {held or 'no task file'}"
+            )
+        if not done.tree.is_dir():
+            _install_tree(done.tree, source.tree_files(combination.published.tree))
     return done
 
 
@@ -206,7 +181,6 @@ def _alone(root: Path) -> Iterator[None]:
 
 def _read_facts(path: Path) -> SetFacts:
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        return SetFacts(facts["name"], facts["source"], facts["pins"], facts["licences"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return TypeAdapter(SetFacts).validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise DatasetError(f"{path} cannot be read ({error}); delete the folder {path.parent}") from error

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset.repoeval import EXTENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +25,16 @@ class Tree:
     outside: tuple[str, ...] = ()
 
 
+def read_trees(root: Path, repos: Iterable[str]) -> dict[str, Tree]:
+    """The trees of these repositories by name, sorted; a missing repository is a DatasetError."""
+    return {repo: read_tree(root / repo, repo) for repo in sorted(set(repos))}
+
+
 def read_tree(root: Path, repo: str) -> Tree:
-    """Every `.py` of a repository outside hidden folders and `__pycache__`, sorted by posix path.
+    """Every source file of a repository outside hidden folders and `__pycache__`, sorted by posix path.
 
     A link is followed only to a file within `root`; one that leaves it is named in `outside`. A file that is
-    no UTF-8 is named in `undecodable`. A folder or file that cannot be read is a DatasetError.
+    not UTF-8 is named in `undecodable`. A folder or file that cannot be read is a DatasetError.
     """
     if not root.is_dir():
         raise DatasetError(
@@ -33,7 +44,7 @@ def read_tree(root: Path, repo: str) -> Tree:
     files: list[SourceFile] = []
     undecodable: list[str] = []
     outside: list[str] = []
-    for path in sorted(_python_files(root)):
+    for path in sorted(_source_paths(root)):
         file = root / path
         if file.is_symlink() and not _within(file, root):
             outside.append(path)
@@ -52,25 +63,39 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def text_hash(raw: bytes) -> str:
+    """SHA-256 of a file's text as `decode` gives it; "" where it is not UTF-8."""
+    try:
+        return hashlib.sha256(decode(raw).encode()).hexdigest()
+    except UnicodeDecodeError:
+        return ""
+
+
 def is_source_path(path: str) -> bool:
     """Whether a posix path within a repository is one that `read_tree` takes."""
     *folders, name = path.split("/")
-    return name.endswith(".py") and not any(_hidden(folder) for folder in folders)
+    return name.endswith(EXTENSIONS) and not any(map(_is_hidden, folders))
 
 
-def _hidden(folder: str) -> bool:
+def is_wanted_path(path: str) -> bool:
+    """Whether a posix path is installed: a source file, or a licence text."""
+    name = path.rpartition("/")[2].upper()
+    return is_source_path(path) or name.startswith(("LICENSE", "LICENCE", "NOTICE", "COPYING"))
+
+
+def _is_hidden(folder: str) -> bool:
     return folder.startswith(".") or folder == "__pycache__"
 
 
-def _python_files(root: Path) -> list[str]:
+def _source_paths(root: Path) -> list[str]:
     def stop(error: OSError) -> None:
         raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
 
     found: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
-        subfolders[:] = [name for name in subfolders if not _hidden(name)]
+        subfolders[:] = [name for name in subfolders if not _is_hidden(name)]
         prefix = Path(folder).relative_to(root)
-        found.extend((prefix / name).as_posix() for name in names if name.endswith(".py"))
+        found.extend((prefix / name).as_posix() for name in names if name.endswith(EXTENSIONS))
     return found
 
 

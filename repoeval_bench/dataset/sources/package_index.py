@@ -1,8 +1,8 @@
 """The part of RepoEval that package indexes serve: three repositories, published file for file as wheels.
 
-The wheels come through pip, so that a company's own index, proxy, certificates and cache are honoured. The
-tasks are rebuilt from the shipped coordinates, and every text is held against its SHA-256. Two published
-files differ from the repository's by one word; the index names the word, and the hash decides as for any file.
+The wheels come through pip, so that a company's own index, proxy, certificates and cache are honoured. The tasks are
+rebuilt from the shipped coordinates, and every text is held against its SHA-256. Two published files differ from the
+repository's by one word; the index names the word, and the hash decides as for any file.
 """
 
 from __future__ import annotations
@@ -19,47 +19,15 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
-from repoeval_bench.dataset.archive import read_zip
-from repoeval_bench.dataset.install import SetFacts, SourceError
-from repoeval_bench.dataset.jsonl import dump_tasks
-from repoeval_bench.dataset.sources import is_wanted, text_hash
-from repoeval_bench.dataset.trees import decode
+from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.repoeval import FUNCTION, NAME, combinations, dump_tasks
+from repoeval_bench.dataset.sources import SetFacts, SourceError
+from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-LEVEL = "function"
-"""The one level whose repositories are published."""
-
-
-class PyPI:
-    """The pinned wheels; a `.py` whose text is not RepoEval's is put to `left_out`."""
-
-    folder = "pypi"
-    facts = SetFacts("repoeval", "pypi")
-
-    def __init__(self) -> None:
-        self.left_out: list[str] = []
-
-    @cached_property
-    def _files(self) -> dict[str, bytes]:
-        """`repository/path` -> content of what is taken from the wheels."""
-        with tempfile.TemporaryDirectory(prefix="repoeval-wheels-") as folder:
-            fetch_wheels(Path(folder))
-            return take_files(Path(folder), self.left_out)
-
-    def task_files(self) -> Iterator[tuple[str, bytes]]:
-        """See `install.Source`; all task files of the function level, in upstream's format."""
-        for tokenizer, contexts in index.levels()[LEVEL].contexts.items():
-            for context in contexts:
-                combination = index.combination(LEVEL, context, tokenizer)
-                yield combination.task_file, dump_tasks(rebuild_tasks(combination, self._files))
-
-    def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
-        """See `install.Source`."""
-        if tree != index.levels()[LEVEL].tree:
-            raise DatasetError(f"the source pypi holds no {tree}; it carries the {LEVEL} level only")
-        yield from self._files.items()
+    from repoeval_bench.dataset.repoeval import Combination
 
 
 def fetch_wheels(folder: Path) -> None:
@@ -81,36 +49,68 @@ def fetch_wheels(folder: Path) -> None:
 
 
 def _why(stderr: str) -> str:
-    """The reason pip gave: its last error line, which is the most particular one."""
+    """The reason pip gave: its last error line, which is the most specific one."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     return (errors or lines or ["it gave no reason"])[-1].rstrip(".")
 
 
+class PackageIndex:
+    """The pinned wheels; a source file whose text is not RepoEval's is put to `left_out`.
+
+    `fetch` puts the wheels into a folder.
+    """
+
+    folder = "pypi"
+    facts = SetFacts(NAME, "pypi")
+
+    def __init__(self, fetch: Callable[[Path], None] = fetch_wheels) -> None:
+        self.left_out: list[str] = []
+        self._fetch = fetch
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        """`repository/path` -> content of what is taken from the wheels."""
+        with tempfile.TemporaryDirectory(prefix="repoeval-wheels-") as folder:
+            self._fetch(Path(folder))
+            return take_files(Path(folder), self.left_out)
+
+    def task_files(self) -> Iterator[tuple[str, bytes]]:
+        """See `Source`; all task files of the function level, in upstream's format."""
+        for combination in combinations(FUNCTION):
+            yield combination.task_file, dump_tasks(rebuild_tasks(combination, self._files))
+
+    def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
+        """See `Source`."""
+        if tree != FUNCTION.tree:
+            raise DatasetError(f"the source pypi holds no {tree}; it carries the {FUNCTION.name} level only")
+        yield from self._files.items()
+
+
 def take_files(folder: Path, left_out: list[str]) -> dict[str, bytes]:
-    """`repository/path` -> content: the wheels' `.py` whose text hashes as the index says, and licences."""
-    known = index.file_hashes(index.levels()[LEVEL].tree)
+    """`repository/path` -> content: the wheels' source files whose text hashes as the index says, and licences."""
+    known = index.file_hashes(FUNCTION.tree)
     taken: dict[str, bytes] = {}
     for wheel in index.wheels():
         project, _, version = wheel.requirement.partition("==")
         path = next(folder.glob(f"{project.replace('-', '_')}-{version}-*.whl"), None)
         if path is None:
             raise SourceError(f"pip fetched no wheel of {wheel.requirement}")
-        for name, content in read_zip(path, is_wanted):
-            inside = f"{wheel.repository}/{name}"
-            if not name.endswith(".py"):
-                taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = content
+        for name, packed in read_zip(path, is_wanted_path):
+            if not is_source_path(name):
+                taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = packed
                 continue
-            if name in wheel.edits and text_hash(content) != known.get(inside):
-                content = wheel.edits[name].apply(decode(content)).encode()  # noqa: PLW2901
-            if text_hash(content) == known.get(inside):
-                taken[inside] = content
+            full, content = f"{wheel.repository}/{name}", packed
+            if name in wheel.edits and text_hash(content) != known.get(full):
+                content = wheel.edits[name].apply(decode(content)).encode()
+            if text_hash(content) == known.get(full):
+                taken[full] = content
             else:
-                left_out.append(inside)
+                left_out.append(full)
     return taken
 
 
-def rebuild_tasks(combination: index.Combination, files: Mapping[str, bytes]) -> list[Task]:
+def rebuild_tasks(combination: Combination, files: Mapping[str, bytes]) -> list[Task]:
     """The tasks whose file is here and whose prompt is an exact range of it, equal to upstream's.
 
     `files` is `repository/path` -> content. A text that does not hash as the index says is a DatasetError.
@@ -125,11 +125,8 @@ def rebuild_tasks(combination: index.Combination, files: Mapping[str, bytes]) ->
             sources[name] = SourceFile(place.repo, place.path, decode(files[name]))
         prompt = sources[name].slice(place.prompt)
         ground_truth = sources[name].line_text(place.body)
-        if (sha256_text(prompt), sha256_text(ground_truth)) != (
-            place.prompt_sha256,
-            place.ground_truth_sha256,
-        ):
-            raise DatasetError(f"{place.task_id}: what stands at its place in {name} has a wrong hash")
+        if (sha256_text(prompt), sha256_text(ground_truth)) != place.hashes:
+            raise DatasetError(f"{place.task_id}: the text at its place in {name} has a wrong hash")
         tasks.append(
             Task(
                 task_id=place.task_id,

@@ -1,0 +1,60 @@
+"""Where data comes from: upstream's pinned archives, mirrors of them, and package indexes.
+
+A source yields verified files and writes none of them; `install` does. Only this package talks to a network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.dataset.repoeval import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class SourceError(DatasetError):
+    """A source cannot be reached, or is not what it should be: another source may still serve."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetFacts:
+    """What a set is: `name` is `repoeval` for the published benchmark, `custom-…` for a user's own set.
+
+    `pins` is the SHA-256 of a custom set's manifest, "" for the published benchmark.
+    """
+
+    name: str
+    source: str
+    pins: str = ""
+    licences: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def official(self) -> bool:
+        """Whether every file was verified against the published benchmark."""
+        return self.name == NAME
+
+
+class Source(Protocol):
+    """Where data comes from. It yields verified files only.
+
+    `left_out` names the files that were found while yielding and not taken, because RepoEval has other ones.
+    """
+
+    left_out: list[str]
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder its set is installed in."""
+
+    @property
+    def facts(self) -> SetFacts:
+        """What is written beside the set."""
+
+    def task_files(self) -> Iterable[tuple[str, bytes]]:
+        """(file name, content) of every task file it holds; a wrong hash is a DatasetError."""
+
+    def tree_files(self, tree: str) -> Iterable[tuple[str, bytes]]:
+        """(`repository/path`, content) of a tree's source and licence files, verified likewise."""

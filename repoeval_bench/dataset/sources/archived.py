@@ -1,0 +1,196 @@
+"""Files out of upstream's archives, each held against the shipped index or against the pins of a user's own set."""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import git_blob_id, sha256_file
+from repoeval_bench.core.spec import short_hash
+from repoeval_bench.core.validation import expectation
+from repoeval_bench.dataset import index
+from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.repoeval import NAME, TASK_ARCHIVE, TASK_FILE_END
+from repoeval_bench.dataset.sources import SetFacts
+from repoeval_bench.dataset.trees import is_source_path, is_wanted_path, text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from repoeval_bench.dataset.sources.download import Patience
+
+MANIFEST = "repoeval.json"
+
+
+class Manifest(BaseModel):
+    """A `repoeval.json`: it names a user's own set and pins each of its archives by SHA-256."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,40}$")]
+    sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
+    licences: dict[str, str] = {}
+
+    @classmethod
+    def parse(cls, raw: bytes, where: str) -> Manifest:
+        """Read a manifest; a DatasetError lists every field that is not as expected."""
+        try:
+            return cls.model_validate_json(raw)
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{'.'.join(map(str, detail['loc'])) or 'file'}: {expectation(dict(detail))}"
+                for detail in error.errors()
+            )
+            raise DatasetError(f"{where} is not a manifest of a data set: {problems}") from error
+
+    def check(self, path: Path) -> None:
+        """A DatasetError where an archive is not the pinned one."""
+        if path.name not in self.sha256:
+            raise DatasetError(f"{MANIFEST} of {self.name!r} does not pin {path.name}; add its SHA-256")
+        if sha256_file(path) != self.sha256[path.name]:
+            raise DatasetError(
+                f"{path} does not have the SHA-256 that {MANIFEST} of {self.name!r} pins; fetch it again or correct "
+                "the manifest"
+            )
+
+
+class ArchiveSource:
+    """A source of archives in upstream's layout; `manifest` is None for the published benchmark.
+
+    A subclass says where an archive comes from.
+    """
+
+    kind: str
+
+    def __init__(self) -> None:
+        self.left_out: list[str] = []
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """What pins a user's own set."""
+        return None
+
+    @property
+    def facts(self) -> SetFacts:
+        """See `Source`."""
+        manifest = self.manifest
+        if manifest is None:
+            return SetFacts(NAME, self.kind)
+        pins = short_hash(manifest.model_dump_json(), 64)
+        return SetFacts(f"custom-{manifest.name}", self.kind, pins, manifest.licences)
+
+    def archive(self, name: str) -> AbstractContextManager[Path]:
+        """An archive by its file name, for as long as it is read."""
+        raise NotImplementedError
+
+    def task_files(self) -> Iterator[tuple[str, bytes]]:
+        """See `Source`; found at any depth, and where published each verified by its git blob id."""
+        blobs = index.task_file_blobs() if self.manifest is None else None
+
+        def is_wanted(name: str) -> bool:
+            base = _base_name(name)
+            return not _is_clutter(name) and (base.endswith(TASK_FILE_END) if blobs is None else base in blobs)
+
+        with self.archive(TASK_ARCHIVE) as path:
+            if self.manifest is not None:
+                self.manifest.check(path)
+            for name, content in read_zip(path, is_wanted):
+                base = _base_name(name)
+                if blobs is not None and git_blob_id(io.BytesIO(content), len(content)) != blobs[base]:
+                    raise _wrong_hash(f"{base} in {path}")
+                yield base, content
+
+    def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
+        """See `Source`.
+
+        At function level each source file is verified by the SHA-256 of its LF-normalised text, one that the index
+        does not know is put to `left_out`, and one that is missing is a DatasetError. At the other levels, and for a
+        user's own set, the whole archive is verified.
+        """
+        with self.archive(f"{tree}.zip") as path:
+            known = index.file_hashes(tree) if self.manifest is None else {}
+            if self.manifest is not None:
+                self.manifest.check(path)
+            elif not known and not is_upstream(path):
+                raise _wrong_hash(str(path))
+            files = read_zip(path, lambda name: not _is_clutter(name) and is_wanted_path(name))
+            bare = _without_wrapper(files, tree, several=self.manifest is None)
+            yield from self._verified(bare, known, path) if known else bare
+
+    def _verified(
+        self, files: list[tuple[str, bytes]], known: dict[str, str], path: Path
+    ) -> Iterator[tuple[str, bytes]]:
+        missing = set(known)
+        for name, content in files:
+            if is_source_path(name):
+                if name not in known:
+                    self.left_out.append(name)
+                    continue
+                if text_hash(content) != known[name]:
+                    raise _wrong_hash(f"{name} in {path}")
+                missing.discard(name)
+            yield name, content
+        if missing:
+            raise DatasetError(
+                f"{path} is not the whole of RepoEval: {len(missing)} of {len(known)} files are missing, "
+                f"first {min(missing)}"
+            )
+
+
+@contextmanager
+def downloaded(url: str, path: Path, patience: Patience | None) -> Iterator[Path]:
+    """An archive for as long as it is read; removed afterwards, also where it is refused: it would be refused again.
+
+    One whose reading was interrupted stays, and is not downloaded again.
+    """
+    from repoeval_bench.dataset.sources.download import Patience, download
+
+    download(url, path, patience or Patience())
+    try:
+        yield path
+    except DatasetError:
+        path.unlink()
+        raise
+    path.unlink()
+
+
+def is_upstream(path: Path) -> bool:
+    """Whether an archive is, byte for byte, the one that upstream publishes under this name."""
+    with path.open("rb") as stream:
+        return git_blob_id(stream, path.stat().st_size) == index.archive(path.name).blob
+
+
+def _wrong_hash(what: str) -> DatasetError:
+    return DatasetError(
+        f"{what} has a wrong hash: it is not RepoEval's; fetch it again, or add a {MANIFEST} for a set of your own"
+    )
+
+
+def _base_name(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _is_clutter(name: str) -> bool:
+    return name.startswith("__MACOSX/")
+
+
+def _without_wrapper(found: Iterator[tuple[str, bytes]], tree: str, *, several: bool) -> list[tuple[str, bytes]]:
+    """The files without the folder that some packers put around all repositories.
+
+    A folder around everything is a wrapper where it is named like the tree, or where `several` repositories
+    are known to be inside; otherwise it is the one repository.
+    """
+    files = list(found)
+    while files:
+        tops = {name.partition("/")[0] for name, _ in files if "/" in name}
+        (top,) = tops if len(tops) == 1 else ("",)
+        if top != tree and not (top and several):
+            break
+        files = [(name.removeprefix(f"{top}/"), content) for name, content in files]
+    return files

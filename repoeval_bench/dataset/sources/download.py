@@ -1,0 +1,211 @@
+"""One file over HTTP: streamed, shown, resumed after a break, and never under its name before it is whole.
+
+What has arrived is in `NAME.part`, beside it what identifies it on the server (`NAME.part.json`); the next attempt asks
+for the rest only. Whether the bytes are the right ones is for the caller to check, by hash. pooch would not do: it
+starts again after a break, and bounds neither size nor time.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import httpx
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from repoeval_bench.core.progress import progress
+from repoeval_bench.dataset.sources import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_DOWNLOAD = 256 * 1024 * 1024
+"""Bytes that one archive may have; the published ones stay far below."""
+
+MAX_SMALL = 1024 * 1024
+"""Bytes that a manifest may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait, in seconds, and how often to go on after a break before giving up.
+
+    `total` bounds the whole download, however slowly its bytes come; `pause` bounds the wait before the second attempt
+    and doubles with each further one.
+    """
+
+    connect: float = 5.0
+    read: float = 30.0
+    total: float = 1800.0
+    attempts: int = 4
+    pause: float = 0.5
+
+
+class _Bounds(NamedTuple):
+    """Bytes that may come, and when they have to be here (`time.monotonic`)."""
+
+    size: int
+    deadline: float
+
+    @classmethod
+    def of(cls, patience: Patience, size: int) -> _Bounds:
+        return cls(size, time.monotonic() + patience.total)
+
+
+class _Refused(httpx.RequestError):
+    """The server sends other bytes than the part asked for; the next attempt starts at the beginning."""
+
+
+def download(url: str, target: Path, patience: Patience = Patience()) -> Path:
+    """Fetch `url` to `target` (nothing to do where it exists); the path.
+
+    A break in the middle is resumed with Range/If-Range, within this call and by the next one. SourceError:
+    the server cannot be reached, refuses, stalls, breaks off too often, takes too long, or sends more than
+    MAX_DOWNLOAD bytes.
+    """
+    if target.is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.part")
+    attempts = Retrying(
+        stop=stop_after_attempt(patience.attempts),
+        wait=wait_random_exponential(multiplier=patience.pause, max=30),
+        retry=retry_if_exception_type(httpx.RequestError),
+        reraise=True,
+    )
+    try:
+        with _client(patience) as client:
+            attempts(_transfer, client, url, part, _Bounds.of(patience, MAX_DOWNLOAD))
+    except httpx.RequestError as error:
+        raise SourceError(
+            f"the download of {_shown(url)} broke off {attempts.statistics['attempt_number']} times "
+            f"({_reason(error)}); run the same command again to go on where it stopped"
+        ) from error
+    part.replace(target)
+    _mark_file(part).unlink(missing_ok=True)
+    return target
+
+
+def fetch_small(url: str, patience: Patience = Patience()) -> bytes | None:
+    """The content of a small file, or None where the server has none (404); SourceError as in `download`."""
+    try:
+        with _client(patience) as client, client.stream("GET", url) as response:
+            if response.status_code == httpx.codes.NOT_FOUND:
+                return None
+            _check_status(response, url)
+            return b"".join(_blocks(response, url, _Bounds.of(patience, MAX_SMALL)))
+    except httpx.RequestError as error:
+        raise _unreachable(url, error) from error
+
+
+def _client(patience: Patience) -> httpx.Client:
+    try:
+        return httpx.Client(
+            timeout=httpx.Timeout(patience.read, connect=patience.connect),
+            follow_redirects=True,
+            headers={"Accept-Encoding": "identity", "User-Agent": "repoeval-bench"},
+        )
+    except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
+        # The environment names a proxy or certificates that do not exist or are not supported.
+        raise SourceError(f"the proxy or certificate settings cannot be used ({error})") from error
+
+
+def _transfer(client: httpx.Client, url: str, part: Path, bounds: _Bounds) -> None:
+    """One request: the whole file, or the rest of it where the server agrees that it is the same file."""
+    mark = _read_mark(part, url)
+    have = part.stat().st_size if mark else 0
+    headers = {"Range": f"bytes={have}-", "If-Range": mark} if mark else {}
+    try:
+        with client.stream("GET", url, headers=headers) as response:
+            resumed = _is_rest(response, url, have, part)
+            if not resumed:
+                _write_mark(part, url, response)
+            _append(response, url, part, have if resumed else 0, bounds)
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+        raise _unreachable(url, error) from error
+
+
+def _is_rest(response: httpx.Response, url: str, have: int, part: Path) -> bool:
+    """Whether the answer is the rest of what is here, and not the whole; anything else removes the part."""
+    status = response.status_code
+    if status == httpx.codes.PARTIAL_CONTENT:
+        if have and response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            return True
+        problem = "the server sent another range than it was asked for"
+    elif status == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+        problem = "the part that is here is not the server's"
+    else:
+        _check_status(response, url)
+        return False
+    part.unlink(missing_ok=True)
+    raise _Refused(problem)
+
+
+def _append(response: httpx.Response, url: str, part: Path, start: int, bounds: _Bounds) -> None:
+    length = response.headers.get("Content-Length", "")
+    total = start + int(length) if length.isdigit() else None
+    name = part.name.removesuffix(".part")
+    with (
+        part.open("ab" if start else "wb", buffering=0) as stream,  # what has arrived outlives a kill
+        progress(desc=name, unit="B", total=total, initial=start, unit_scale=True) as bar,
+    ):
+        for block in _blocks(response, url, bounds, start):
+            stream.write(block)
+            bar.update(len(block))
+
+
+def _blocks(response: httpx.Response, url: str, bounds: _Bounds, arrived: int = 0) -> Iterator[bytes]:
+    """The body as it comes, after `arrived` bytes of it; a SourceError where it passes the bounds."""
+    for block in response.iter_raw():
+        arrived += len(block)
+        if arrived > bounds.size:
+            raise SourceError(f"{_shown(url)} is refused: it is larger than {bounds.size:,} bytes")
+        yield block
+        if time.monotonic() > bounds.deadline:
+            raise SourceError(
+                f"the download of {_shown(url)} takes too long; run the same command again to go on where it stopped"
+            )
+
+
+def _check_status(response: httpx.Response, url: str) -> None:
+    if response.status_code != httpx.codes.OK:
+        raise SourceError(f"the server answers {response.status_code} for {_shown(url)}")
+
+
+def _mark_file(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _write_mark(part: Path, url: str, response: httpx.Response) -> None:
+    """Keep a strong validator; with a weak one or none, If-Range must not be used (RFC 9110, 13.1.5)."""
+    etag = response.headers.get("ETag", "")
+    mark = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
+    part.unlink(missing_ok=True)
+    _mark_file(part).write_text(json.dumps({"url": url, "mark": mark}), encoding="utf-8")
+
+
+def _read_mark(part: Path, url: str) -> str:
+    """What identifies the bytes of the part on the server; "" without a part, or where that is not known."""
+    try:
+        found = json.loads(_mark_file(part).read_text(encoding="utf-8"))
+        return str(found["mark"]) if part.stat().st_size and found["url"] == url else ""
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return ""  # no part, or a torn mark: the file is fetched from its beginning
+
+
+def _unreachable(url: str, error: Exception) -> SourceError:
+    return SourceError(f"{httpx.URL(url).host} cannot be reached ({_reason(error)})")
+
+
+def _reason(error: Exception) -> str:
+    """An exception's text, or its kind in words where it has none: ReadTimeout -> `read timeout`."""
+    words = "".join(f" {char.lower()}" if char.isupper() else char for char in type(error).__name__).strip()
+    return str(error) or words
+
+
+def _shown(url: str) -> str:
+    """The address without user and password."""
+    return str(httpx.URL(url).copy_with(username=None, password=None))

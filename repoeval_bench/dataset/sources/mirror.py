@@ -1,0 +1,83 @@
+"""Mirrors: archives in upstream's layout in a folder or at an address, verified file by file, or a user's own set."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE
+from repoeval_bench.dataset.sources.archived import MANIFEST, ArchiveSource, Manifest, downloaded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from repoeval_bench.dataset.sources.download import Patience
+
+
+class MirrorFolder(ArchiveSource):
+    """A folder with archives."""
+
+    kind = "mirror"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path.expanduser().absolute()
+        if not self._path.is_dir():
+            raise DatasetError(f"the data folder {path} does not exist; name another with --source FOLDER")
+        if not any(self._path.glob("*.zip")):
+            raise DatasetError(
+                f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it"
+            )
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """See `ArchiveSource`."""
+        path = self._path / MANIFEST
+        return Manifest.parse(path.read_bytes(), str(path)) if path.is_file() else None
+
+    @property
+    def folder(self) -> str:
+        """See `Source`; a user's own set is known by its pins, so that an edited one gets a folder of its own."""
+        if self.manifest is not None:
+            return f"{slug(self.facts.name)}-{self.facts.pins[:8]}"
+        return f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"
+
+    @contextmanager
+    def archive(self, name: str) -> Iterator[Path]:
+        """See `ArchiveSource`."""
+        path = self._path / name
+        if not path.is_file():
+            raise DatasetError(f"the data folder {self._path} holds no {name}")
+        yield path
+
+
+class MirrorUrl(ArchiveSource):
+    """An address with archives; nothing is asked of the server while its set is installed."""
+
+    kind = "mirror"
+
+    def __init__(self, url: str, home: Path, patience: Patience | None = None) -> None:
+        super().__init__()
+        self._url = url.rstrip("/")
+        self._patience = patience
+        bare = re.sub(r"//[^/]*@", "//", self._url)  # a password is not part of a folder's name
+        self.folder = f"mirror-{slug(bare.partition('//')[2])}-{short_hash(bare)}"
+        self._downloads = home / "datasets" / self.folder / "downloads"
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """See `ArchiveSource`; asks the server."""
+        from repoeval_bench.dataset.sources.download import Patience, fetch_small
+
+        raw = fetch_small(f"{self._url}/{MANIFEST}", self._patience or Patience())
+        return None if raw is None else Manifest.parse(raw, f"{MANIFEST} of the mirror")
+
+    def archive(self, name: str) -> AbstractContextManager[Path]:
+        """See `ArchiveSource`."""
+        return downloaded(f"{self._url}/{name}", self._downloads / name, self._patience)
