@@ -14,7 +14,6 @@ from repoeval_bench.cli.options import dataset_options, say
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile, count_nws
-from repoeval_bench.dataset.trees import decode, read_tree
 from repoeval_bench.retrieval.corpus import check_chunks
 
 if TYPE_CHECKING:
@@ -104,19 +103,24 @@ def check_chunker_command(*, spec: str, examples: int, seed: int) -> int:
 
 def _read(path: Path) -> Sequence[SourceFile]:
     """A file, or the files of a folder as the benchmark reads them; DatasetError says what is wrong with them."""
+    from repoeval_bench.dataset.repoeval import EXTENSIONS
+    from repoeval_bench.dataset.trees import decode, read_tree
+
     if path.is_dir():
         tree = read_tree(path, path.resolve().name or "root")
         for name in (*tree.undecodable, *tree.outside):
-            say(f"left out: {path / name} (no UTF-8, or a link that leaves the folder)")
+            say(f"left out: {path / name} (not UTF-8, or a link that leaves the folder)")
         if not tree.files:
-            raise DatasetError(f"no .py file is in {path}; name a folder with Python files, or a file")
+            raise DatasetError(
+                f"{path} holds no {' or '.join(EXTENSIONS)} file; name a folder with source files, or a file"
+            )
         return tree.files
     if not path.exists():
         raise UsageError(f"{path} does not exist; name a file or folder")
     try:
         return [SourceFile(path.resolve().parent.name or "root", path.name, decode(path.read_bytes()))]
     except UnicodeDecodeError as error:
-        raise DatasetError(f"{path} is no UTF-8 (byte {error.start}); convert it first") from error
+        raise DatasetError(f"{path} is not UTF-8 (byte {error.start}); convert it first") from error
     except OSError as error:
         raise DatasetError(f"cannot read {path}: {error.strerror}") from error
 

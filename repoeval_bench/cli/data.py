@@ -13,7 +13,10 @@ from repoeval_bench.cli.options import say, set_options
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from repoeval_bench.dataset.obtain import Obtained
     from repoeval_bench.dataset.summary import RepositorySummary
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("data")
@@ -24,40 +27,32 @@ def data_group() -> None:
 @data_group.command()
 @set_options
 @click.option("--upgrade", is_flag=True, help="Try for more where the set that is here is a part of the whole.")
-def fetch(source: str, level: str, context: str, tokenizer: str, home: Path | None, *, upgrade: bool) -> None:
+def fetch(*, upgrade: bool, **options: Any) -> None:
     """Fetch the data where it is missing; data that is here is not fetched again."""
-    from repoeval_bench.dataset import index
-    from repoeval_bench.dataset.install import data_home
-    from repoeval_bench.dataset.loader import describe_set, load_set
-    from repoeval_bench.dataset.obtain import obtain
+    from repoeval_bench.dataset.loader import describe, load_set
     from repoeval_bench.dataset.summary import summarize
 
-    combination = index.combination(level, context, tokenizer)
-    obtained = obtain(source, combination, data_home(home), upgrade=upgrade)
-    click.echo(describe_set(obtained, combination))
+    obtained = _obtain(**options, upgrade=upgrade)
+    benchmark = load_set(obtained.installed)
+    click.echo(describe(obtained, benchmark.tasks))
     click.echo(f"{'fetched into' if obtained.fetched else 'already in'} {obtained.installed.root}")
-    benchmark = load_set(obtained.installed, combination)
-    click.echo(_table(summarize(benchmark, obtained.installed, combination)))
-    click.echo("The repositories keep their own licences; mind them before you pass anything on.")
+    click.echo(_table(summarize(benchmark, obtained.installed)))
+    click.echo("The repositories keep their own licences; check them before you pass anything on.")
 
 
 @data_group.command()
 @set_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def info(source: str, level: str, context: str, tokenizer: str, home: Path | None, *, as_json: bool) -> None:
+@json_option
+def info(*, as_json: bool, **options: Any) -> None:
     """Show tasks, files and licence of each repository, the fingerprint, the source and what is missing."""
-    from repoeval_bench.dataset import index
-    from repoeval_bench.dataset.install import data_home
-    from repoeval_bench.dataset.loader import describe_set, load_set
-    from repoeval_bench.dataset.obtain import obtain
+    from repoeval_bench.dataset.loader import describe, load_set
     from repoeval_bench.dataset.summary import summarize
 
-    combination = index.combination(level, context, tokenizer)
-    obtained = obtain(source, combination, data_home(home))
-    benchmark = load_set(obtained.installed, combination)
-    rows = summarize(benchmark, obtained.installed, combination)
+    obtained = _obtain(**options)
+    benchmark = load_set(obtained.installed)
+    rows = summarize(benchmark, obtained.installed)
     if as_json:
-        facts: dict[str, Any] = {
+        facts = {
             "name": benchmark.name,
             "fingerprint": benchmark.fingerprint,
             "source": benchmark.source,
@@ -73,38 +68,44 @@ def info(source: str, level: str, context: str, tokenizer: str, home: Path | Non
         click.echo(json.dumps(facts, indent=2))
         return
     click.echo(benchmark.label)
-    click.echo(describe_set(obtained, combination))
+    click.echo(describe(obtained, benchmark.tasks))
     click.echo(f"folder {obtained.installed.root}")
     click.echo(_table(rows))
     if benchmark.undecodable:
-        click.echo(f"left out, no UTF-8: {', '.join(benchmark.undecodable)}")
+        click.echo(f"left out, not UTF-8: {', '.join(benchmark.undecodable)}")
 
 
 @data_group.command()
 @set_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def verify(source: str, level: str, context: str, tokenizer: str, home: Path | None, *, as_json: bool) -> None:
-    """Check that every ground truth stands at its lines and that no file has changed; exit 1 where not."""
-    from repoeval_bench.dataset import index
-    from repoeval_bench.dataset.install import data_home
-    from repoeval_bench.dataset.loader import describe_set
-    from repoeval_bench.dataset.obtain import obtain
-    from repoeval_bench.dataset.verify import verify as verify_set
+@json_option
+def verify(*, as_json: bool, **options: Any) -> None:
+    """Check that every ground truth is at its lines and that no file has changed; exit code 1 where not."""
+    from repoeval_bench.dataset.loader import describe
+    from repoeval_bench.dataset.verification import verify as verify_set
 
-    combination = index.combination(level, context, tokenizer)
-    obtained = obtain(source, combination, data_home(home))
-    result = verify_set(obtained.installed, combination)
+    obtained = _obtain(**options)
+    result = verify_set(obtained.installed)
     if as_json:
         click.echo(json.dumps(asdict(result) | {"passed": result.passed}, indent=2))
     else:
-        say(describe_set(obtained, combination))
+        say(describe(obtained, obtained.installed.read_tasks()))
         for line in (*result.wrong_tasks, *result.wrong_files):
             click.echo(line)
         right = result.tasks - len(result.wrong_tasks)
-        click.echo(f"{right} of {result.tasks} ground truths stand at their lines")
+        click.echo(f"{right} of {result.tasks} ground truths are at their lines")
         click.echo(f"{result.files} files hashed again, {len(result.wrong_files)} wrong")
     if not result.passed:
         click.get_current_context().exit(1)
+
+
+def _obtain(
+    *, source: str, level: str, context: str, tokenizer: str, home: Path | None, upgrade: bool = False
+) -> Obtained:
+    from repoeval_bench.dataset.home import data_home
+    from repoeval_bench.dataset.obtain import obtain
+    from repoeval_bench.dataset.repoeval import combination
+
+    return obtain(source, combination(level, context, tokenizer), data_home(home), upgrade=upgrade)
 
 
 def _table(rows: dict[str, RepositorySummary]) -> str:

@@ -86,9 +86,9 @@ def _embedder(name: str) -> Iterable[str]:
 
 
 def _level(name: str) -> Iterable[str]:
-    from repoeval_bench.dataset.index import levels
+    from repoeval_bench.dataset.repoeval import LEVELS
 
-    for level in levels().values():
+    for level in LEVELS.values():
         if level.name == name:
             contexts = ", ".join(f"{' and '.join(c)} of {tokenizer}" for tokenizer, c in level.contexts.items())
             yield f"level {name}: {level.tasks} tasks in {level.repositories} repositories; contexts {contexts}"
@@ -114,7 +114,7 @@ EXPLAINERS: tuple[Callable[[str], Iterable[str]], ...] = (
 def all_names() -> list[str]:
     """The names of all lists, without options."""
     from repoeval_bench.chunkers.registry import available
-    from repoeval_bench.dataset.index import levels
+    from repoeval_bench.dataset.repoeval import LEVELS
     from repoeval_bench.embedding.registry import EMBEDDERS
     from repoeval_bench.metrics import catalogue
     from repoeval_bench.metrics.condensed import UNREGISTERED
@@ -124,7 +124,7 @@ def all_names() -> list[str]:
 
     chunkers = [chunker.name.partition(":")[0] for chunker in available()]
     measures = [row.name.partition(",")[0].partition("@")[0] for row in catalogue()]
-    return [*PROTOCOLS, *chunkers, *RULES, *POLICIES, *RETRIEVERS, *EMBEDDERS, *levels(), *measures, *UNREGISTERED]
+    return [*PROTOCOLS, *chunkers, *RULES, *POLICIES, *RETRIEVERS, *EMBEDDERS, *LEVELS, *measures, *UNREGISTERED]
 
 
 def _with_options(name: str, meaning: str, options: Mapping[str, Option]) -> str:

@@ -97,11 +97,11 @@ def _embedders() -> Table:
 
 
 def _datasets() -> Table:
-    from repoeval_bench.dataset.index import levels
+    from repoeval_bench.dataset.repoeval import LEVELS
 
     rows = [
         (level.name, tokenizer, ", ".join(contexts), str(level.tasks), str(level.repositories))
-        for level in levels().values()
+        for level in LEVELS.values()
         for tokenizer, contexts in level.contexts.items()
     ]
     return _table(("level", "tokenizer", "contexts", "tasks", "repositories"), rows)

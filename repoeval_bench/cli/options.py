@@ -85,9 +85,9 @@ def check_data(options: Mapping[str, Any], protocols: Mapping[str, Protocol], fo
 
     `protocols` is each one that scores the data, by the text that names it.
     """
-    from repoeval_bench.dataset.index import check_repositories, combination, repository_name
-    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.dataset.home import data_home
     from repoeval_bench.dataset.obtain import known_repositories
+    from repoeval_bench.dataset.repoeval import check_repositories, combination, repository_name
     from repoeval_bench.protocols.protocol import check_scored
 
     level, named, known = options["level"], options["repos"] or (), None

@@ -215,6 +215,6 @@ def _row(made: tuple[StoredRun, str], asked: Row, why_not: str) -> Row:
 
 def _why_not_judged(benchmark: Benchmark) -> str:
     """Published numbers are of the whole published benchmark: of anything else, why no verdict is given."""
-    if not benchmark.name.startswith("repoeval-"):
+    if not benchmark.is_published:
         return f"{NOT_JUDGED}: {benchmark.name} is not what was published"
     return "" if benchmark.is_whole else f"{NOT_JUDGED}: {len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"

@@ -173,7 +173,7 @@ def _check(
 
 def _scoring(protocols: Sequence[str], repos: Sequence[str], level: str) -> list[str]:
     """Those of the usual protocols that score one of the repositories asked for; what is left out is said."""
-    from repoeval_bench.dataset.index import repository_name
+    from repoeval_bench.dataset.repoeval import repository_name
     from repoeval_bench.protocols.protocol import check_scored
 
     kept = []

@@ -63,7 +63,8 @@ class Benchmark:
     task (id, hashes of prompt and ground truth, lines) and every file (path, hash of its text): another set,
     another fingerprint. `whole_tasks` and `whole_repos` count the published benchmark, so that a part can
     never pass for the whole; `asked_repos` counts those that the protocol scores, where it names them (else 0).
-    `undecodable` names the files that are no UTF-8 and were left out.
+    `undecodable` names the files that are not UTF-8 and were left out. `is_published`: whether this is the published
+    benchmark, or a part of it, and not a user's own set.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Benchmark:
     whole_repos: int
     undecodable: tuple[str, ...] = ()
     asked_repos: int = 0
+    is_published: bool = False
 
     @property
     def is_whole(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _MAPPING = "keys with values were expected"
 _LIST = "a list was expected"
@@ -50,3 +50,8 @@ def expectation(error: Mapping[str, Any]) -> str:
     if words is None:
         return str(error["msg"]).removeprefix("Value error, ")
     return words.format(**error.get("ctx", {}))
+
+
+def field_problems(errors: Iterable[Mapping[str, Any]], whole: str) -> list[str]:
+    """`field: expectation` of each of `ValidationError.errors()`; `whole` names what is wrong as a whole."""
+    return [f"{'.'.join(map(str, each['loc'])) or whole}: {expectation(each)}" for each in errors]

@@ -26,7 +26,7 @@ def read_zip(
     """(posix name, content) of each wanted file, in the archive's order.
 
     A DatasetError for an archive that is truncated or corrupt, unpacks to more than `max_unpacked` bytes, or
-    has an entry (wanted or not) with an absolute path, `..`, a link, or a name that occurs twice.
+    has an entry (wanted or not) with an absolute path, `..`, a link, or a name that appears twice.
     """
     with _open(path) as archive:
         entries = _judge(path, archive.infolist(), max_unpacked)
@@ -50,7 +50,7 @@ def _open(path: Path) -> Iterator[zipfile.ZipFile]:
         EOFError,
         OSError,
         RuntimeError,  # encrypted entries, compression methods that zipfile does not know
-        ValueError,  # names that are no UTF-8 though they say so
+        ValueError,  # names that are not UTF-8 though they say so
     ) as error:
         raise DatasetError(
             f"the archive {path} is truncated or corrupt ({error}); fetch it again or use another source"
@@ -68,7 +68,7 @@ def _judge(path: Path, infos: list[zipfile.ZipInfo], max_unpacked: int) -> dict[
         if info.is_dir() or name.endswith("/"):
             continue
         if name in files:
-            raise DatasetError(f"the archive {path} is refused: its entry {info.filename!r} occurs twice")
+            raise DatasetError(f"the archive {path} is refused: its entry {info.filename!r} appears twice")
         # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
         unpacked += info.file_size
         if unpacked > max_unpacked:

@@ -1,4 +1,4 @@
-"""What a task is like, told from its file's syntax: the facts that segments are made of."""
+"""What a task is like, read from its file's syntax: the facts that segments are made of."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ FACTS = {
     "prompt_lines": "lines of the whole prompt, the line to be completed not counted",
     "nesting_depth": "functions and classes around that function: 0 at module level, 1 for a method",
     "has_docstring": "whether that function has a docstring",
-    "is_method": "whether that function stands directly in a class",
+    "is_method": "whether that function is directly in a class",
 }
-"""Facts of a task; None where the file is not valid Python 3 or the task stands in no function."""
+"""Facts of a task; None where the file is not valid Python 3 or the task is not in a function."""
 
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
     """task_id -> fact -> value, for every task; see `FACTS`."""
-    texts = {(file.repo, file.path): file.text for files in benchmark.files.values() for file in files}
-    return {task.task_id: _facts(task, texts[task.repo, task.path]) for task in benchmark.tasks}
+    texts = {f"{file.repo}/{file.path}": file.text for files in benchmark.files.values() for file in files}
+    return {task.task_id: _facts(task, texts[task.file]) for task in benchmark.tasks}
 
 
 def _facts(task: Task, text: str) -> dict[str, Fact]:
@@ -44,7 +44,7 @@ def _facts(task: Task, text: str) -> dict[str, Fact]:
 
 
 class _Function(NamedTuple):
-    """A function's lines (1-based, both included) and what is said of it."""
+    """A function's lines (1-based, both included) and its facts."""
 
     first: int
     last: int
@@ -62,18 +62,18 @@ def _functions(text: str) -> tuple[_Function, ...]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the files' own invalid escapes
             tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # Python 2, or no Python: FACTS says that nothing is known then
+    except (SyntaxError, ValueError):  # Python 2, or not Python: nothing is known then, as FACTS says
         return ()
-    return tuple(_walk(tree, 0, in_class=False))
+    return tuple(_functions_below(tree, 0, in_class=False))
 
 
-def _walk(node: ast.AST, depth: int, *, in_class: bool) -> Iterator[_Function]:
+def _functions_below(node: ast.AST, depth: int, *, in_class: bool) -> Iterator[_Function]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             documented = ast.get_docstring(child, clean=False) is not None
             yield _Function(child.lineno, child.end_lineno or child.lineno, depth, documented, in_class)
-            yield from _walk(child, depth + 1, in_class=False)
+            yield from _functions_below(child, depth + 1, in_class=False)
         elif isinstance(child, ast.ClassDef):
-            yield from _walk(child, depth + 1, in_class=True)
+            yield from _functions_below(child, depth + 1, in_class=True)
         elif not isinstance(child, ast.expr):  # no expression holds a definition
-            yield from _walk(child, depth, in_class=in_class)
+            yield from _functions_below(child, depth, in_class=in_class)

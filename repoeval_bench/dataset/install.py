@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -18,15 +17,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter, ValidationError
+
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.validation import field_problems
+from repoeval_bench.dataset.repoeval import parse_tasks
+from repoeval_bench.dataset.sources import SetFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.dataset.repoeval import Combination
-    from repoeval_bench.dataset.sources import SetFacts, Source
+    from repoeval_bench.dataset.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +72,26 @@ class InstalledSet:
         return len(tasks), len({task.repo for task in tasks})
 
 
-def data_home(home: Path | None = None) -> Path:
-    """The folder of all data: `home`, else $REPOEVAL_HOME, else a checkout's `data/cache`, else the user's cache."""
-    if home is not None:
-        return home.expanduser().absolute()
-    if named := os.environ.get("REPOEVAL_HOME"):
-        return Path(named).expanduser().absolute()
-    checkout = Path(__file__).resolve().parents[2]
-    if (checkout / "Makefile").is_file() and (checkout / "data" / "index").is_dir():
-        return checkout / "data" / "cache"
-    import platformdirs
-
-    return platformdirs.user_cache_path("repoeval-bench")
-
-
 def installed_sets(home: Path, combination: Combination) -> list[InstalledSet]:
     """All sets under `home`, by folder name."""
-    return [InstalledSet(path.parent, _read_facts(path), combination) for path in sorted(home.glob("datasets/*/set.json"))]
+    folders = sorted(path.parent.name for path in home.glob("datasets/*/set.json"))
+    return [found for folder in folders if (found := find_set(home, folder, combination))]
 
 
 def find_set(home: Path, folder: str, combination: Combination) -> InstalledSet | None:
     """The set of one folder name, or None."""
-    path = home / "datasets" / folder / "set.json"
-    return InstalledSet(path.parent, _read_facts(path), combination) if path.is_file() else None
+    root = home / "datasets" / folder
+    path = root / "set.json"
+    if not path.is_file():
+        return None
+    try:
+        facts = TypeAdapter(SetFacts).validate_json(path.read_bytes())
+    except ValidationError as error:
+        problems = "; ".join(field_problems(map(dict, error.errors()), "file"))
+        raise DatasetError(f"{path} cannot be read ({problems}); delete the folder {root}") from error
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read ({error.strerror}); delete the folder {root}") from error
+    return InstalledSet(root, facts, combination)
 
 
 def install(home: Path, source: Source, combination: Combination) -> InstalledSet:
@@ -177,10 +178,3 @@ def _alone(root: Path) -> Iterator[None]:
     with (root / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _read_facts(path: Path) -> SetFacts:
-    try:
-        return TypeAdapter(SetFacts).validate_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path} cannot be read ({error}); delete the folder {path.parent}") from error

@@ -10,13 +10,15 @@ from urllib.parse import urlsplit
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import index
-from repoeval_bench.dataset.install import InstalledSet, SourceError, find_set, install, installed_sets
+from repoeval_bench.dataset.install import InstalledSet, find_set, install, installed_sets
+from repoeval_bench.dataset.repoeval import FUNCTION
+from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from repoeval_bench.dataset.index import Combination
-    from repoeval_bench.dataset.install import Source
+    from repoeval_bench.dataset.repoeval import Combination
+    from repoeval_bench.dataset.sources import Source
 
 NAMED = ("auto", "github", "pypi")
 """Sources with a name; any other is a folder or an address."""
@@ -45,61 +47,64 @@ def obtain(source: str, combination: Combination, home: Path, *, upgrade: bool =
 
 def open_source(source: str, combination: Combination, home: Path) -> Source:
     """The source of a name, address or folder; nothing is fetched by opening it."""
-    from repoeval_bench.dataset import pypi, sources
+    from repoeval_bench.dataset.sources import github, mirror, package_index
 
     if source == "github":
-        return sources.GitHub(home)
+        return github.GitHub(home)
     if source == "pypi":
-        if combination.level != pypi.LEVEL:
+        if combination.level != FUNCTION.name:
             raise UsageError(
-                f"the source pypi carries the {pypi.LEVEL} level only; for level {combination.level} "
+                f"the source pypi carries the {FUNCTION.name} level only; for level {combination.level} "
                 "take github or --source FOLDER"
             )
-        return pypi.PyPI()
-    if source.startswith(("http://", "https://")):
+        return package_index.PackageIndex()
+    if _is_remote(source):
         if not _is_address(source):
-            raise UsageError(f"the source {source!r} is no address; write it as https://host/folder")
-        return sources.MirrorUrl(source, home)
+            raise UsageError(f"the source {source!r} is not an address; write it as https://host/folder")
+        return mirror.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
         raise UsageError(f"{nearest('source', source, NAMED)} (an address or an existing folder is one too)")
-    return sources.MirrorFolder(Path(source))
+    return mirror.MirrorFolder(Path(source))
 
 
 def known_repositories(source: str, combination: Combination, home: Path) -> Collection[str] | None:
     """The repositories of a source, as far as they are known before anything of it is fetched; None: they are not.
 
     Known are those of the published function level. A UsageError where there is no such source or it cannot hold the
-    combination; what else is wrong with it is told when it is read.
+    combination; whatever else is wrong with it is reported when it is read.
     """
     if source not in {"", "auto"}:
         try:
             opened = open_source(source, combination, home)
+            # Whether an address has a custom set is known once it was fetched from.
+            found = find_set(home, opened.folder, combination) if _is_remote(source) else opened
+            if found is None or not found.facts.official:
+                return None
         except DatasetError:
             return None
-        # Of an address, whether it holds a custom set is known once it was fetched from.
-        at_address = source.startswith(("http://", "https://"))
-        found = find_set(home, opened.folder) if at_address else opened
-        if found is None or not found.facts.official:
-            return None
-    return index.repositories() if combination.level == "function" else None
+    return index.repositories() if combination.level == FUNCTION.name else None
+
+
+def _is_remote(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
 
 
 def _is_address(source: str) -> bool:
     try:
         parts = urlsplit(source)
         return bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not close, a port that is no number
+    except ValueError:  # brackets that do not close, a port that is not a number
         return False
 
 
-def count_tasks(installed: InstalledSet, combination: Combination) -> int:
-    """Tasks of a combination's file, by its lines."""
-    return sum(1 for line in installed.task_file(combination).read_bytes().split(b"\n") if line.strip())
+def _count_tasks(installed: InstalledSet) -> int:
+    """Tasks of the combination's file, by its lines."""
+    return sum(1 for line in installed.task_file.read_bytes().split(b"\n") if line.strip())
 
 
 def _fetch(source: Source, combination: Combination, home: Path) -> Obtained:
-    before = find_set(home, source.folder)
-    if before is not None and before.holds(combination):
+    before = find_set(home, source.folder, combination)
+    if before is not None and before.is_complete:
         return Obtained(before)
     installed = install(home, source, combination)
     notes = []
@@ -111,14 +116,12 @@ def _fetch(source: Source, combination: Combination, home: Path) -> Obtained:
 
 
 def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
-    held = [found for found in installed_sets(home) if found.facts.official and found.holds(combination)]
-    best = max(held, key=lambda found: count_tasks(found, combination), default=None)
-    if best is not None:
-        if not upgrade or count_tasks(best, combination) == combination.published.tasks:
-            return Obtained(best)
-        names = ["github"]  # a part came from pypi: there is no more of it there
-    else:
-        names = ["github", "pypi"] if combination.level == "function" else ["github"]
+    held = [found for found in installed_sets(home, combination) if found.facts.official and found.is_complete]
+    best = max(held, key=_count_tasks, default=None)
+    if best is not None and (not upgrade or _count_tasks(best) == combination.published.tasks):
+        return Obtained(best)
+    # A part came from pypi: there is no more of it there.
+    names = ["github"] if best is not None or combination.level != FUNCTION.name else ["github", "pypi"]
     problems = []
     for name in names:
         try:

@@ -18,10 +18,6 @@ Exclude = Literal["none", "prompt", "repocoder", "body"]
 Copies = Literal["distinct", "credited"]
 Scope = Literal["repository", "pooled"]
 
-OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})
-"""The function-level repositories that code-chunk and CodeRAG-Bench leave out."""
-
-
 BASELINE = "fixed:max_nws=1500"
 """The chunker whose chunks are the documents of protocol `linemap`."""
 
@@ -186,8 +182,9 @@ def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
 
     So each of them scores every task that a limit leaves.
     """
-    six = level == "function" and any(protocol.repositories == "six" for protocol in protocols)
-    return OUTSIDE_THE_SIX if six else frozenset()
+    from repoeval_bench.dataset.repoeval import left_out
+
+    return frozenset().union(*(left_out(protocol.repositories, level) for protocol in protocols))
 
 
 def check_scored(protocol: Protocol, repos: Iterable[str], level: str) -> None:

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.dataset.repoeval import DEFAULT, combination_of
 from repoeval_bench.metrics import EVAL_MEASURES
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
 
@@ -147,13 +148,11 @@ def _command(run: StoredRun) -> str:
 
 def _dataset(dataset: dict[str, Any]) -> list[str]:
     """Options that select the data; of a set of one's own and of a part the source has to be named by the reader."""
-    pieces = str(dataset["name"]).split("-")
+    combination = combination_of(str(dataset["name"])) or DEFAULT
     options = []
-    if pieces[-4:-3] and len(pieces) >= 4:
-        for name, value, usual in zip(
-            ("--level", "--context", "--tokenizer"), pieces[-3:], ("function", "2k", "codex"), strict=True
-        ):
-            options += [name, value] if value != usual else []
+    for name in ("level", "context", "tokenizer"):
+        if (value := getattr(combination, name)) != getattr(DEFAULT, name):
+            options += [f"--{name}", value]
     if dataset.get("tasks") != dataset.get("whole_tasks"):
         options += ["--repos", " ".join(dataset.get("repositories", ())), "--limit", str(dataset["tasks"])]
     return options

@@ -85,7 +85,7 @@ def load_benchmark(
 
 def vectors_folder(home: Path | None = None) -> Path:
     """The folder of the vector cache in `home`."""
-    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.dataset.home import data_home
 
     return data_home(home) / "vectors"
 
@@ -101,7 +101,7 @@ def make_embedder(
 
     `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything, or a fit.
     """
-    from repoeval_bench.dataset.install import data_home
+    from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.long_text import LongTextEmbedder, changes_nothing
     from repoeval_bench.embedding.registry import Material, choose_embedder, find_encoder

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, ResultError
 from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.facts import task_facts
-from repoeval_bench.dataset.loader import fingerprint
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.leak import top_over_prompt
-from repoeval_bench.protocols.protocol import OUTSIDE_THE_SIX, scores_none
+from repoeval_bench.protocols.protocol import scores_none
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.retrieval.linemap import LineMap
@@ -339,18 +339,10 @@ def map_lines(planned: Plan, hidden: Mapping[str, frozenset[str]], judged: Judge
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     """The repositories and tasks that the protocol scores; a DatasetError where it scores none of them."""
-    # "The six" are named at function level only; elsewhere all that is present is scored.
-    if protocol.repositories == "all" or benchmark.level != "function":
-        return benchmark
-    files = {repo: files for repo, files in benchmark.files.items() if repo not in OUTSIDE_THE_SIX}
-    tasks = tuple(task for task in benchmark.tasks if task.repo in files)
-    if not tasks:
+    chosen = published_subset(benchmark, protocol.repositories)
+    if not chosen.tasks:
         raise DatasetError(scores_none(protocol, benchmark.files))
-    # The two are of the published benchmark alone: a pack of one's own has all its repositories scored.
-    asked = benchmark.whole_repos - len(OUTSIDE_THE_SIX) if benchmark.name.startswith("repoeval-") else 0
-    if len(tasks) == len(benchmark.tasks):
-        return replace(benchmark, asked_repos=asked)
-    return replace(benchmark, tasks=tasks, files=files, fingerprint=fingerprint(tasks, files), asked_repos=asked)
+    return chosen
 
 
 def _truncated(embedder: Embedder | None, tokens: Sequence[int], role: Role) -> int:

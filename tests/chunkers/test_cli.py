@@ -75,7 +75,7 @@ def test_check_chunker_fails_for_a_chunker_that_does_not_conform(tmp_path, monke
 def test_what_cannot_be_read_is_one_sentence(folder, tmp_path) -> None:
     assert "does not exist" in run(chunk_command, folder / "none.py", fails=UsageError)
     (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
-    assert "no UTF-8 (byte 5)" in run(chunk_command, folder / "latin.py", fails=DatasetError)
+    assert "is not UTF-8 (byte 5)" in run(chunk_command, folder / "latin.py", fails=DatasetError)
     (tmp_path / "empty").mkdir()
     assert "no .py file" in run(chunk_command, tmp_path / "empty", fails=DatasetError)
     assert "did you mean 'ast'" in run(chunk_command, folder, "-c", "asst", fails=SpecError)

@@ -6,10 +6,11 @@ import pytest
 
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.build import build_index
-from repoeval_bench.dataset.install import data_home
+from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.loader import load
 from repoeval_bench.dataset.obtain import obtain
-from repoeval_bench.dataset.verify import verify
+from repoeval_bench.dataset.repoeval import Combination
+from repoeval_bench.dataset.verification import verify
 
 pytestmark = pytest.mark.full_data
 
@@ -27,8 +28,8 @@ def test_all_tasks_and_files_load(real_source):
 
 @pytest.mark.parametrize("context", ["2k", "4k"])
 def test_every_ground_truth_stands_at_its_lines(real_source, context):
-    combination = index.combination("function", context, "codex")
-    result = verify(obtain(real_source, combination, data_home()).installed, combination)
+    combination = Combination("function", context, "codex")
+    result = verify(obtain(real_source, combination, data_home()).installed)
     assert result.passed
     assert result.tasks == 455
 
@@ -37,7 +38,7 @@ def test_every_ground_truth_stands_at_its_lines(real_source, context):
 def test_the_coordinates_give_the_prompts_and_ground_truths(real_source, context):
     benchmark = load(real_source, context=context)
     files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
-    places = {place.task_id: place for place in index.coordinates(index.combination("function", context, "codex"))}
+    places = {place.task_id: place for place in index.coordinates(Combination("function", context, "codex"))}
     exact = 0
     for task in benchmark.tasks:
         place = places[task.task_id]

@@ -9,8 +9,11 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset import index
-from repoeval_bench.dataset.install import data_home, installed_sets
-from repoeval_bench.dataset.loader import describe, fingerprint, load
+from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.dataset.install import installed_sets
+from repoeval_bench.dataset.loader import load
+from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination, combinations
 from support import minirepo
 
 
@@ -34,7 +37,7 @@ def test_the_small_set_loads_whole(mini):
     assert list(benchmark.files) == ["acme_inventory", "northwind_textkit"]
     assert [len(files) for files in benchmark.files.values()] == [4, 5]
     assert len(benchmark.fingerprint) == 12
-    assert lines == [describe(benchmark)]
+    assert lines == ["data from mirror: 18 of 18 tasks, 2 of 2 repositories"]
     assert mini(notify=lines.append) == benchmark
     assert len(lines) == 1, "a whole set that is there needs no notice"
 
@@ -120,7 +123,10 @@ def broken(change):
     ("change", "complaint"),
     [
         (lambda data: data.update(lineno=4000), r"northwind_textkit/\d+: its ground truth ends at line 4\d+"),
-        (lambda data: data.update(fpath_tuple=["northwind_textkit", "no.py"]), "its file no.py does not exist"),
+        (
+            lambda data: data.update(fpath_tuple=["northwind_textkit", "no.py"]),
+            "its file northwind_textkit/no.py does not exist",
+        ),
         (lambda data: data.update(fpath_tuple=["initech_tps", "a.py"]), "repository initech_tps is not among"),
     ],
 )
@@ -137,7 +143,7 @@ def test_a_file_that_is_no_utf8_is_counted_and_a_task_in_it_is_refused(tmp_path)
     assert load(str(mirror), home=tmp_path).undecodable == ("acme_inventory/latin.py",)
     files["acme_inventory/inventory/stock.py"] = b"# \xe9t\xe9\n"
     mirror = minirepo.build_mirror(tmp_path / "n", files=files)
-    with pytest.raises(DatasetError, match=r"6 tasks do not fit|inventory/stock.py is no UTF-8"):
+    with pytest.raises(DatasetError, match=r"6 tasks do not fit|inventory/stock.py is not UTF-8"):
         load(str(mirror), home=tmp_path)
 
 
@@ -158,7 +164,7 @@ def test_a_source_that_is_nothing_is_a_usage_error(tmp_path, source):
 
 @pytest.mark.parametrize("source", ["http://", "https://[", "http://host:port/x"])
 def test_an_address_that_is_none_is_a_usage_error(tmp_path, source):
-    with pytest.raises(UsageError, match="is no address; write it as https://host/folder"):
+    with pytest.raises(UsageError, match="is not an address; write it as https://host/folder"):
         load(source, home=tmp_path)
 
 
@@ -175,7 +181,7 @@ def test_sets_of_two_sources_never_share_a_folder(tmp_path):
     first, second = (minirepo.build_mirror(tmp_path / name) for name in ("a", "b"))
     minirepo.write_manifest(second, "other")
     assert load(str(first), home=tmp_path).name != load(str(second), home=tmp_path).name
-    assert len({found.root for found in installed_sets(tmp_path)}) == 2
+    assert len({found.root for found in installed_sets(tmp_path, DEFAULT)}) == 2
 
 
 TASK = Task("r/0", "r", "a.py", "p", "x = 1\n", LineSpan(0, 1), 0, "function")
@@ -205,7 +211,7 @@ def test_a_lone_surrogate_in_a_prompt_has_a_fingerprint():
 
 
 def test_the_index_says_what_is_published():
-    assert {name: (level.tasks, level.repositories) for name, level in index.levels().items()} == {
+    assert {name: (level.tasks, level.repositories) for name, level in LEVELS.items()} == {
         "function": (455, 8),
         "line": (1600, 8),
         "api": (1600, 8),
@@ -215,13 +221,7 @@ def test_the_index_says_what_is_published():
     assert sum(fact.files for fact in repositories.values()) == len(index.file_hashes("function_level")) == 441
     assert repositories["facebookresearch_omnivore"].licence == "CC-BY-NC-4.0"
     for context, inexact in (("2k", 3), ("4k", 4)):
-        places = index.coordinates(index.combination("function", context, "codex"))
+        places = index.coordinates(Combination("function", context, "codex"))
         assert len({place.task_id for place in places}) == 455
         assert sum(place.prompt is None for place in places) == inexact
-    published = {
-        index.Combination(level.name, context, tokenizer).task_file
-        for level in index.levels().values()
-        for tokenizer, contexts in level.contexts.items()
-        for context in contexts
-    }
-    assert published == set(index.task_file_blobs())
+    assert {combination.task_file for combination in combinations()} == set(index.task_file_blobs())

@@ -16,9 +16,9 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.archive import read_zip
-from repoeval_bench.dataset.jsonl import dump_tasks, parse_tasks
-from repoeval_bench.dataset.loader import fingerprint
+from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.repoeval import dump_tasks, parse_tasks
 from repoeval_bench.dataset.trees import decode
 from support import minirepo
 

@@ -11,15 +11,18 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id
-from repoeval_bench.dataset import index, obtain, sources
+from repoeval_bench.dataset import index, obtain
 from repoeval_bench.dataset.install import find_set, install, installed_sets
 from repoeval_bench.dataset.loader import load
-from repoeval_bench.dataset.sources import GitHub, MirrorFolder, MirrorUrl, text_hash
+from repoeval_bench.dataset.repoeval import DEFAULT as FUNCTION
+from repoeval_bench.dataset.repoeval import Combination
+from repoeval_bench.dataset.sources.github import GitHub
+from repoeval_bench.dataset.sources.mirror import MirrorFolder, MirrorUrl
+from repoeval_bench.dataset.trees import text_hash
 from support import minirepo
 from support.server import Site, serve
 
-FUNCTION = index.Combination("function", "2k", "codex")
-LINE = index.Combination("line", "1k", "codegen")
+LINE = Combination("line", "1k", "codegen")
 
 
 def blob(raw):
@@ -36,7 +39,7 @@ def published(monkeypatch):
     """Let the small set be what the index says RepoEval is, so that the official path runs on it."""
     hashes = {name: text_hash(raw) for name, raw in minirepo.tree_files().items() if name.endswith(".py")}
     raw = minirepo.jsonl(minirepo.rows())
-    blobs = {index.Combination("function", context, "codex").task_file: blob(raw) for context in ("2k", "4k")}
+    blobs = {Combination("function", context, "codex").task_file: blob(raw) for context in ("2k", "4k")}
     monkeypatch.setattr(index, "file_hashes", lambda tree: hashes if tree == "function_level" else {})
     monkeypatch.setattr(index, "task_file_blobs", lambda: blobs)
 
@@ -49,7 +52,7 @@ def test_a_custom_set_is_named_so_and_never_passes_for_repoeval(tmp_path, home):
     benchmark = load(str(minirepo.build_mirror(tmp_path / "m")), home=home)
     assert benchmark.name == "custom-mini-function-2k-codex"
     assert benchmark.is_whole
-    (found,) = installed_sets(home)
+    (found,) = installed_sets(home, FUNCTION)
     assert not found.facts.official
     assert found.facts.licences == {"acme_inventory": "MIT"}
 
@@ -66,7 +69,7 @@ def test_an_official_mirror_is_verified_file_by_file(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
     found = install(home, MirrorFolder(mirror), FUNCTION)
     assert found.facts.official
-    assert found.holds(FUNCTION)
+    assert found.is_complete
 
 
 @pytest.mark.usefixtures("published")
@@ -79,7 +82,7 @@ def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp
     source = MirrorFolder(mirror)
     found = install(home, source, FUNCTION)
     assert source.left_out == ["acme_inventory/build/new.py"]
-    assert (found.tree(FUNCTION) / "acme_inventory" / "inventory" / "stock.py").is_file()
+    assert (found.tree / "acme_inventory" / "inventory" / "stock.py").is_file()
     assert not list(found.root.rglob("new.py"))
 
 
@@ -100,9 +103,9 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
     with pytest.raises(DatasetError, match=complaint):
         install(home, MirrorFolder(mirror), FUNCTION)
-    found = find_set(home, MirrorFolder(mirror).folder)
+    found = find_set(home, MirrorFolder(mirror).folder, FUNCTION)
     assert found is not None
-    assert not found.holds(FUNCTION)
+    assert not found.is_complete
     assert not list(found.root.rglob("*.py"))
 
 
@@ -113,18 +116,18 @@ def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home,
     with pytest.raises(DatasetError, match=r"line_and_api_level\.zip has a wrong hash"):
         install(home, MirrorFolder(mirror), LINE)
     archive = (mirror / "line_and_api_level.zip").read_bytes()
-    monkeypatch.setattr(index, "archive", lambda name: index.Archive(name, "", blob(archive)))
-    assert install(home, MirrorFolder(mirror), LINE).holds(LINE)
+    monkeypatch.setattr(index, "archive", lambda name: index.Archive("", blob(archive)))
+    assert install(home, MirrorFolder(mirror), LINE).is_complete
 
 
 @pytest.mark.parametrize(
     ("manifest", "complaint"),
     [
-        ("{", "is no manifest of a data set"),
+        ("{", "is not a manifest of a data set"),
         ('{"name": "../x", "sha256": {}}', "name: a text of the form"),
         ('{"name": "x", "sha256": {"datasets.zip": "12"}}', r"sha256\.datasets\.zip"),
         ('{"name": "x", "sha256": {}, "extra": 1}', "extra: there is no such field"),
-        ('{"name": "x", "sha256": {}}', "pins no datasets.zip"),
+        ('{"name": "x", "sha256": {}}', "does not pin datasets.zip"),
     ],
 )
 def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(tmp_path, home, manifest, complaint):
@@ -137,7 +140,7 @@ def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(tmp_path, home, ma
 def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m")
     minirepo.write_zip(mirror / "function_level.zip", {"acme_inventory/a.py": b"x = 1\n"})
-    with pytest.raises(DatasetError, match=r"has not the SHA-256 that repoeval.json of 'mini' pins"):
+    with pytest.raises(DatasetError, match=r"does not have the SHA-256 that repoeval.json of 'mini' pins"):
         load(str(mirror), home=home)
 
 
@@ -148,7 +151,7 @@ def test_an_edited_custom_set_is_installed_beside_the_old_one(tmp_path, home):
     second = load(str(mirror), home=home)
     assert len(second.tasks) == len(first.tasks) - 1
     assert first.fingerprint != second.fingerprint
-    assert len(installed_sets(home)) == 2
+    assert len(installed_sets(home, FUNCTION)) == 2
 
 
 @pytest.mark.parametrize("name", ["datasets.zip", "function_level.zip"])
@@ -204,26 +207,26 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(tmp_path,
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
     taken = []
 
-    def interrupted(*arguments):
-        for pair in real(*arguments):
+    def interrupted(self, tree):
+        for pair in real(self, tree):
             if len(taken) == 3:
                 raise KeyboardInterrupt
             taken.append(pair)
             yield pair
 
-    real = sources.tree_files
+    real = MirrorUrl.tree_files
     with serve(served(mirror)) as site:
         source = MirrorUrl(site.url, home)
-        monkeypatch.setattr(sources, "tree_files", interrupted)
+        monkeypatch.setattr(MirrorUrl, "tree_files", interrupted)
         with pytest.raises(KeyboardInterrupt):
             install(home, source, FUNCTION)
-        found = find_set(home, source.folder)
+        found = find_set(home, source.folder, FUNCTION)
         assert found is not None
-        assert not found.holds(FUNCTION)
+        assert not found.is_complete
         assert not list(found.root.rglob("*.py"))
-        monkeypatch.setattr(sources, "tree_files", real)
+        monkeypatch.setattr(MirrorUrl, "tree_files", real)
         site.requests.clear()
-        assert install(home, MirrorUrl(site.url, home), FUNCTION).holds(FUNCTION)
+        assert install(home, MirrorUrl(site.url, home), FUNCTION).is_complete
         assert all("datasets.zip" not in path for path, _ in site.requests)
 
 
@@ -249,7 +252,7 @@ def upstream(tmp_path, monkeypatch):
     pins = {name: blob(raw) for name, raw in site.files.items()}
     with serve(site):
         monkeypatch.setattr(
-            index, "archive", lambda name: index.Archive(name, f"{site.url}/{name}", pins.get(name, "0" * 40))
+            index, "archive", lambda name: index.Archive(f"{site.url}/{name}", pins.get(name, "0" * 40))
         )
         yield site
 
@@ -258,11 +261,11 @@ def upstream(tmp_path, monkeypatch):
 def test_upstream_is_fetched_resumed_verified_and_installed(home, upstream):
     upstream.breaks = [500, 500]
     found = install(home, GitHub(home), FUNCTION)
-    assert found.holds(FUNCTION)
+    assert found.is_complete
     assert (upstream.requests[1][0], upstream.requests[1][1]) == ("/datasets.zip", "bytes=500-")
     assert not list(home.rglob("*.zip*"))
     upstream.requests.clear()
-    install(home, GitHub(home), index.Combination("function", "4k", "codex"))
+    install(home, GitHub(home), Combination("function", "4k", "codex"))
     assert upstream.requests == []
 
 
@@ -274,7 +277,7 @@ def test_upstream_with_a_wrong_hash_is_refused_and_fetched_anew_next_time(home, 
         install(home, GitHub(home), FUNCTION)
     assert not list(home.rglob("*.jsonl"))
     upstream.files["datasets.zip"] = right
-    assert install(home, GitHub(home), FUNCTION).holds(FUNCTION)
+    assert install(home, GitHub(home), FUNCTION).is_complete
 
 
 @pytest.mark.usefixtures("published")
@@ -302,7 +305,7 @@ def test_a_home_that_is_broken_or_cannot_be_written_is_named(tmp_path, home, fol
         home.write_text("not a folder")
     else:
         load(str(mirror), home=home)
-        (installed_sets(home)[0].root / "set.json").write_text("{")
+        (installed_sets(home, FUNCTION)[0].root / "set.json").write_text("{")
     with pytest.raises(DatasetError, match=complaint):
         load(str(mirror), home=home)
 

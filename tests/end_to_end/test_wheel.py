@@ -71,7 +71,7 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
 
 def test_an_installed_wheel_keeps_data_in_the_users_cache_folder(site, tmp_path):
     """Away from a checkout, data and vectors go where the platform keeps caches."""
-    script = "from repoeval_bench.dataset.install import data_home; print(data_home())"
+    script = "from repoeval_bench.dataset.home import data_home; print(data_home())"
     done = run(site[1], tmp_path, "-c", script, REPOEVAL_HOME="", XDG_CACHE_HOME=str(tmp_path / "caches"))
     assert done.stdout.strip().endswith("repoeval-bench"), done.stdout + done.stderr
 

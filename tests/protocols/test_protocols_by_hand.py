@@ -12,8 +12,9 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.metrics import score_ceilings, score_run
-from repoeval_bench.protocols.protocol import OUTSIDE_THE_SIX, PROTOCOLS
+from repoeval_bench.protocols.protocol import PROTOCOLS
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.stages import map_lines, plan, select
 
@@ -132,7 +133,7 @@ def test_a_protocol_whose_repositories_are_not_there_is_refused():
 
 def test_six_repositories_of_which_some_are_missing_say_so_on_the_label():
     """Of the published benchmark; a pack of one's own has no six."""
-    part = replace(BENCHMARK, name="repoeval-function-2k-codex", whole_tasks=455, whole_repos=8)
+    part = replace(BENCHMARK, name="repoeval-function-2k-codex", whole_tasks=455, whole_repos=8, is_published=True)
     label = select(part, PROTOCOLS["code-chunk"]).label
     assert (
         label

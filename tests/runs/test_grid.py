@@ -17,7 +17,8 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.protocol import OUTSIDE_THE_SIX, PROTOCOLS, Protocol, passed_over
+from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
+from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.grid import _Arm, _Setting, grid_problems, make_protocols
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores

@@ -25,7 +25,7 @@ from repoeval_bench.dataset.sources import SetFacts, SourceError
 from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from repoeval_bench.dataset.repoeval import Combination
 
@@ -56,23 +56,19 @@ def _why(stderr: str) -> str:
 
 
 class PackageIndex:
-    """The pinned wheels; a source file whose text is not RepoEval's is put to `left_out`.
-
-    `fetch` puts the wheels into a folder.
-    """
+    """The pinned wheels; a source file whose text is not RepoEval's is put to `left_out`."""
 
     folder = "pypi"
     facts = SetFacts(NAME, "pypi")
 
-    def __init__(self, fetch: Callable[[Path], None] = fetch_wheels) -> None:
+    def __init__(self) -> None:
         self.left_out: list[str] = []
-        self._fetch = fetch
 
     @cached_property
     def _files(self) -> dict[str, bytes]:
         """`repository/path` -> content of what is taken from the wheels."""
         with tempfile.TemporaryDirectory(prefix="repoeval-wheels-") as folder:
-            self._fetch(Path(folder))
+            fetch_wheels(Path(folder))
             return take_files(Path(folder), self.left_out)
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:

@@ -7,14 +7,21 @@ import pytest
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import HASHES, install
-from repoeval_bench.dataset.licences import UNKNOWN, identify, licence_of
 from repoeval_bench.dataset.loader import load_set
-from repoeval_bench.dataset.sources import MirrorFolder
-from repoeval_bench.dataset.summary import summarize
-from repoeval_bench.dataset.verify import verify
+from repoeval_bench.dataset.repoeval import Combination
+from repoeval_bench.dataset.sources import SetFacts
+from repoeval_bench.dataset.sources.mirror import MirrorFolder
+from repoeval_bench.dataset.summary import UNKNOWN, identify_licence, licence_of, summarize
+from repoeval_bench.dataset.verification import verify
 from support import minirepo
 
-FUNCTION = index.Combination("function", "2k", "codex")
+FUNCTION = Combination("function", "2k", "codex")
+
+
+class Official(MirrorFolder):
+    """A set that says of itself that it is the published one."""
+
+    facts = SetFacts("repoeval", "mirror")
 
 
 @pytest.fixture
@@ -23,70 +30,69 @@ def installed(tmp_path):
 
 
 def test_an_untouched_set_passes(installed):
-    result = verify(installed, FUNCTION)
+    result = verify(installed)
     assert result.passed
     assert (result.tasks, result.files) == (len(minirepo.rows()), len(minirepo.tree_files()) + 1)
 
 
 def test_a_changed_file_and_the_tasks_that_no_longer_fit_are_named(installed):
-    path = installed.tree(FUNCTION) / "northwind_textkit" / "textkit" / "wrap.py"
+    path = installed.tree / "northwind_textkit" / "textkit" / "wrap.py"
     path.write_text("# one line more\n" + minirepo.WRAP, encoding="utf-8")
-    result = verify(installed, FUNCTION)
+    result = verify(installed)
     assert not result.passed
     assert result.wrong_files == ("northwind_textkit/textkit/wrap.py: it has changed since it was installed",)
     assert len(result.wrong_tasks) == 2
-    assert all("does not stand at line" in line for line in result.wrong_tasks)
+    assert all("is not at line" in line for line in result.wrong_tasks)
 
 
 def test_missing_added_and_undecodable_files_are_named(installed):
-    tree = installed.tree(FUNCTION) / "northwind_textkit" / "textkit"
+    tree = installed.tree / "northwind_textkit" / "textkit"
     (tree / "wrap.py").unlink()
     (tree / "new.py").write_text("x = 1\n")
     (tree / "search.py").write_bytes(b"\xff")
-    result = verify(installed, FUNCTION)
+    result = verify(installed)
     assert set(result.wrong_files) == {
         "northwind_textkit/textkit/wrap.py: it is missing",
         "northwind_textkit/textkit/new.py: it was not installed",
         "northwind_textkit/textkit/search.py: it has changed since it was installed",
     }
-    assert all("does not exist or is no UTF-8" in line for line in result.wrong_tasks)
+    ends = {line.partition(": its file northwind_textkit/textkit/")[2] for line in result.wrong_tasks}
+    assert ends == {"wrap.py does not exist", "search.py is not UTF-8"}
 
 
 def test_a_ground_truth_beyond_the_file_is_named(installed):
-    (installed.tree(FUNCTION) / "northwind_textkit" / "textkit" / "wrap.py").write_text("x = 1\n")
-    lines = verify(installed, FUNCTION).wrong_tasks
+    (installed.tree / "northwind_textkit" / "textkit" / "wrap.py").write_text("x = 1\n")
+    lines = verify(installed).wrong_tasks
     assert lines
-    assert all("but textkit/wrap.py has 1 lines" in line for line in lines)
+    assert all("but northwind_textkit/textkit/wrap.py has 1 lines" in line for line in lines)
 
 
 def test_a_set_without_its_record_of_hashes_says_how_to_get_one(installed):
-    (installed.tree(FUNCTION) / HASHES).unlink()
+    (installed.tree / HASHES).unlink()
     with pytest.raises(DatasetError, match=r"delete .* and fetch the data again"):
-        verify(installed, FUNCTION)
+        verify(installed)
 
 
 def test_an_official_task_file_that_was_edited_is_named(tmp_path, monkeypatch):
-    source = MirrorFolder(minirepo.build_mirror(tmp_path / "m"))
-    source.facts = type(source.facts)("repoeval", "mirror")
+    source = Official(minirepo.build_mirror(tmp_path / "m"))
     monkeypatch.setattr(index, "file_hashes", lambda _: {"northwind_textkit/setup.py": "0" * 64})
-    result = verify(install(tmp_path / "home", source, FUNCTION), FUNCTION)
+    result = verify(install(tmp_path / "home", source, FUNCTION))
     assert "northwind_textkit/setup.py: its text is not upstream's" in result.wrong_files
     texts = [line for line in result.wrong_files if line.startswith("function_level_completion_2k")]
     assert len(texts) == len(minirepo.rows())
 
 
 def test_an_official_file_of_another_level_must_have_its_blob_id(tmp_path):
-    line = index.Combination("line", "2k", "codex")
-    source = MirrorFolder(minirepo.build_mirror(tmp_path / "m", "line"))
-    source.facts = type(source.facts)("repoeval", "mirror")
-    result = verify(install(tmp_path / "home", source, line), line)
+    line = Combination("line", "2k", "codex")
+    source = Official(minirepo.build_mirror(tmp_path / "m", "line"))
+    result = verify(install(tmp_path / "home", source, line))
     assert result.wrong_files == ("line_level_completion_2k_context_codex.test.jsonl: it has a wrong hash",)
 
 
 def test_the_licence_comes_from_the_manifest_else_from_the_folder(installed, tmp_path):
-    rows = summarize(load_set(installed, FUNCTION), installed, FUNCTION)
+    rows = summarize(load_set(installed), installed)
     assert {repo: row.licence for repo, row in rows.items()} == {"acme_inventory": "MIT", "northwind_textkit": "MIT"}
     assert licence_of(tmp_path) == UNKNOWN
     (tmp_path / "LICENCE.txt").write_text("\n\n   Apache License\n   Version 2.0, January 2004\n")
     assert licence_of(tmp_path) == "Apache-2.0"
-    assert identify("All rights reserved") is None
+    assert identify_licence("All rights reserved") is None

@@ -7,14 +7,15 @@ import pytest
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.dataset import index, obtain, pypi
-from repoeval_bench.dataset.install import SourceError, install
-from repoeval_bench.dataset.jsonl import parse_tasks
-from repoeval_bench.dataset.loader import describe_set, load
-from repoeval_bench.dataset.sources import text_hash
+from repoeval_bench.dataset import index, obtain
+from repoeval_bench.dataset.install import install
+from repoeval_bench.dataset.loader import describe, load
+from repoeval_bench.dataset.repoeval import Combination, parse_tasks
+from repoeval_bench.dataset.sources import SourceError, github, package_index
+from repoeval_bench.dataset.trees import text_hash
 from support import minirepo
 
-FUNCTION = index.Combination("function", "2k", "codex")
+FUNCTION = Combination("function", "2k", "codex")
 WHEEL = index.Wheel(
     "text-kit==1.0",
     "0" * 64,
@@ -66,19 +67,19 @@ def wheels(monkeypatch):
     monkeypatch.setattr(index, "wheels", lambda: [WHEEL])
     monkeypatch.setattr(index, "file_hashes", lambda _: hashes)
     monkeypatch.setattr(index, "coordinates", lambda _: places())
-    monkeypatch.setattr(pypi, "fetch_wheels", fetch)
+    monkeypatch.setattr(package_index, "fetch_wheels", fetch)
     return calls
 
 
 def test_rebuilt_tasks_equal_upstreams_and_keep_their_ids(wheels, tmp_path):
-    source = pypi.PyPI()
+    source = package_index.PackageIndex()
     installed = install(tmp_path, source, FUNCTION)
     assert source.left_out == ["northwind_textkit/textkit/search.py"]
     upstream = parse_tasks(minirepo.jsonl(minirepo.rows()), name="t", level="function")
     expected = [task for task in upstream if task.repo == "northwind_textkit" and task.path != "textkit/search.py"]
-    raw = installed.task_file(FUNCTION).read_bytes()
+    raw = installed.task_file.read_bytes()
     assert list(parse_tasks(raw, name="t", level="function")) == expected
-    tree = installed.tree(FUNCTION) / "northwind_textkit"
+    tree = installed.tree / "northwind_textkit"
     assert (tree / "textkit" / "wrap.py").read_text(encoding="utf-8") == minirepo.WRAP
     assert (tree / "LICENSE").is_file()
     assert not (tree / "textkit" / "search.py").exists()
@@ -104,13 +105,13 @@ def test_a_part_says_so_at_every_load_with_what_is_missing(wheels, tmp_path):
 
 def test_a_text_that_is_not_at_its_place_is_refused(wheels):
     files = {"northwind_textkit/textkit/wrap.py": minirepo.WRAP.replace("wrap", "warp").encode()}
-    with pytest.raises(DatasetError, match=r"northwind_textkit/\d+: what stands at its place .* wrong hash"):
-        pypi.rebuild_tasks(FUNCTION, files)
+    with pytest.raises(DatasetError, match=r"northwind_textkit/\d+: the text at its place .* wrong hash"):
+        package_index.rebuild_tasks(FUNCTION, files)
 
 
 def test_a_task_without_an_exact_prompt_or_without_its_file_is_left_out(wheels):
     files = {name: raw for name, raw in minirepo.tree_files().items() if name.startswith("acme_inventory/")}
-    rebuilt = [task.task_id for task in pypi.rebuild_tasks(FUNCTION, files)]
+    rebuilt = [task.task_id for task in package_index.rebuild_tasks(FUNCTION, files)]
     everything = [place.task_id for place in places() if place.repo == "acme_inventory"]
     assert rebuilt == [everything[0], *everything[2:]]
 
@@ -120,7 +121,7 @@ def test_pip_that_finds_nothing_ends_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     with pytest.raises(SourceError, match=r"pip could not fetch imagen-pytorch==1\.22\.2, .*No matching") as caught:
-        pypi.fetch_wheels(tmp_path)
+        package_index.fetch_wheels(tmp_path)
     assert "\n" not in str(caught.value)
 
 
@@ -128,12 +129,12 @@ def test_an_environment_without_pip_ends_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "pip.py").write_text("raise SystemExit('No module named pip')")
     with pytest.raises(SourceError, match=r"pip could not fetch .*\(No module named pip\)"):
-        pypi.fetch_wheels(tmp_path)
+        package_index.fetch_wheels(tmp_path)
 
 
 def test_a_wheel_that_pip_did_not_bring_is_named(wheels, tmp_path):
     with pytest.raises(SourceError, match=r"pip fetched no wheel of text-kit==1.0"):
-        pypi.take_files(tmp_path, [])
+        package_index.take_files(tmp_path, [])
 
 
 @pytest.mark.parametrize("level", ["line", "api"])
@@ -153,12 +154,10 @@ class Unreachable:
 
 
 def test_auto_falls_back_and_says_why_and_upgrade_keeps_the_part(wheels, tmp_path, monkeypatch):
-    from repoeval_bench.dataset import sources
-
-    monkeypatch.setattr(sources, "GitHub", Unreachable)
+    monkeypatch.setattr(github, "GitHub", Unreachable)
     obtained = obtain.obtain("auto", FUNCTION, tmp_path)
     assert (obtained.installed.facts.source, obtained.fetched) == ("pypi", True)
-    assert "github: github.test cannot be reached (no network)" in describe_set(obtained, FUNCTION)
+    assert "github: github.test cannot be reached (no network)" in describe(obtained, obtained.installed.read_tasks())
     again = obtain.obtain("auto", FUNCTION, tmp_path)
     assert (again.fetched, again.notes) == (False, ())
     upgraded = obtain.obtain("auto", FUNCTION, tmp_path, upgrade=True)
@@ -168,17 +167,15 @@ def test_auto_falls_back_and_says_why_and_upgrade_keeps_the_part(wheels, tmp_pat
 
 
 def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
-    from repoeval_bench.dataset import sources
-
     def fail(folder):
         raise SourceError("pip could not fetch a==1 (no index)")
 
-    monkeypatch.setattr(sources, "GitHub", Unreachable)
-    monkeypatch.setattr(pypi, "fetch_wheels", fail)
+    monkeypatch.setattr(github, "GitHub", Unreachable)
+    monkeypatch.setattr(package_index, "fetch_wheels", fail)
     with pytest.raises(DatasetError, match=r"no source .*github: .*; pypi: pip .*--source FOLDER"):
         obtain.obtain("auto", FUNCTION, tmp_path)
     with pytest.raises(DatasetError, match=r"no source of RepoEval's line level .*--source FOLDER"):
-        obtain.obtain("auto", index.Combination("line", "2k", "codex"), tmp_path)
+        obtain.obtain("auto", Combination("line", "2k", "codex"), tmp_path)
 
 
 @pytest.mark.network

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.dataset.archive import read_zip
+from repoeval_bench.dataset.archives import read_zip
 from support import minirepo
 
 
@@ -45,7 +45,7 @@ def test_windows_separators_are_read_as_folders(tmp_path):
         ("C:\\evil.py", 0, "absolute path"),
         ("link.py", (stat.S_IFLNK | 0o777) << 16, "is a link"),
         ("pipe.py", (stat.S_IFIFO | 0o666) << 16, "is a link or a device"),
-        ("fine.py", 0, "occurs twice"),
+        ("fine.py", 0, "appears twice"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")

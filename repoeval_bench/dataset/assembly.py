@@ -1,0 +1,95 @@
+"""From tasks and trees to a `Benchmark`: whether they fit together, the fingerprint, and parts of it.
+
+A task's gold is a tuple of places; nothing here takes it for one, or for places of the task's own file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.places import Gold, Place
+from repoeval_bench.dataset import repoeval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.dataset.trees import Tree
+
+
+def ground_truth_places(task: Task) -> Gold:
+    """The lines that a task's ground truth is, in order."""
+    return (Place(task.file, task.body),)
+
+
+def files_of(trees: Mapping[str, Tree]) -> dict[str, SourceFile]:
+    """`repository/path` -> file."""
+    return {f"{repo}/{file.path}": file for repo, tree in trees.items() for file in tree.files}
+
+
+def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, SourceFile]) -> str | None:
+    """Why a task cannot be scored: a file of its ground truth is absent or too short; None where it can."""
+    for place in ground_truth_places(task):
+        file = files.get(place.file)
+        if file is None:
+            undecodable = {f"{repo}/{path}" for repo, tree in trees.items() for path in tree.undecodable}
+            state = "is not UTF-8" if place.file in undecodable else "does not exist"
+            return f"{task.task_id}: its file {place.file} {state}"
+        if place.lines.end > file.n_lines:
+            return (
+                f"{task.task_id}: its ground truth ends at line {place.lines.end}, but {place.file} has "
+                f"{file.n_lines} lines"
+            )
+    return None
+
+
+def is_misplaced(task: Task, files: Mapping[str, SourceFile]) -> bool:
+    """Whether a task's ground truth is not at its lines, line ends apart; the files must be long enough."""
+    expected = task.ground_truth.replace("\r\n", "\n")
+    found = "".join(files[place.file].line_text(place.lines) for place in ground_truth_places(task))
+    return found.removesuffix("\n") != expected.removesuffix("\n")
+
+
+def check_places(tasks: Iterable[Task], trees: Mapping[str, Tree]) -> None:
+    """A DatasetError that names every task that cannot be scored."""
+    files = files_of(trees)
+    problems = [problem for task in tasks if (problem := place_problem(task, trees, files))]
+    if problems:
+        noun = "task does" if len(problems) == 1 else "tasks do"
+        raise DatasetError("\n  ".join([f"{len(problems)} {noun} not fit the repositories:", *problems]))
+
+
+def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]) -> str:
+    """12 hex digits of a SHA-256 over every task (id, place, text hashes) and every file (path, text hash)."""
+    digest = hashlib.sha256()
+    for task in tasks:
+        place = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
+        digest.update(_line(*place, sha256_text(task.prompt), sha256_text(task.ground_truth)))
+    for repo in sorted(files):
+        for file in files[repo]:
+            digest.update(_line(repo, file.path, sha256_text(file.text)))
+    return digest.hexdigest()[:12]
+
+
+def _line(*values: object) -> bytes:
+    return json.dumps(values).encode() + b"\n"
+
+
+def published_subset(benchmark: Benchmark, name: str) -> Benchmark:
+    """The repositories that a subset (`all` or `six`) keeps, with their tasks; without a task where it keeps none."""
+    outside = repoeval.left_out(name, benchmark.level)
+    if not outside:
+        return benchmark
+    files = {repo: files for repo, files in benchmark.files.items() if repo not in outside}
+    tasks = tuple(task for task in benchmark.tasks if task.repo in files)
+    # What is left out is counted in the published benchmark only: a user's own set has all its repositories scored.
+    part = replace(benchmark, asked_repos=benchmark.whole_repos - len(outside) if benchmark.is_published else 0)
+    if len(tasks) == len(benchmark.tasks):
+        return part
+    return replace(part, tasks=tasks, files=files, fingerprint=fingerprint(tasks, files))
