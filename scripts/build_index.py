@@ -1,16 +1,115 @@
-"""Write data/index from the full data: python scripts/build_index.py --source FOLDER."""
+"""Write data/index from the full data: python scripts/build_index.py --source FOLDER.
+
+The index holds coordinates, hashes and licences, never a line of code. The trees are read without the index that is
+being written; the task files are still verified by their published git blob ids.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from repoeval_bench.dataset.build import build_index
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import sha256_text, write_atomic
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.index import Coordinates, Repository, table_name
+from repoeval_bench.dataset.repoeval import FUNCTION, combinations, parse_tasks
+from repoeval_bench.dataset.sources.mirror import MirrorFolder
+from repoeval_bench.dataset.summary import identify_licence
+from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from repoeval_bench.core.benchmark import Task
+
+HEADER = (
+    "task_id\tpath\tprompt_start\tprompt_end\tcontext_start\tbody_start\tbody_end\tfunction_name\t"
+    "prompt_sha256\tground_truth_sha256"
+)
+
+
+def build_index(source: Path, output: Path) -> list[Path]:
+    """Write `repositories.json`, `files.tsv` and the task tables of the function level; their paths.
+
+    A DatasetError where the archives are not the published ones, a task's ground truth is not at its lines, or a
+    licence is not recognised.
+    """
+    blobs = dict(read_zip(source / f"{FUNCTION.tree}.zip", is_wanted_path))
+    files: dict[str, SourceFile] = {}
+    for name in sorted(filter(is_source_path, blobs)):
+        repo, _, path = name.partition("/")
+        files[name] = SourceFile(repo, path, decode(blobs[name]))
+    task_files = dict(MirrorFolder(source).task_files())
+    tables = {}
+    tasks: tuple[Task, ...] = ()
+    for combination in combinations(FUNCTION):
+        name = combination.task_file
+        tasks = parse_tasks(task_files[name], name=name, level=combination.level)
+        lines = (_row(_coordinates(task, files[task.file])) for task in tasks)
+        tables[table_name(combination)] = "\n".join([HEADER, *lines]) + "\n"
+    hashes = "".join(f"{name}\t{text_hash(blobs[name])}\n" for name in files)
+    texts = tables | {
+        "files.tsv": f"file\tsha256\n{hashes}",
+        "repositories.json": _repositories(files.values(), tasks, blobs),
+    }
+    for name, text in texts.items():
+        write_atomic(output / name, text)
+    return [output / name for name in texts]
+
+
+def _coordinates(task: Task, file: SourceFile) -> Coordinates:
+    if file.line_text(task.body) != task.ground_truth:
+        raise DatasetError(f"{task.task_id}: its ground truth is not at line {task.body.start + 1}")
+    return Coordinates(
+        task_id=task.task_id,
+        path=task.path,
+        prompt=_prompt_range(task, file),
+        context_start=task.context_start,
+        body=task.body,
+        function_name=task.function_name or "",
+        prompt_sha256=sha256_text(task.prompt),
+        ground_truth_sha256=sha256_text(task.ground_truth),
+    )
+
+
+def _row(place: Coordinates) -> str:
+    """A line of a table, columns as in `HEADER`; a dash where the prompt has no exact range."""
+    prompt = (place.prompt.start, place.prompt.end) if place.prompt else ("-", "-")
+    lines = (place.context_start, place.body.start, place.body.end)
+    return "\t".join(map(str, (place.task_id, place.path, *prompt, *lines, place.function_name, *place.hashes)))
+
+
+def _prompt_range(task: Task, file: SourceFile) -> CharSpan | None:
+    """Where the prompt is before the ground truth: the last of its occurrences that ends there."""
+    body = file.chars_of(LineSpan(task.body.start, task.body.start)).start
+    start = file.text.rfind(task.prompt, 0, body)
+    return None if start < 0 else CharSpan(start, start + len(task.prompt))
+
+
+def _repositories(files: Iterable[SourceFile], tasks: Iterable[Task], blobs: Mapping[str, bytes]) -> str:
+    n_files = Counter(file.repo for file in files)
+    n_tasks = Counter(task.repo for task in tasks)
+    found = {}
+    for repo in sorted(n_files):
+        text = decode(blobs[f"{repo}/LICENSE"])
+        licence = identify_licence(text)
+        if licence is None:
+            raise DatasetError(f"the licence of {repo} is not recognised: it begins {text.strip()[:60]!r}")
+        found[repo] = asdict(Repository(n_tasks[repo], n_files[repo], licence))
+    return json.dumps(found, indent=2) + "\n"
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True, type=Path, help="folder with datasets.zip and function_level.zip")
     parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parents[1] / "data" / "index")
     arguments = parser.parse_args()
-    for path in build_index(arguments.source, arguments.output):
-        print(f"{path}: {path.stat().st_size} bytes")
+    for written in build_index(arguments.source, arguments.output):
+        print(f"{written}: {written.stat().st_size} bytes")

@@ -31,7 +31,7 @@ def read_zip(
     with _open(path) as archive:
         entries = _judge(path, archive.infolist(), max_unpacked)
         for name, entry in entries.items():
-            if wanted(name):
+            if wanted(name) and not name.startswith("__MACOSX/"):  # not a file of the archive's author
                 yield name, archive.read(entry)
 
 

@@ -90,11 +90,6 @@ class Coordinates:
     prompt_sha256: str
     ground_truth_sha256: str
 
-    HEADER = (
-        "task_id\tpath\tprompt_start\tprompt_end\tcontext_start\tbody_start\tbody_end\tfunction_name\t"
-        "prompt_sha256\tground_truth_sha256"
-    )
-
     @property
     def repo(self) -> str:
         """The repository of the task."""
@@ -107,7 +102,7 @@ class Coordinates:
 
     @classmethod
     def parse(cls, line: str) -> Coordinates:
-        """Read a line of a table, columns as in `HEADER`."""
+        """Read a line of a table."""
         task_id, path, start, end, context_start, first, last, function, prompt, truth = line.split("\t")
         return cls(
             task_id=task_id,
@@ -119,11 +114,6 @@ class Coordinates:
             prompt_sha256=prompt,
             ground_truth_sha256=truth,
         )
-
-    def __str__(self) -> str:
-        prompt = (self.prompt.start, self.prompt.end) if self.prompt else ("-", "-")
-        place = (self.task_id, self.path, *prompt, self.context_start, self.body.start, self.body.end)
-        return "\t".join(map(str, (*place, self.function_name, *self.hashes)))
 
 
 def table_name(combination: Combination) -> str:

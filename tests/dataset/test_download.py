@@ -8,8 +8,7 @@ import time
 import pytest
 
 from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources import download as module
-from repoeval_bench.dataset.sources.download import Patience, download, fetch_small
+from repoeval_bench.dataset.sources.download import AbsentError, Patience, download
 from support.server import Site, serve
 
 CONTENT = bytes(range(256)) * 2000
@@ -115,10 +114,17 @@ def test_a_refusal_is_named_with_its_status(site, tmp_path, status):
         get(site, tmp_path)
 
 
-def test_a_flood_is_stopped(site, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MAX_DOWNLOAD", 1000)
-    with pytest.raises(SourceError, match="is refused"):
-        get(site, tmp_path)
+def test_a_flood_is_stopped(site, tmp_path):
+    with pytest.raises(SourceError, match="is refused: it has more than 1,000 bytes"):
+        get(site, tmp_path, Patience(size=1000))
+
+
+def test_a_trickle_is_stopped_and_goes_on_the_next_time(site, tmp_path):
+    with pytest.raises(SourceError, match="takes too long; run the same command again"):
+        get(site, tmp_path, Patience(total=-1))
+    assert get(site, tmp_path).read_bytes() == CONTENT
+    assert site.requests[-1][1] != "bytes=0-"
+    assert site.requests[-1][1] is not None
 
 
 def test_a_closed_port_is_reported_at_once(tmp_path):
@@ -128,15 +134,12 @@ def test_a_closed_port_is_reported_at_once(tmp_path):
     began = time.monotonic()
     with pytest.raises(SourceError, match=r"127\.0\.0\.1 cannot be reached"):
         download(f"http://127.0.0.1:{port}/a.zip", tmp_path / "a.zip", PATIENT)
-    with pytest.raises(SourceError, match="cannot be reached"):
-        fetch_small(f"http://127.0.0.1:{port}/repoeval.json", PATIENT)
     assert time.monotonic() - began < 4
 
 
-def test_a_small_file_may_be_absent(site):
-    site.files["repoeval.json"] = b"{}"
-    assert fetch_small(f"{site.url}/repoeval.json") == b"{}"
-    assert fetch_small(f"{site.url}/none.json") is None
+def test_a_file_that_is_absent_is_told_from_other_refusals(site, tmp_path):
+    with pytest.raises(AbsentError, match="the server answers 404"):
+        download(f"{site.url}/none.json", tmp_path / "none.json", PATIENT)
 
 
 def test_no_password_is_shown(site, tmp_path):

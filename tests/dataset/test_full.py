@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from repoeval_bench.dataset import index
-from repoeval_bench.dataset.build import build_index
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.loader import load
 from repoeval_bench.dataset.obtain import obtain
@@ -51,11 +53,10 @@ def test_the_coordinates_give_the_prompts_and_ground_truths(real_source, context
 
 
 def test_the_script_writes_the_index_that_is_shipped(real_source, tmp_path):
-    from pathlib import Path
-
     if not Path(real_source).is_dir():
         pytest.skip("the index is built from a folder; REPOEVAL_SOURCE is an address")
-    written = build_index(Path(real_source), tmp_path)
+    script = Path(__file__).parents[2] / "scripts" / "build_index.py"
+    written = runpy.run_path(str(script))["build_index"](Path(real_source), tmp_path)
     assert len(written) == 4
     for path in written:
         assert path.read_text(encoding="utf-8") == index.read_text(path.name)

@@ -1,18 +1,19 @@
 """Where data comes from: upstream's pinned archives, mirrors of them, and package indexes.
 
-A source yields verified files and writes none of them; `install` does. Only this package talks to a network.
+A source yields verified files and installs none of them; `install` does. Only this package talks to a network.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.repoeval import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
 
 class SourceError(DatasetError):
@@ -37,24 +38,26 @@ class SetFacts:
         return self.name == NAME
 
 
-class Source(Protocol):
-    """Where data comes from. It yields verified files only.
+class Source(ABC):
+    """Where data comes from; `folder` is the name of the folder that its set is installed in.
 
     `left_out` names the files that were found while yielding and not taken, because RepoEval has other ones.
     """
 
-    left_out: list[str]
+    folder: str
+
+    def __init__(self) -> None:
+        self.left_out: list[str] = []
 
     @property
-    def folder(self) -> str:
-        """Name of the folder its set is installed in."""
-
-    @property
+    @abstractmethod
     def facts(self) -> SetFacts:
         """What is written beside the set."""
 
-    def task_files(self) -> Iterable[tuple[str, bytes]]:
+    @abstractmethod
+    def task_files(self) -> Iterator[tuple[str, bytes]]:
         """(file name, content) of every task file it holds; a wrong hash is a DatasetError."""
 
-    def tree_files(self, tree: str) -> Iterable[tuple[str, bytes]]:
+    @abstractmethod
+    def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
         """(`repository/path`, content) of a tree's source and licence files, verified likewise."""

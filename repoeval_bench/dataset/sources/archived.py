@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from abc import abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from repoeval_bench.core.validation import field_problems
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import NAME, TASK_ARCHIVE, TASK_FILE_END
-from repoeval_bench.dataset.sources import SetFacts
+from repoeval_bench.dataset.sources import SetFacts, Source
 from repoeval_bench.dataset.trees import is_source_path, is_wanted_path, text_hash
 
 if TYPE_CHECKING:
@@ -57,20 +58,14 @@ class Manifest(BaseModel):
             )
 
 
-class ArchiveSource:
-    """A source of archives in upstream's layout; `manifest` is None for the published benchmark.
-
-    A subclass says where an archive comes from.
-    """
+class ArchiveSource(Source):
+    """A source of archives in upstream's layout; a subclass says where an archive comes from."""
 
     kind: str
 
-    def __init__(self) -> None:
-        self.left_out: list[str] = []
-
     @property
     def manifest(self) -> Manifest | None:
-        """What pins a user's own set."""
+        """What pins a user's own set; None for the published benchmark."""
         return None
 
     @property
@@ -82,9 +77,9 @@ class ArchiveSource:
         pins = short_hash(manifest.model_dump_json(), 64)
         return SetFacts(f"custom-{manifest.name}", self.kind, pins, manifest.licences)
 
+    @abstractmethod
     def archive(self, name: str) -> AbstractContextManager[Path]:
         """An archive by its file name, for as long as it is read."""
-        raise NotImplementedError
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `Source`; found at any depth, and where published each verified by its git blob id."""
@@ -92,7 +87,7 @@ class ArchiveSource:
 
         def is_wanted(name: str) -> bool:
             base = _base_name(name)
-            return not _is_clutter(name) and (base.endswith(TASK_FILE_END) if blobs is None else base in blobs)
+            return base.endswith(TASK_FILE_END) if blobs is None else base in blobs
 
         with self.archive(TASK_ARCHIVE) as path:
             if self.manifest is not None:
@@ -116,7 +111,7 @@ class ArchiveSource:
                 self.manifest.check(path)
             elif not known and not is_upstream(path):
                 raise _wrong_hash(str(path))
-            files = read_zip(path, lambda name: not _is_clutter(name) and is_wanted_path(name))
+            files = read_zip(path, is_wanted_path)
             bare = _without_wrapper(files, tree, several=self.manifest is None)
             yield from self._verified(bare, known, path) if known else bare
 
@@ -171,10 +166,6 @@ def _wrong_hash(what: str) -> DatasetError:
 
 def _base_name(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _is_clutter(name: str) -> bool:
-    return name.startswith("__MACOSX/")
 
 
 def _without_wrapper(found: Iterator[tuple[str, bytes]], tree: str, *, several: bool) -> list[tuple[str, bytes]]:

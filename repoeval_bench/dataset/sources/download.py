@@ -10,31 +10,34 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import httpx
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import (
+    Retrying,
+    retry_if_exception_type,
+    retry_if_not_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
 
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-MAX_DOWNLOAD = 256 * 1024 * 1024
-"""Bytes that one archive may have; the published ones stay far below."""
 
-MAX_SMALL = 1024 * 1024
-"""Bytes that a manifest may have."""
+_UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
+"""Trying again does not help: another source is tried, or the user's settings are wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to wait, in seconds, and how often to go on after a break before giving up.
+    """How long to wait (seconds), how often to go on after a break, and how much to take before giving up.
 
-    `total` bounds the whole download, however slowly its bytes come; `pause` bounds the wait before the second attempt
-    and doubles with each further one.
+    `total` bounds the whole download, however slowly its bytes come, and `size` their number; the published archives
+    stay far below. `pause` bounds the wait before the second attempt and doubles with each further one.
     """
 
     connect: float = 5.0
@@ -42,63 +45,47 @@ class Patience:
     total: float = 1800.0
     attempts: int = 4
     pause: float = 0.5
+    size: int = 256 * 1024 * 1024
 
 
-class _Bounds(NamedTuple):
-    """Bytes that may come, and when they have to be here (`time.monotonic`)."""
-
-    size: int
-    deadline: float
-
-    @classmethod
-    def of(cls, patience: Patience, size: int) -> _Bounds:
-        return cls(size, time.monotonic() + patience.total)
+class AbsentError(SourceError):
+    """The server does not have the file (404)."""
 
 
-class _Refused(httpx.RequestError):
-    """The server sends other bytes than the part asked for; the next attempt starts at the beginning."""
+class _RefusedError(httpx.RequestError):
+    """The server sends other bytes than were asked for; the next attempt starts at the beginning."""
 
 
 def download(url: str, target: Path, patience: Patience = Patience()) -> Path:
     """Fetch `url` to `target` (nothing to do where it exists); the path.
 
-    A break in the middle is resumed with Range/If-Range, within this call and by the next one. SourceError:
-    the server cannot be reached, refuses, stalls, breaks off too often, takes too long, or sends more than
-    MAX_DOWNLOAD bytes.
+    A break in the middle is resumed with Range/If-Range, within this call and by the next one. SourceError: the server
+    cannot be reached, refuses, stalls, breaks off too often, takes too long, or sends too much.
     """
     if target.is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
+    deadline = time.monotonic() + patience.total
     attempts = Retrying(
         stop=stop_after_attempt(patience.attempts),
         wait=wait_random_exponential(multiplier=patience.pause, max=30),
-        retry=retry_if_exception_type(httpx.RequestError),
+        retry=retry_if_exception_type(httpx.RequestError) & retry_if_not_exception_type(_UNREACHABLE),
         reraise=True,
     )
     try:
         with _client(patience) as client:
-            attempts(_transfer, client, url, part, _Bounds.of(patience, MAX_DOWNLOAD))
+            attempts(_transfer, client, url, part, patience.size, deadline)
+    except _UNREACHABLE as error:
+        raise SourceError(f"{httpx.URL(url).host} cannot be reached ({_reason(error)})") from error
     except httpx.RequestError as error:
         raise SourceError(
-            f"the download of {_shown(url)} broke off {attempts.statistics['attempt_number']} times "
-            f"({_reason(error)}); run the same command again to go on where it stopped"
+            f"the download of {_shown(url)} broke off {patience.attempts} times ({_reason(error)}); run the same "
+            "command again to go on where it stopped"
         ) from error
     part.replace(target)
     _mark_file(part).unlink(missing_ok=True)
     return target
-
-
-def fetch_small(url: str, patience: Patience = Patience()) -> bytes | None:
-    """The content of a small file, or None where the server has none (404); SourceError as in `download`."""
-    try:
-        with _client(patience) as client, client.stream("GET", url) as response:
-            if response.status_code == httpx.codes.NOT_FOUND:
-                return None
-            _check_status(response, url)
-            return b"".join(_blocks(response, url, _Bounds.of(patience, MAX_SMALL)))
-    except httpx.RequestError as error:
-        raise _unreachable(url, error) from error
 
 
 def _client(patience: Patience) -> httpx.Client:
@@ -113,66 +100,51 @@ def _client(patience: Patience) -> httpx.Client:
         raise SourceError(f"the proxy or certificate settings cannot be used ({error})") from error
 
 
-def _transfer(client: httpx.Client, url: str, part: Path, bounds: _Bounds) -> None:
+def _transfer(client: httpx.Client, url: str, part: Path, most: int, deadline: float) -> None:
     """One request: the whole file, or the rest of it where the server agrees that it is the same file."""
     mark = _read_mark(part, url)
-    have = part.stat().st_size if mark else 0
-    headers = {"Range": f"bytes={have}-", "If-Range": mark} if mark else {}
-    try:
-        with client.stream("GET", url, headers=headers) as response:
-            resumed = _is_rest(response, url, have, part)
-            if not resumed:
-                _write_mark(part, url, response)
-            _append(response, url, part, have if resumed else 0, bounds)
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-        raise _unreachable(url, error) from error
+    arrived = part.stat().st_size if mark else 0
+    headers = {"Range": f"bytes={arrived}-", "If-Range": mark} if mark else {}
+    with client.stream("GET", url, headers=headers) as response:
+        if not _is_rest(response, url, arrived, part):
+            arrived = 0
+            _write_mark(part, url, response)
+        length = response.headers.get("Content-Length", "")
+        total = arrived + int(length) if length.isdigit() else None
+        name = part.name.removesuffix(".part")
+        with (
+            part.open("ab" if arrived else "wb", buffering=0) as stream,  # what has arrived outlives a kill
+            progress(desc=name, unit="B", total=total, initial=arrived, unit_scale=True) as bar,
+        ):
+            for block in response.iter_raw():
+                arrived += len(block)
+                if arrived > most:
+                    raise SourceError(f"{_shown(url)} is refused: it has more than {most:,} bytes")
+                stream.write(block)
+                bar.update(len(block))
+                if time.monotonic() > deadline:
+                    raise SourceError(
+                        f"the download of {_shown(url)} takes too long; run the same command again to go on where it "
+                        "stopped"
+                    )
 
 
-def _is_rest(response: httpx.Response, url: str, have: int, part: Path) -> bool:
-    """Whether the answer is the rest of what is here, and not the whole; anything else removes the part."""
+def _is_rest(response: httpx.Response, url: str, arrived: int, part: Path) -> bool:
+    """Whether the answer is the rest of the file, and not the whole; for anything else the part is removed."""
     status = response.status_code
+    if status == httpx.codes.OK:
+        return False
     if status == httpx.codes.PARTIAL_CONTENT:
-        if have and response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+        if arrived and response.headers.get("Content-Range", "").startswith(f"bytes {arrived}-"):
             return True
         problem = "the server sent another range than it was asked for"
-    elif status == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+    elif status == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE and arrived:
         problem = "the part that is here is not the server's"
     else:
-        _check_status(response, url)
-        return False
+        refusal = AbsentError if status == httpx.codes.NOT_FOUND else SourceError
+        raise refusal(f"the server answers {status} for {_shown(url)}")
     part.unlink(missing_ok=True)
-    raise _Refused(problem)
-
-
-def _append(response: httpx.Response, url: str, part: Path, start: int, bounds: _Bounds) -> None:
-    length = response.headers.get("Content-Length", "")
-    total = start + int(length) if length.isdigit() else None
-    name = part.name.removesuffix(".part")
-    with (
-        part.open("ab" if start else "wb", buffering=0) as stream,  # what has arrived outlives a kill
-        progress(desc=name, unit="B", total=total, initial=start, unit_scale=True) as bar,
-    ):
-        for block in _blocks(response, url, bounds, start):
-            stream.write(block)
-            bar.update(len(block))
-
-
-def _blocks(response: httpx.Response, url: str, bounds: _Bounds, arrived: int = 0) -> Iterator[bytes]:
-    """The body as it comes, after `arrived` bytes of it; a SourceError where it passes the bounds."""
-    for block in response.iter_raw():
-        arrived += len(block)
-        if arrived > bounds.size:
-            raise SourceError(f"{_shown(url)} is refused: it is larger than {bounds.size:,} bytes")
-        yield block
-        if time.monotonic() > bounds.deadline:
-            raise SourceError(
-                f"the download of {_shown(url)} takes too long; run the same command again to go on where it stopped"
-            )
-
-
-def _check_status(response: httpx.Response, url: str) -> None:
-    if response.status_code != httpx.codes.OK:
-        raise SourceError(f"the server answers {response.status_code} for {_shown(url)}")
+    raise _RefusedError(problem)
 
 
 def _mark_file(part: Path) -> Path:
@@ -194,10 +166,6 @@ def _read_mark(part: Path, url: str) -> str:
         return str(found["mark"]) if part.stat().st_size and found["url"] == url else ""
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return ""  # no part, or a torn mark: the file is fetched from its beginning
-
-
-def _unreachable(url: str, error: Exception) -> SourceError:
-    return SourceError(f"{httpx.URL(url).host} cannot be reached ({_reason(error)})")
 
 
 def _reason(error: Exception) -> str:

@@ -34,19 +34,18 @@ class MirrorFolder(ArchiveSource):
             raise DatasetError(
                 f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it"
             )
+        # A user's own set is known by its pins, so that an edited one gets a folder of its own.
+        self.folder = (
+            f"{slug(self.facts.name)}-{self.facts.pins[:8]}"
+            if self.manifest
+            else f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"
+        )
 
     @cached_property
     def manifest(self) -> Manifest | None:
         """See `ArchiveSource`."""
         path = self._path / MANIFEST
         return Manifest.parse(path.read_bytes(), str(path)) if path.is_file() else None
-
-    @property
-    def folder(self) -> str:
-        """See `Source`; a user's own set is known by its pins, so that an edited one gets a folder of its own."""
-        if self.manifest is not None:
-            return f"{slug(self.facts.name)}-{self.facts.pins[:8]}"
-        return f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"
 
     @contextmanager
     def archive(self, name: str) -> Iterator[Path]:
@@ -73,10 +72,15 @@ class MirrorUrl(ArchiveSource):
     @cached_property
     def manifest(self) -> Manifest | None:
         """See `ArchiveSource`; asks the server."""
-        from repoeval_bench.dataset.sources.download import Patience, fetch_small
+        from repoeval_bench.dataset.sources.download import AbsentError
 
-        raw = fetch_small(f"{self._url}/{MANIFEST}", self._patience or Patience())
-        return None if raw is None else Manifest.parse(raw, f"{MANIFEST} of the mirror")
+        path = self._downloads / MANIFEST
+        path.unlink(missing_ok=True)  # one that was left behind may be outdated
+        try:
+            with self.archive(MANIFEST):
+                return Manifest.parse(path.read_bytes(), f"{MANIFEST} of the mirror")
+        except AbsentError:
+            return None
 
     def archive(self, name: str) -> AbstractContextManager[Path]:
         """See `ArchiveSource`."""

@@ -21,7 +21,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, combinations, dump_tasks
-from repoeval_bench.dataset.sources import SetFacts, SourceError
+from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
 from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
 
 if TYPE_CHECKING:
@@ -55,14 +55,11 @@ def _why(stderr: str) -> str:
     return (errors or lines or ["it gave no reason"])[-1].rstrip(".")
 
 
-class PackageIndex:
+class PackageIndex(Source):
     """The pinned wheels; a source file whose text is not RepoEval's is put to `left_out`."""
 
     folder = "pypi"
     facts = SetFacts(NAME, "pypi")
-
-    def __init__(self) -> None:
-        self.left_out: list[str] = []
 
     @cached_property
     def _files(self) -> dict[str, bytes]:
