@@ -103,8 +103,7 @@ def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[s
 def _cost(pending: Mapping[Role, Sequence[str]], embedder: Embedder) -> dict[str, int]:
     """What is to be embedded, its tokens, and those of them that the model reads; no tokens where it tells none."""
     limit = embedder.max_tokens
-    told = pending if embedder.counts_tokens else {}
-    counts = [n for role, each in told.items() for n in embedder.count_tokens(each, role)]
+    counts = [n for role, each in pending.items() for n in embedder.count_tokens(each, role) or ()]
     return {
         "to_embed": sum(map(len, pending.values())),
         "tokens": sum(counts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +31,16 @@ class Chunker(Protocol):
         """The file's chunks in order of their start; none for a file without a non-blank line."""
 
 
+class Embedded(NamedTuple):
+    """What it took to have vectors at hand: texts that were encoded, and what the model's server counted for them.
+
+    usage: name -> count, such as the tokens to be paid; empty where nothing is counted.
+    """
+
+    texts: int
+    usage: Mapping[str, int]
+
+
 class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
@@ -46,18 +56,6 @@ class Embedder(Protocol):
     def max_tokens(self) -> int | None:
         """How many tokens the model reads, special ones included; None where there is no limit."""
 
-    @property
-    def n_encoded(self) -> int:
-        """How many texts this object has encoded; those whose vectors were at hand are not counted."""
-
-    @property
-    def usage(self) -> Mapping[str, int]:
-        """What this object's encoding has used so far as whoever runs the model counts it; empty where nobody does."""
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether the model's tokenizer is known; else `count_tokens` is not to be asked."""
-
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
 
@@ -70,8 +68,8 @@ class Embedder(Protocol):
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """The distinct parts that `ensure` would encode: one that is the same under two roles is under one of them."""
 
-    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
-        """Have the vectors of every text at hand, those that are missing computed in one pass."""
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
+        """Have the vectors of each text at hand, those that are missing computed in one pass; what that took."""
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
@@ -85,8 +83,8 @@ class Embedder(Protocol):
     def n_vectors(self, texts: Sequence[str], role: Role) -> int:
         """Rows that `encode_windows` gives."""
 
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """Tokens of each text before truncation, special ones and the role's prompt included."""
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
+        """Tokens of each text before truncation, special ones and the role's prompt included; None if not known."""
 
 
 class PairScorer(Protocol):

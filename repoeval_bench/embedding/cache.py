@@ -9,8 +9,11 @@ import numpy as np
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.parts import Embedded
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spans import CharSpan
+from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, cut
 from repoeval_bench.embedding.storage import key_prefix, text_key
 
 if TYPE_CHECKING:
@@ -20,178 +23,187 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from repoeval_bench.core.parts import Role
+    from repoeval_bench.embedding.long_text import LongText
     from repoeval_bench.embedding.storage import Kind, VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
 
 
 class CachedEmbedder:
-    """An `Embedder` that encodes each distinct text once, ever.
+    """An `Embedder` that encodes each distinct text once, ever, and gives the model nothing longer than it reads.
 
-    What was computed is kept batch by batch, so an interrupted run goes on where it stopped.
+    What was computed is kept batch by batch, so an interrupted run goes on where it stopped. `policies` say what
+    happens to long texts; each part of a text is kept as the text that it is.
     """
 
-    def __init__(self, encoder: TextEncoder, cache: VectorCache) -> None:
-        self._encoder = encoder
-        self._cache = cache
-        self._identity = json.dumps(encoder.identity, sort_keys=True)
+    def __init__(self, encoder: TextEncoder, cache: VectorCache, policies: Mapping[Role, LongText] = HEADS) -> None:
+        self._encoder, self._cache, self._policies = encoder, cache, policies
+        self._model = json.dumps(encoder.identity, sort_keys=True)
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
-        self._told = False
-        self.n_encoded = 0
+        self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
+        self._noted = False
+        named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
+        spec = Spec.parse(encoder.spec)
+        self.spec = format_spec(spec.name, {**spec.params, **named}, spec.target)
+        self.identity: Mapping[str, Any] = {**encoder.identity, **named}
+        self.max_tokens = encoder.limit.max_tokens if encoder.limit else None
 
-    @property
-    def spec(self) -> str:
-        """The spec that rebuilds this embedder."""
-        return self._encoder.spec
+    def truncates(self, role: Role) -> bool:
+        """Whether a text beyond `max_tokens` loses something."""
+        return self._policies[role] not in WHOLE
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What decides a vector beside prompt and text."""
-        return self._encoder.identity
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
+        """Tokens of each text before truncation, special ones and the role's prompt included; cached.
 
-    @property
-    def max_tokens(self) -> int | None:
-        """How many tokens the model reads, special ones included."""
-        return self._encoder.limit.max_tokens if self._encoder.limit else None
-
-    @property
-    def usage(self) -> Mapping[str, int]:
-        """What this object's encoding has used so far as whoever runs the model counts it; empty where nobody does."""
-        return self._encoder.usage
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether the model's tokenizer is known."""
-        return self._encoder.count_tokens is not None
-
-    def count_tokens(self, texts: Sequence[str], role: Role, *, keep: bool = True) -> list[int]:
-        """Tokens of each text before truncation, special ones and the role's prompt included.
-
-        Asked where `counts_tokens`. They are cached, unless the texts are not to be kept.
+        None where the tokenizer is not known.
         """
         count = self._encoder.count_tokens
-        assert count is not None
-        if not keep:
-            return count(texts, role)
+        if count is None:
+            return None
         counts = self._integers(texts, role, "tokens", lambda missing: count(missing, role))
         return [counts[text] for text in texts]
 
-    def truncates(self, role: Role) -> bool:  # noqa: ARG002 - the same for both
-        """Whether a text beyond `max_tokens` loses something: the model reads its head."""
-        return True
-
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
-        """The characters of each text that the model reads: those in front of the first token it drops; cached."""
-        limit = self.max_tokens
+        """The characters of each text that the model reads; where an end is cut off, it is cached."""
+        if self._policies[role] != "head":
+            lost = (
+                len(text) - sum(map(len, parts)) for text, parts in zip(texts, self.parts(texts, role), strict=True)
+            )
+            return [CharSpan(max(0, start), len(text)) for text, start in zip(texts, lost, strict=True)]
         ends = {text: len(text) for text in texts}
-        if limit is not None:
-            long = [text for text, count in zip(texts, self.count_tokens(texts, role), strict=True) if count > limit]
-            room = max(0, limit - self.count_tokens([""], role)[0])
-            ends.update(
-                self._integers(long, role, "read", lambda missing: [self._cut_at(text, room) for text in missing])
+        if limit := self._encoder.limit:
+            long = self._longer(texts, role, limit.max_tokens)
+            room = max(0, limit.max_tokens - self._special(role))
+            ends |= self._integers(
+                long, role, "read", lambda missing: [_end(text, limit.starts(readable(text)), room) for text in missing]
             )
         return [CharSpan(0, ends[text]) for text in texts]
 
-    def _cut_at(self, text: str, room: int) -> int:
-        starts = self.token_starts(readable(text))
-        # A lone surrogate is read as more characters than it is; its text is nobody's source code.
-        return min(starts[room], len(text)) if room < len(starts) else len(text)
+    def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
+        """What the model is given of each text: the text as it is, its tail, or its windows in order."""
+        policy, limit = self._policies[role], self._encoder.limit
+        if policy == "head" or limit is None:
+            return [(text,) for text in texts]
+        new = [text for text in texts if (role, text) not in self._parts]
+        long = self._longer(new, role, limit.max_tokens)
+        room = max(1, limit.max_tokens - self._special(role)) if long else 0
+        for text in long:
+            whole = readable(text)
+            self._parts[role, text] = cut(whole, policy, limit.starts(whole), room, lambda part: self._fits(part, role))
+        return [self._parts.setdefault((role, text), (text,)) for text in texts]
 
-    def token_starts(self, text: str) -> list[int]:
-        """Character at which each token of the text begins, special ones left out; asked where there is a limit."""
-        assert self._encoder.limit is not None
-        return self._encoder.limit.starts(text)
+    def _longer(self, texts: Sequence[str], role: Role, limit: int) -> list[str]:
+        counts = self.count_tokens(texts, role)
+        assert counts is not None, "a model with a limit has a tokenizer"
+        return list(dict.fromkeys(text for text, count in zip(texts, counts, strict=True) if count > limit))
 
-    def missing(self, texts: Iterable[str], role: Role) -> list[str]:
-        """The distinct texts whose vectors are not cached yet, in order of first appearance."""
-        distinct = list(dict.fromkeys(texts))
-        keys = [self._key(text, role, "vector") for text in distinct]
-        present = self._cache.present(keys)
-        return [text for text, key in zip(distinct, keys, strict=True) if key not in present]
+    def _special(self, role: Role) -> int:
+        """Tokens that the model reads beside those of the text."""
+        (count,) = self.count_tokens([""], role) or [0]
+        return count
 
-    def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:  # noqa: ARG002 - the same for both
-        """Each text as it is: the model itself drops what is beyond its limit."""
-        return [(text,) for text in texts]
+    def _fits(self, part: str, role: Role) -> bool:
+        # Not cached: of many candidates the one that is chosen is counted and kept later.
+        count, limit = self._encoder.count_tokens, self.max_tokens
+        return count is None or limit is None or count([part], role)[0] <= limit
+
+    def n_vectors(self, texts: Sequence[str], role: Role) -> int:
+        """One for each text, under `max` one for each of its windows."""
+        return sum(map(len, self.parts(texts, role))) if self._policies[role] == "max" else len(texts)
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
-        """The distinct texts whose vectors are not cached yet, those of roles of one prompt under one of them."""
+        """The distinct parts whose vectors are not cached yet, those of roles of one prompt under one of them."""
         roles: dict[str, Role] = {}
         wanted: dict[Role, list[str]] = {}
         for role, each in texts.items():
             # Where two roles have one prompt, a text has one vector in both.
-            wanted.setdefault(roles.setdefault(self._encoder.prompt(role), role), []).extend(each)
-        return {role: self.missing(each, role) for role, each in wanted.items()}
+            shared = wanted.setdefault(roles.setdefault(self._encoder.prompt(role), role), [])
+            shared.extend(_flat(self.parts(list(each), role)))
+        return {role: self._missing(each, role) for role, each in wanted.items()}
 
-    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> None:
-        """Encode and keep every text that is not cached yet: under one bar, roles of one prompt in one pass."""
-        missing = self.pending(texts)
-        tokens = {
-            role: self.count_tokens(each, role) if self.counts_tokens else [1] * len(each)
-            for role, each in missing.items()
-            if each
-        }
-        n_texts = sum(map(len, tokens.values()))
-        if n_texts or not self._told:
-            self._told = True
+    def _missing(self, texts: Iterable[str], role: Role) -> list[str]:
+        keys = {text: self._key(text, role, "vector") for text in texts}
+        present = self._cache.present(keys.values())
+        return [text for text, key in keys.items() if key not in present]
+
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
+        """Encode and keep each part of each text that is not cached yet; what that took."""
+        return self._encode_missing(self.pending(texts))
+
+    def _encode_missing(self, missing: Mapping[Role, Sequence[str]]) -> Embedded:
+        """Under one bar, roles of one prompt in one pass."""
+        before = self._encoder.usage
+        counts = {role: self.count_tokens(each, role) for role, each in missing.items() if each}
+        n_texts = sum(len(missing[role]) for role in counts)
+        if n_texts or not self._noted:
+            self._noted = True
             lack = f"{n_texts:,} vectors of {self.spec} are computed for this command alone"
             self._cache.note(lack if n_texts else f"no vectors of {self.spec} are missing")
-        if not tokens:
-            return
+        if not n_texts:
+            return Embedded(0, {})
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
-        read = {role: [min(n, self.max_tokens or n) for n in counts] for role, counts in tokens.items()}
-        with progress(
-            desc=f"embed {n_texts} texts", unit="tokens" if self.counts_tokens else "texts",
-            total=sum(map(sum, read.values())), unit_scale=True,
-        ) as bar:  # fmt: skip
-            for role, counts in tokens.items():
-                self._encode(missing[role], role, counts, read[role], bar)
+        limit = self.max_tokens
+        tokens = {role: [1] * len(missing[role]) if known is None else known for role, known in counts.items()}
+        read = {role: [n if limit is None else min(n, limit) for n in each] for role, each in tokens.items()}
+        unit = "texts" if None in counts.values() else "tokens"
+        total = sum(map(sum, read.values()))
+        with progress(desc=f"embed {n_texts} texts", unit=unit, total=total, unit_scale=True) as bar:
+            for role, each in tokens.items():
+                self._encode(missing[role], role, each, read[role], bar)
+        return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})
 
-    def _encode(self, texts: list[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
+    def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
         for positions, vectors in self._encoder.encode_batches(texts, role, tokens):
-            self._cache.write(
-                {
-                    self._key(texts[position], role, "vector"): vector.astype("<f4").tobytes()
-                    for position, vector in zip(positions, vectors, strict=True)
-                },
-                "vector",
-                self._identity,
-            )
-            self.n_encoded += len(positions)
+            keys = [self._key(texts[position], role, "vector") for position in positions]
+            values = (vector.astype("<f4").tobytes() for vector in vectors)
+            self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
             bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text."""
-        values = self._stored(texts, role)
+        """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
+
+        A text in several windows has their mean, under `max` too: a measure of how much results differ needs one
+        vector of each.
+        """
+        parts = self.parts(texts, role)
+        rows = self._vectors(_flat(parts), role)
+        if len(rows) == len(parts):
+            return rows
+        ends = np.cumsum([len(pieces) for pieces in parts])
+        means = np.stack([part.mean(axis=0, dtype=np.float64) for part in np.split(rows, ends[:-1])])
+        unit: NDArray[np.float32] = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
+        return unit
+
+    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
+        """(float32 (m, dim) unit rows, how many of them each text has in turn): under `max` a row for each window."""
+        if self._policies[role] != "max":
+            return self.encode(texts, role), [1] * len(texts)
+        parts = self.parts(texts, role)
+        return self._vectors(_flat(parts), role), [*map(len, parts)]
+
+    def _vectors(self, parts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """float32 (n, dim), in the order of `parts`; each vector is checked again when it is read."""
+        values = self._stored(parts, role)
         if not values:
             return np.zeros((0, 0), dtype=np.float32)
         dims = {len(value) for value in values}
         if len(dims) != 1 or (size := dims.pop()) == 0 or size % 4:
-            raise CacheError(
-                f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; "
-                f"{self._cache.mend}"
-            )
+            raise self._broken("vectors of different lengths for one model")
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         norms = np.einsum("ij,ij->i", vectors, vectors)
         if not np.all(np.abs(norms - 1) < 1e-4):
-            raise CacheError(
-                f"the vector cache {self._cache.folder} holds a vector that is not of unit length; {self._cache.mend}"
-            )
+            raise self._broken("a vector that is not of unit length")
         return vectors.astype(np.float32, copy=False)
 
-    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
-        """(the rows of `encode`, one for each text)."""
-        return self.encode(texts, role), [1] * len(texts)
+    def _broken(self, what: str) -> CacheError:
+        return CacheError(f"the vector cache {self._cache.folder} holds {what}; {self._cache.mend}")
 
-    def n_vectors(self, texts: Sequence[str], role: Role) -> int:  # noqa: ARG002 - the same for both
-        """One for each text."""
-        return len(texts)
-
-    def _stored(self, texts: Sequence[str], role: Role) -> list[bytes]:
-        """The vectors' bytes in the order of `texts`, encoded where they are missing."""
-        keys = [self._key(text, role, "vector") for text in texts]
-        # They are there as a rule; to have them made once is enough, unless another process prunes the cache meanwhile.
-        for made in range(4):
-            if made:
-                self.ensure({role: texts})
+    def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
+        """The vectors' bytes in the order of `parts`, encoded where they are missing."""
+        keys = [self._key(part, role, "vector") for part in parts]
+        # As a rule all are there. Encoding them once is enough, unless another process prunes the cache meanwhile.
+        for attempt in range(4):
+            if attempt:
+                self._encode_missing({role: self._missing(parts, role)})
             values = [value for value in self._cache.read(keys) if value is not None]
             if len(values) == len(keys):
                 return values
@@ -204,16 +216,26 @@ class CachedEmbedder:
         self, texts: Iterable[str], role: Role, kind: Kind, compute: Callable[[list[str]], Iterable[int]]
     ) -> dict[str, int]:
         """Text -> integer, each computed once, ever."""
-        keys = {text: self._key(text, role, kind) for text in dict.fromkeys(texts)}
+        keys = {text: self._key(text, role, kind) for text in texts}
         found = zip(keys, self._cache.read(keys.values()), strict=True)
         known = {text: int.from_bytes(value, "little") for text, value in found if value is not None}
         if missing := [text for text in keys if text not in known]:
             known.update(zip(missing, compute(missing), strict=True))
             values = {keys[text]: known[text].to_bytes(8, "little") for text in missing}
-            self._cache.write(values, kind, self._identity)
+            self._cache.write(values, kind, self._model)
         return known
 
     def _key(self, text: str, role: Role, kind: Kind) -> bytes:
         if (role, kind) not in self._prefixes:
-            self._prefixes[role, kind] = key_prefix(kind, self._identity, self._encoder.prompt(role))
+            self._prefixes[role, kind] = key_prefix(kind, self._model, self._encoder.prompt(role))
         return text_key(self._prefixes[role, kind], text)
+
+
+def _flat(parts: Iterable[Sequence[str]]) -> list[str]:
+    return [part for pieces in parts for part in pieces]
+
+
+def _end(text: str, starts: Sequence[int], room: int) -> int:
+    """The character at which the first token begins that is not read."""
+    # The tokenizer sees more characters than a lone surrogate is, but no source code has one.
+    return min(starts[room], len(text)) if room < len(starts) else len(text)

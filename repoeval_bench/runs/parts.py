@@ -103,19 +103,16 @@ def make_embedder(
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.long_text import LongTextEmbedder, changes_nothing
+    from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.registry import Material, choose_embedder, find_encoder
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = choose_embedder(spec)
     files = [file for held in benchmark.files.values() for file in held] if benchmark else None
     encoder = find_encoder(str(model), Material(data_home(home) / "models", files, notify))
-    embedder = CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify))
-    if set(policies.values()) == {"head"}:
-        return embedder
-    if encoder.limit is None:  # of a model that is known only once it is found
+    if encoder.limit is None and set(policies.values()) != {"head"}:  # of a model that is known only once it is found
         raise changes_nothing(encoder.spec)
-    return LongTextEmbedder(embedder, policies)
+    return CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify), policies)
 
 
 def choose_measures(names: Sequence[str] | None, k: int) -> tuple[str, ...]:

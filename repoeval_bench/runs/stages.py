@@ -136,15 +136,13 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged. Where
     no query of a plan has a relevant chunk this is a ResultError, before the first text is embedded.
     """
-    started, before, used = perf_counter(), embedder.n_encoded, embedder.usage
+    started = perf_counter()
     texts = texts_of(plans, ranked=ranked, measured=measured)
     if any(embedder.pending(texts).values()):
         for planned in plans:
             check_gold(judge_corpus(planned.benchmark, planned.documents, planned.protocol, ()), planned.protocol)
-    embedder.ensure(texts)
+    encoded, usage = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
-    encoded = embedder.n_encoded - before
-    usage = {name: count - used[name] for name, count in embedder.usage.items()} if encoded else {}
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
 
 
@@ -181,8 +179,8 @@ def execute(  # noqa: PLR0915
         started = now
 
     texts = planned.texts()
-    counted = embedder if embedder and embedder.counts_tokens else None
-    tokens = {role: counted.count_tokens(texts[role], role) for role in texts} if counted else {}
+    counted = {role: embedder.count_tokens(texts[role], role) for role in texts} if embedder else {}
+    tokens = {role: each for role, each in counted.items() if each is not None}
     lap("count tokens")
     benchmark, corpus, documents = planned.benchmark, planned.corpus, planned.documents
     protocol, line_nws = config.protocol, given.lines
@@ -304,7 +302,7 @@ def _index_cost(planned: Plan, tokens: Sequence[int] | None, embedder: Embedder)
         whole = dict(zip(texts, tokens, strict=True))
         parts = list({part: None for pieces in embedder.parts(texts, "document") for part in pieces})
         cut = [part for part in parts if part not in whole]
-        counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document"), strict=True))
+        counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document") or (), strict=True))
         n_read = sum(min(counts[part], embedder.max_tokens or counts[part]) for part in parts)
     return {"vectors": n_vectors, "tokens": n_read, "bytes": n_vectors * row.nbytes}
 

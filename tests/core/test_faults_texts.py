@@ -11,7 +11,6 @@ from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.hashing import HashEncoder
-from repoeval_bench.embedding.long_text import LongTextEmbedder
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import Limit
@@ -64,13 +63,13 @@ def test_ten_megabytes_by_policy(tmp_path, policy):
     text = "lorem ipsum dolor sit " * 454_546
     assert len(text) > 10_000_000
     cache = CountingCache(tmp_path)
-    reader = LongTextEmbedder(CachedEmbedder(WordReader(), cache), {"query": "head", "document": policy})
+    reader = CachedEmbedder(WordReader(), cache, {"query": "head", "document": policy})
     assert reader.pending({"document": [text]})["document"]
     assert cache.written == 2  # the tokens of the text, and those that every text has
+    assert reader.ensure({"document": [text]}).texts <= 2  # all windows but the last are one text
     rows, counts = reader.encode_windows([text], "document")
     assert len(rows) == (7103 if policy == "max" else 1)
     assert counts == [len(rows)]
-    assert reader.n_encoded <= 2  # all windows but the last are one text
     assert np.allclose(reader.encode(["lorem ipsum dolor sit"], "document") @ rows.T, 1, atol=1e-6)
     cache.close()
 
@@ -113,5 +112,5 @@ def test_a_model_that_gives_no_direction(tmp_path, weight):
     broken = CachedEmbedder(SentenceTransformerEncoder(locate(f"st:{folder}")), cache)
     with pytest.raises(EmbeddingError, match="zero or non-finite vector for the text 'def f"):
         broken.encode(["def f(): pass"], "document")
-    assert broken.missing(["def f(): pass"], "document") == ["def f(): pass"]
+    assert broken.pending({"document": ["def f(): pass"]}) == {"document": ["def f(): pass"]}
     cache.close()

@@ -184,11 +184,12 @@ def test_prune_while_another_process_reads_and_writes(tmp_path):
         "            yield batch\n"
         "texts = [f'text {i}' for i in range(300)]\n"
         "folder = Path(sys.argv[1])\n"
-        "embedder = CachedEmbedder(Slow(), VectorCache(folder / 'vectors'))\n"
+        "encoder = Slow()\n"
+        "embedder = CachedEmbedder(encoder, VectorCache(folder / 'vectors'))\n"
         "expected = np.concatenate([v for _, v in CountingEncoder().encode_batches(texts, 'document', [2] * 300)])\n"
         "while not (folder / 'stop').exists():\n"
         "    assert np.array_equal(embedder.encode(texts, 'document'), expected)\n"
-        "print(embedder.n_encoded)\n"
+        "print(len(encoder.asked))\n"
     )
     paths = os.pathsep.join((str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
     process = subprocess.Popen(

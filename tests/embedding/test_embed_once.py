@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench import api
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.long_text import LongTextEmbedder
+from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
 from support.minirepo import build_mirror
@@ -50,9 +50,9 @@ def benchmark(tmp_path_factory):
     return api.load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
 
 
-def embedder(folder, **prompts):
+def embedder(folder, policies=HEADS, **prompts):
     encoder = DigestEncoder(**prompts)
-    return encoder, CachedEmbedder(encoder, VectorCache(folder / "vectors"))
+    return encoder, CachedEmbedder(encoder, VectorCache(folder / "vectors"), policies)
 
 
 def test_several_chunkers_share_one_pass(benchmark, tmp_path):
@@ -86,17 +86,16 @@ def test_a_prompt_of_its_own_is_a_pass_of_its_own(benchmark, tmp_path):
     model.ensure(text)
     assert sorted(each for once in encoder.passes for each in once) == ["ask: x = 1", "ask: y = 2", "x = 1"]
     encoder, model = embedder(tmp_path / "same")
-    model.ensure(text)
+    assert model.ensure(text).texts == 2
     assert encoder.passes == [["x = 1", "y = 2"]]
-    assert model.n_encoded == 2
+    assert model.ensure(text).texts == 0
 
 
 def test_windows_of_long_texts_are_embedded_in_the_same_pass(tmp_path):
     """Under a policy that cuts long texts, it is their parts that are gathered."""
-    encoder, model = embedder(tmp_path)
+    encoder, model = embedder(tmp_path, {"query": "tail", "document": "mean"})
     long = " ".join(f"word{i}" for i in range(100))
-    policies = {"query": "tail", "document": "mean"}
-    LongTextEmbedder(model, policies).ensure({"query": [long], "document": [long, "short"]})
+    model.ensure({"query": [long], "document": [long, "short"]})
     (texts,) = encoder.passes
     assert len(texts) == 5  # the tail, three windows, and the short one
     assert max(len(text.split()) for text in texts) == 40
@@ -105,8 +104,7 @@ def test_windows_of_long_texts_are_embedded_in_the_same_pass(tmp_path):
 @pytest.mark.parametrize("policy", ["head", "tail", "mean", "max"])
 def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
     """Vectors and bytes are those of the rows that are ranked, tokens those that the model reads for them."""
-    _, model = embedder(tmp_path)
-    long = LongTextEmbedder(model, {"query": "head", "document": policy})
+    _, long = embedder(tmp_path, {"query": "head", "document": policy})
     run = api.evaluate(benchmark, "fixed:max_nws=800", embedder=long, out=tmp_path / "out")
     texts = api.plan_run(benchmark, "fixed:max_nws=800").texts()["document"]
     rows, counts = long.encode_windows(texts, "document")

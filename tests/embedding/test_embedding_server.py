@@ -197,7 +197,7 @@ def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
     server.fail({"value": value})
     with pytest.raises(EmbeddingError, match="zero or non-finite vector for the text 'bad one'"):
         CachedEmbedder(encoder, cache).encode(["bad one", "b"], "document")
-    assert CachedEmbedder(encoder, cache).missing(["bad one", "b"], "document") == ["bad one", "b"]
+    assert CachedEmbedder(encoder, cache).pending({"document": ["bad one", "b"]}) == {"document": ["bad one", "b"]}
     cache.close()
 
 

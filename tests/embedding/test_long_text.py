@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.embedding.long_text import LongTextEmbedder, split_spec
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.long_text import split_spec
+from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
 
 LIMIT = 6  # two of them special
 
@@ -14,56 +17,68 @@ LIMIT = 6  # two of them special
 class Words:
     """Reads four words; a vector is the direction of the counts of a, b, c among them."""
 
-    spec, identity, max_tokens, counts_tokens = "toy", {"model": "toy"}, LIMIT, True
+    spec, identity, usage = "toy", {"model": "toy"}, NO_USAGE
 
     def __init__(self):
+        self.limit = Limit(LIMIT, self.token_starts)
         self.seen = []
 
-    def count_tokens(self, texts, role, *, keep=True):
+    def prompt(self, role):
+        return ""
+
+    def count_tokens(self, texts, role):
         return [len(text.split()) + 2 for text in texts]
 
     def token_starts(self, text):
         return [i for i, char in enumerate(text) if not char.isspace() and (i == 0 or text[i - 1].isspace())]
 
-    def pending(self, texts):
-        return {role: list(dict.fromkeys(each)) for role, each in texts.items()}
-
-    def encode(self, texts, role):
+    def encode_batches(self, texts, role, tokens):
         self.seen.extend(texts)
         rows = np.array([[text.split()[:4].count(c) + 1e-3 for c in "abc"] for text in texts], dtype=np.float64)
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        yield list(range(len(texts))), (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def embedder(query="head", document="head"):
-    return LongTextEmbedder(Words(), {"query": query, "document": document})
+@pytest.fixture
+def make(tmp_path):
+    """(the encoder, an embedder with these policies); each starts with an empty cache."""
+    caches = []
+
+    def call(query="head", document="head"):
+        caches.append(VectorCache(tmp_path / str(len(caches))))
+        encoder = Words()
+        return encoder, CachedEmbedder(encoder, caches[-1], {"query": query, "document": document})
+
+    yield call
+    for cache in caches:
+        cache.close()
 
 
-def test_the_tail_is_kept_from_a_words_beginning():
+def test_the_tail_is_kept_from_a_words_beginning(make):
     """Of seven words the last four are read; a short text passes as it is."""
-    tail = embedder("tail")
+    encoder, tail = make("tail")
     tail.encode(["a a a b\nb  c c", "a b"], "query")
-    assert tail._inner.seen == ["b\nb  c c", "a b"]
+    assert encoder.seen == ["b\nb  c c", "a b"]
 
 
-def test_the_mean_is_over_windows_that_cover_every_word():
+def test_the_mean_is_over_windows_that_cover_every_word(make):
     """Seven words are two windows, four and three; the vector is their mean, of unit length."""
-    mean = embedder(document="mean")
+    encoder, mean = make(document="mean")
     (vector,) = mean.encode(["a a a a c c c"], "document")
-    assert mean._inner.seen == ["a a a a ", "c c c"]
+    assert encoder.seen == ["a a a a ", "c c c"]
     assert vector[0] == pytest.approx(vector[2], abs=1e-3)
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)
     assert not mean.truncates("document")
     assert mean.truncates("query")
 
 
-def test_max_keeps_a_vector_for_each_window():
-    """Windows are those of mean, and stand in their order; what asks for one vector of a text gets their mean."""
-    best, mean = embedder(document="max"), embedder(document="mean")
+def test_max_keeps_a_vector_for_each_window(make):
+    """Windows are those of mean, in their order; `encode` gives one vector for a text, their mean."""
+    (encoder, best), (_, mean) = make(document="max"), make(document="mean")
     texts = ["a a a a c c c", "b", "a a a a b b b b c"]
     rows, counts = best.encode_windows(texts, "document")
     assert counts == [2, 1, 3]
     assert (best.n_vectors(texts, "document"), mean.n_vectors(texts, "document")) == (6, 3)
-    assert best._inner.seen == ["a a a a ", "c c c", "b", "a a a a ", "b b b b ", "c"]
+    assert encoder.seen == ["a a a a ", "c c c", "b", "b b b b ", "c"]  # each distinct one once
     assert [int(row.argmax()) for row in rows] == [0, 2, 1, 0, 1, 2]
     assert np.array_equal(best.encode(texts, "document"), mean.encode(texts, "document"))
     rows, counts = mean.encode_windows(texts, "document")
@@ -72,11 +87,18 @@ def test_max_keeps_a_vector_for_each_window():
     assert best.spec == "toy:long_chunks=max"
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    cache = VectorCache(tmp_path_factory.mktemp("vectors"))
+    yield cache
+    cache.close()
+
+
 @given(st.lists(st.sampled_from(["a", "bb", "ccc", "\n", "  "]), max_size=40), st.sampled_from(["tail", "mean"]))
-def test_no_part_is_longer_than_the_model_reads_and_no_word_is_lost(pieces, policy):
+def test_no_part_is_longer_than_the_model_reads_and_no_word_is_lost(cache, pieces, policy):
     """Windows put together are the text; a tail is its end; nothing exceeds the limit."""
     text = " ".join(pieces)
-    long = embedder(policy)
+    long = CachedEmbedder(Words(), cache, {"query": policy, "document": "head"})
     (parts,) = long.parts([text], "query")
     assert all(count <= LIMIT for count in long.count_tokens(parts, "query"))
     if policy == "mean":
@@ -86,13 +108,13 @@ def test_no_part_is_longer_than_the_model_reads_and_no_word_is_lost(pieces, poli
         assert len(parts[0].split()) == min(4, len(text.split()))
 
 
-def test_roles_have_policies_of_their_own_and_the_spec_names_them():
-    """The head of a query, the tail of a chunk; what is not the default stands in spec and identity."""
-    both = embedder(document="tail")
+def test_roles_have_policies_of_their_own_and_the_spec_names_them(make):
+    """The head of a query, the tail of a chunk; what is not the default is in spec and identity."""
+    encoder, both = make(document="tail")
     assert both.spec == "toy:long_chunks=tail"
     assert both.identity == {"model": "toy", "long_chunks": "tail"}
     both.encode(["a a a a b b"], "query")
-    assert both._inner.seen == ["a a a a b b"]
+    assert encoder.seen == ["a a a a b b"]
     assert both.pending({"document": ["a a a a b b"]}) == {"document": ["a a b b"]}
 
 

@@ -6,9 +6,8 @@ from repoeval_bench import api
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.long_text import LongTextEmbedder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import Limit
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from support.minirepo import build_mirror
 
@@ -71,7 +70,7 @@ def test_a_run_without_them_has_none_and_a_broken_file_is_named(benchmark, tmp_p
 class Words:
     """Tokens are words, four are read, two more are special."""
 
-    spec, identity = "words", {}
+    spec, identity, usage = "words", {}, NO_USAGE
 
     def __init__(self):
         self.limit = Limit(6, self.token_starts)
@@ -94,8 +93,7 @@ class Words:
 def test_what_the_model_reads_of_a_long_text(tmp_path, policy, kept):
     """The head ends where the first dropped token begins, the tail is the end, the mean reads it all."""
     text = "one two three four five six"
-    inner = CachedEmbedder(Words(), VectorCache(tmp_path))
-    embedder = inner if policy == "head" else LongTextEmbedder(inner, {"query": policy, "document": "head"})
+    embedder = CachedEmbedder(Words(), VectorCache(tmp_path), {"query": policy, "document": "head"})
     short, long = embedder.read_chars(["one two", text], "query")
     assert short == CharSpan(0, 7)
     assert text[long.start : long.end] == (kept or text)
