@@ -41,7 +41,7 @@ PICK  = $(if $(REPOS),--repos $(call q,$(REPOS))) $(if $(LIMIT),--limit $(call q
 CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker $(call q,$(c))))
 RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER)) \
         --retriever $(call q,$(RETRIEVER)) --k $(call q,$(K)) --out $(call q,$(or $(OUT),results)) $(DATA) $(PICK) \
-        $(if $(EXCLUDE),--exclude $(call q,$(EXCLUDE))) $(if $(SCOPE),--scope $(call q,$(SCOPE))) \
+        $(if $(EXCLUDE),--exclusion $(call q,$(EXCLUDE))) $(if $(SCOPE),--scope $(call q,$(SCOPE))) \
         --precision $(call q,$(PRECISION)) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
         $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
 

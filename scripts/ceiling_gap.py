@@ -40,7 +40,7 @@ def gap(benchmark: Benchmark, protocol: Protocol, chunker: str) -> tuple[dict[st
     assert context.places is not None
     assert context.gold is not None
     lines = Lines.of(context.line_nws or {})
-    greedy = score_ceilings(judged.qrels, MEASURES, context, hidden=judged.hidden).values
+    greedy = score_ceilings(judged.qrels, MEASURES, context, excluded=judged.excluded).values
     best = {measure: greedy[measure].copy() for measure in MEASURES}
     skipped = 0
     for i, (query_id, relevant) in enumerate(progress(list(judged.qrels.items()), desc="orders", unit="queries")):

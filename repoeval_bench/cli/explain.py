@@ -65,7 +65,7 @@ def _exclusion(name: str) -> Iterable[str]:
 
     for policy, words in POLICIES.items():
         if policy == name:
-            yield f"exclude {policy}: {words}"
+            yield f"exclusion {policy}: {words}"
 
 
 def _retriever(name: str) -> Iterable[str]:
@@ -160,7 +160,7 @@ def _explain_protocol(protocol: Protocol) -> str:
         "relevant": f"{protocol.relevance}: {rule}",
         "repositories": f"{protocol.repositories} (headline: {protocol.headline} mean of {protocol.headline_measure})",
         "documents": f"{protocol.documents}: {_DOCUMENTS[protocol.documents]}",
-        "exclude": f"{protocol.exclude}: {POLICIES[protocol.exclude]}",
+        "exclusion": f"{protocol.exclusion}: {POLICIES[protocol.exclusion]}",
         "copies": f"{protocol.copies}: another chunk with a relevant chunk's text "
         + ("counts too" if protocol.copies == "credited" else "does not count"),
         "scope": f"{protocol.scope}: a query searches "

@@ -64,7 +64,7 @@ def _relevance() -> Table:
 def _exclusions() -> Table:
     from repoeval_bench.protocols.exclusion import POLICIES
 
-    return _table(("exclude", "what a query may not see"), POLICIES.items())
+    return _table(("exclusion", "what a query may not see"), POLICIES.items())
 
 
 def _retrievers() -> Table:

@@ -44,7 +44,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou "
                      "or graded:levels."),
         click.option("--repositories", metavar="SET", help="Override the protocol's repositories: all or six."),
-        click.option("--exclude", metavar="POLICY",
+        click.option("--exclusion", "--exclude", "exclusion", metavar="POLICY",
                      help="What a query may not see of its own file: none, prompt, repocoder or body."),
         click.option("--copies", metavar="POLICY",
                      help="credited: a chunk with the same text as a relevant one counts too; distinct: it does not."),

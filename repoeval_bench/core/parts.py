@@ -109,5 +109,5 @@ class PairScorer(Protocol):
 class Retriever(Protocol):
     """Ranks the chunks of a query's repository."""
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
-        """The k best chunks a query may see; `exclude` maps a query_id to the chunk ids it may not."""
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks a query may see; `excluded` maps a query_id to the chunk ids it may not."""

@@ -33,14 +33,14 @@ def score_ceilings(
     context: Context | None = None,
     *,
     observed: RunScores | None = None,
-    hidden: Mapping[str, frozenset[str]] | None = None,
+    excluded: Mapping[str, frozenset[str]] | None = None,
 ) -> RunScores:
     """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
 
     Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
     scored on the greedy choice among the chunks of the gold's files, a lower bound of the best possible, and raised to
     what was `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over
-    the same chunks may state slightly different ones. `hidden` is query_id -> the chunks a query may not see; qrels
+    the same chunks may state slightly different ones. `excluded` is query_id -> the chunks a query may not see; qrels
     without them are given by the caller.
     """
     parsed = parse_measures(measures)
@@ -49,7 +49,7 @@ def score_ceilings(
     best = score_run(qrels, qrels, by_chunks)
     values = dict(best.values)
     if by_lines:
-        chosen = _greedy_run(qrels, context, hidden or {})
+        chosen = _greedy_run(qrels, context, excluded or {})
         for name, ceiling in score_run(chosen, qrels, by_lines, context).values.items():
             seen = observed.values.get(name) if observed else None
             values[name] = ceiling if seen is None else np.maximum(ceiling, seen)
@@ -71,11 +71,11 @@ def with_ceiling(scores: RunScores, ceilings: RunScores, measure: str) -> RunSco
 
 
 def ideal_rankings(
-    qrels: Judgements, context: Context, hidden: Mapping[str, frozenset[str]] | None = None
+    qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]] | None = None
 ) -> dict[str, list[str]]:
     """query_id -> its relevant chunks in the best order: by gain, of equals as the greedy choice of lines has them."""
     order = {}
-    greedy_run = _greedy_run(qrels, context, hidden or {})
+    greedy_run = _greedy_run(qrels, context, excluded or {})
     for query_id, gains in qrels.items():
         place = {chunk_id: i for i, (chunk_id, _) in enumerate(greedy_run[query_id])}
         order[query_id] = sorted(gains, key=lambda chunk_id: (-gains[chunk_id], place.get(chunk_id, len(place))))
@@ -83,7 +83,7 @@ def ideal_rankings(
 
 
 def _greedy_run(
-    qrels: Judgements, context: Context | None, hidden: Mapping[str, frozenset[str]]
+    qrels: Judgements, context: Context | None, excluded: Mapping[str, frozenset[str]]
 ) -> dict[str, list[tuple[str, float]]]:
     places = (context.places if context else None) or {}
     lines = Lines.of((context.line_nws if context else None) or {})
@@ -93,9 +93,9 @@ def _greedy_run(
     run = {}
     for query_id in qrels:
         gold = look_up("gold", context.gold if context else None, query_id, "query")
-        unseen = hidden.get(query_id, ())
+        excluded_here = excluded.get(query_id, ())
         files = dict.fromkeys(place.file for place in gold)
         near = (by_file[file].items() for file in files)
-        chunks = {chunk_id: place for items in near for chunk_id, place in items if chunk_id not in unseen}
+        chunks = {chunk_id: place for items in near for chunk_id, place in items if chunk_id not in excluded_here}
         run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(chunks, gold, lines)]
     return run

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import Chunk
-    from repoeval_bench.protocols.protocol import Exclude
+    from repoeval_bench.protocols.protocol import Exclusion
 
-POLICIES: Mapping[Exclude, str] = {
+POLICIES: Mapping[Exclusion, str] = {
     "none": "everything is seen",
-    "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are hidden",
-    "repocoder": "the chunks of the task's file that end after max(0, h - 20) are hidden, and so all behind the hole",
+    "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are excluded",
+    "repocoder": "the chunks of the task's file that end after max(0, h - 20) are excluded, and so all behind the hole",
     "body": "the ground truth's lines are blanked in the task's file before it is chunked",
 }
 
@@ -23,12 +23,12 @@ WINDOW = 20
 """Lines of RepoCoder's window in front of the hole."""
 
 
-def hidden_chunks(
-    tasks: Iterable[Task], chunks: Mapping[str, Sequence[Chunk]], policy: Exclude
+def excluded_chunks(
+    tasks: Iterable[Task], chunks: Mapping[str, Sequence[Chunk]], policy: Exclusion
 ) -> dict[str, frozenset[str]]:
     """query_id -> the ids of the chunks that this query may not see; no entry where it sees all.
 
-    With `body` all chunks of the task's file are hidden: the query has its own in their place.
+    With `body` all chunks of the task's file are excluded: the query has its own in their place.
     """
     if policy == "none":
         return {}
@@ -36,16 +36,16 @@ def hidden_chunks(
     for repo_chunks in chunks.values():
         for chunk in repo_chunks:
             by_file[chunk.repo, chunk.path].append(chunk)
-    hidden = {}
+    excluded = {}
     for task in tasks:
         mine = by_file[task.repo, task.path]
-        gone = frozenset(chunk.chunk_id for chunk in mine if _is_hidden(chunk, task, policy))
+        gone = frozenset(chunk.chunk_id for chunk in mine if _is_excluded(chunk, task, policy))
         if gone:
-            hidden[task.task_id] = gone
-    return hidden
+            excluded[task.task_id] = gone
+    return excluded
 
 
-def _is_hidden(chunk: Chunk, task: Task, policy: Exclude) -> bool:
+def _is_excluded(chunk: Chunk, task: Task, policy: Exclusion) -> bool:
     if policy == "prompt":
         return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start
     if policy == "repocoder":

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Gold = Literal["prompt", "context", "body"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
-Exclude = Literal["none", "prompt", "repocoder", "body"]
+Exclusion = Literal["none", "prompt", "repocoder", "body"]
 Copies = Literal["distinct", "credited"]
 Scope = Literal["repository", "pooled"]
 
@@ -26,7 +26,7 @@ CHOICES: Mapping[str, tuple[str, ...] | None] = {
     "gold": get_args(Gold),
     "relevance": None,
     "repositories": get_args(Repositories),
-    "exclude": get_args(Exclude),
+    "exclusion": get_args(Exclusion),
     "copies": get_args(Copies),
     "scope": get_args(Scope),
 }
@@ -46,7 +46,7 @@ class Protocol:
 
     `query` is `full` or `tail:LINES`; `relevance` is a rule of `qrels.RULES`. `documents` says what is ranked in the
     end: the chunker's `chunks`, fixed `windows` (then there is no chunker to choose), or the `baseline`'s chunks,
-    scored through the lines they share with the chunker's. `exclude` is what a query may not see, `copies` whether
+    scored through the lines they share with the chunker's. `exclusion` is what a query may not see, `copies` whether
     another chunk with a relevant chunk's text counts too, `scope` whether a query searches its repository or all of
     them as one. Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold
     to find is a UsageError.
@@ -61,7 +61,7 @@ class Protocol:
     users: str
     caution: str
     documents: Documents = "chunks"
-    exclude: Exclude = "none"
+    exclusion: Exclusion = "none"
     copies: Copies = "distinct"
     scope: Scope = "repository"
 
@@ -82,13 +82,13 @@ class Protocol:
         gold: str | None = None,
         relevance: str | None = None,
         repositories: str | None = None,
-        exclude: str | None = None,
+        exclusion: str | None = None,
         copies: str | None = None,
         scope: str | None = None,
     ) -> Protocol:
         """This protocol with some choices replaced, renamed where that changes anything."""
         asked = {
-            "query": query, "gold": gold, "relevance": relevance, "repositories": repositories, "exclude": exclude,
+            "query": query, "gold": gold, "relevance": relevance, "repositories": repositories, "exclusion": exclusion,
             "copies": copies, "scope": scope,
         }  # fmt: skip
         changed = {key: value for key, value in asked.items() if value and value != getattr(self, key)}
@@ -107,16 +107,16 @@ class Protocol:
 
     def check(self) -> None:
         """A UsageError where what is excluded is all that is gold, or what is asked for twice over."""
-        gone = {"prompt": ("prompt",), "repocoder": ("body",), "body": ("body",), "none": ()}[self.exclude]
+        gone = {"prompt": ("prompt",), "repocoder": ("body",), "body": ("body",), "none": ()}[self.exclusion]
         if self.gold in gone:
             raise UsageError(
-                f"exclude={self.exclude} with gold={self.gold} leaves no gold to find; choose another gold, or "
-                "exclude=none"
+                f"exclusion={self.exclusion} with gold={self.gold} leaves no gold to find; choose another gold, or "
+                "exclusion=none"
             )
-        if self.documents == "windows" and self.exclude == "body":
+        if self.documents == "windows" and self.exclusion == "body":
             raise UsageError(
-                f"exclude=body chunks the task's file again, but the documents of {self.name} are fixed; choose "
-                "exclude=repocoder, or another protocol"
+                f"exclusion=body chunks the task's file again, but the documents of {self.name} are fixed; choose "
+                "exclusion=repocoder, or another protocol"
             )
         if self.documents == "baseline" and self.scope == "pooled":
             raise UsageError(

@@ -92,11 +92,11 @@ def _threshold(text: str) -> float | None:
 def gold_of(task: Task, protocol: Protocol) -> Gold:
     """The task's gold: lines `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n) of its file.
 
-    Lines that are blanked for the query (exclude=body) cannot be gold and are left out.
+    Lines that are blanked for the query (exclusion=body) cannot be gold and are left out.
     """
     lines = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}[protocol.gold]
     gold = (Place(task.file, lines),)
-    return without(gold, Place(task.file, task.body)) if protocol.exclude == "body" else gold
+    return without(gold, Place(task.file, task.body)) if protocol.exclusion == "body" else gold
 
 
 def build_qrels(
@@ -181,9 +181,9 @@ def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:
     return moved
 
 
-def hide(qrels: Qrels, hidden: Mapping[str, frozenset[str]]) -> Qrels:
+def drop_excluded(qrels: Qrels, excluded: Mapping[str, frozenset[str]]) -> Qrels:
     """The qrels without the chunks that a query may not see (query_id -> chunk ids)."""
     return {
-        query_id: {chunk_id: gain for chunk_id, gain in gains.items() if chunk_id not in hidden.get(query_id, ())}
+        query_id: {chunk_id: gain for chunk_id, gain in gains.items() if chunk_id not in excluded.get(query_id, ())}
         for query_id, gains in qrels.items()
     }

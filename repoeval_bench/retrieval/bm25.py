@@ -12,7 +12,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.visible import hidden_from, visible
+from repoeval_bench.retrieval.visible import excluded_from, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,22 +52,22 @@ class Bm25Retriever:
         self._terms: dict[str, list[str]] = {}
         self._indexes: dict[str, _Index] = {}
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks of each query's repository; one that shares no term scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):
-            index, hidden = self._index_for(query, exclude), hidden_from(query, exclude)
+            index, unseen = self._index_for(query, excluded), excluded_from(query, excluded)
             start = perf_counter()
             scores = index.scores(Counter(self._tokenize(query.text))).tolist()
             pairs = zip(index.ids, scores, strict=True)
-            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in hidden), k)
+            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in unseen), k)
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(NAME, rankings, latency)
 
-    def _index_for(self, query: Query, exclude: Mapping[str, frozenset[str]] | None) -> _Index:
+    def _index_for(self, query: Query, excluded: Mapping[str, frozenset[str]] | None) -> _Index:
         if query.query_id in self._own:
-            return self._index(visible(query, self._chunks, self._own, exclude))
+            return self._index(visible(query, self._chunks, self._own, excluded))
         if query.repo not in self._indexes:
             self._indexes[query.repo] = self._index(self._chunks.get(query.repo, ()))
         return self._indexes[query.repo]

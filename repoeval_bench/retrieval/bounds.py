@@ -23,14 +23,14 @@ class RandomRetriever:
     def __init__(self, chunks: Mapping[str, Sequence[Chunk]], own: Mapping[str, Sequence[Chunk]], *, seed: int) -> None:
         self._chunks, self._own, self._seed = chunks, own, seed
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """At most k chunks of each query's repository, in random order."""
         rankings = {}
         for query in queries:
             # Not Python's hash, which differs from process to process.
             digest = hashlib.sha256(f"{self._seed}\0{query.query_id}".encode("utf-8", "surrogatepass")).digest()
             rng = random.Random(digest)
-            seen = visible(query, self._chunks, self._own, exclude)
+            seen = visible(query, self._chunks, self._own, excluded)
             rankings[query.query_id] = rank(((chunk.chunk_id, rng.random()) for chunk in seen), k)
         return Run("random", rankings)
 
@@ -46,12 +46,12 @@ class OracleRetriever:
     ) -> None:
         self._chunks, self._own, self._ideal = chunks, own, ideal
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks of each query's repository by the judgements; a chunk that is not relevant scores 0."""
         rankings = {}
         for query in queries:
             order = self._ideal[query.query_id]
             score = {chunk_id: float(len(order) - i) for i, chunk_id in enumerate(order)}
-            seen = visible(query, self._chunks, self._own, exclude)
+            seen = visible(query, self._chunks, self._own, excluded)
             rankings[query.query_id] = rank(((chunk.chunk_id, score.get(chunk.chunk_id, 0.0)) for chunk in seen), k)
         return Run("oracle", rankings)

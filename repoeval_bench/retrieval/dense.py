@@ -11,7 +11,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
-from repoeval_bench.retrieval.visible import hidden_from
+from repoeval_bench.retrieval.visible import excluded_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +66,7 @@ class DenseRetriever:
             self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(chunks)]], several)
             first += len(chunks)
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks of each query's repository; a repository without chunks gives empty rankings.
 
         The latency of queries that a large index is searched for together is their share of the time.
@@ -84,16 +84,16 @@ class DenseRetriever:
                 for start in range(0, len(positions), together):
                     began = perf_counter()
                     block = positions[start : start + together]
-                    hidden = {position: hidden_from(queries[position], exclude) for position in block}
-                    wanted = k + max(map(len, hidden.values()))
+                    unseen = {position: excluded_from(queries[position], excluded) for position in block}
+                    wanted = k + max(map(len, unseen.values()))
                     vectors = [rows[ends[position] : ends[position + 1]] for position in block]
                     found = self._best(repo, vectors, wanted)
                     for position, vector, scored in zip(block, vectors, found, strict=True):
                         query = queries[position]
                         (own,) = self._best(self._own_key(query.query_id), [vector], wanted)
                         pairs = [*scored, *own]
-                        if unseen := hidden[position]:
-                            pairs = [pair for pair in pairs if pair[0] not in unseen]
+                        if gone := unseen[position]:
+                            pairs = [pair for pair in pairs if pair[0] not in gone]
                         rankings[query.query_id] = rank(pairs, k)
                     milliseconds = (perf_counter() - began) * 1000 / len(block)
                     latency.update({queries[position].query_id: milliseconds for position in block})

@@ -30,13 +30,13 @@ class HybridRetriever:
     def __init__(self, dense: Retriever, lexical: Retriever, fuse: Fusion) -> None:
         self._dense, self._lexical, self._fuse = dense, lexical, fuse
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks of each query's repository; both stages see what the query may see."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
         for at in range(0, len(queries), _AT_ONCE):
             part = queries[at : at + _AT_ONCE]
-            dense, lexical = (stage.search(part, _ALL, exclude) for stage in (self._dense, self._lexical))
+            dense, lexical = (stage.search(part, _ALL, excluded) for stage in (self._dense, self._lexical))
             for query in part:
                 name = query.query_id
                 start = perf_counter()

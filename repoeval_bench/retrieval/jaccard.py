@@ -11,7 +11,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.visible import hidden_from
+from repoeval_bench.retrieval.visible import excluded_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,16 +38,16 @@ class JaccardRetriever:
         self._sets = {repo: _TokenSets(held, tokenize) for repo, held in chunks.items()}
         self._own = {query_id: _TokenSets(held, tokenize) for query_id, held in own.items()}
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks of each query's repository; one that shares no token scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):
             start = perf_counter()
-            hidden, tokens = hidden_from(query, exclude), set(self._tokenize(query.text))
+            unseen, tokens = excluded_from(query, excluded), set(self._tokenize(query.text))
             parts = (self._sets.get(query.repo), self._own.get(query.query_id))
             pairs = [pair for part in parts if part for pair in part.scores(tokens)]
-            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in hidden), k)
+            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in unseen), k)
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run("jaccard", rankings, latency)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.visible import hidden_from, visible
+from repoeval_bench.retrieval.visible import excluded_from, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,8 +57,8 @@ class LineMap:
         run: Run,
         queries: Sequence[Query],
         k: int,
-        hidden_scored: Mapping[str, frozenset[str]],
-        hidden_documents: Mapping[str, frozenset[str]],
+        excluded_chunks: Mapping[str, frozenset[str]],
+        excluded_documents: Mapping[str, frozenset[str]],
     ) -> Run:
         """The k best documents of each query.
 
@@ -67,8 +67,8 @@ class LineMap:
         """
         rankings = {}
         for query in queries:
-            chunks = self._layout(query, self._scored, self._scored_own, hidden_scored)
-            documents = self._layout(query, self._documents, self._documents_own, hidden_documents)
+            chunks = self._layout(query, self._scored, self._scored_own, excluded_chunks)
+            documents = self._layout(query, self._documents, self._documents_own, excluded_documents)
             score = dict(run.rankings[query.query_id])
             lines = self._line_scores(query, chunks, np.array([score[chunk_id] for chunk_id in chunks.ids]))
             means = self._means(query, documents, lines)
@@ -80,11 +80,11 @@ class LineMap:
         query: Query,
         chunks: Mapping[str, Sequence[Chunk]],
         own: Mapping[str, Sequence[Chunk]],
-        hidden: Mapping[str, frozenset[str]],
+        excluded: Mapping[str, frozenset[str]],
     ) -> _Layout:
         """Where the chunks stand that the query may see; worked out once for all queries that see the same."""
-        if query.query_id in own or hidden_from(query, hidden):
-            return self._lay_out(visible(query, chunks, own, hidden))
+        if query.query_id in own or excluded_from(query, excluded):
+            return self._lay_out(visible(query, chunks, own, excluded))
         key = (id(chunks), query.repo)
         if key not in self._layouts:
             self._layouts[key] = self._lay_out(chunks.get(query.repo, ()))

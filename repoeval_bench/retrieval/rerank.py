@@ -39,10 +39,10 @@ class RerankRetriever:
         self._first, self._scorer, self._k_raw = first, scorer, k_raw
         self._chunks = {chunk.chunk_id: chunk for part in (chunks, own) for held in part.values() for chunk in held}
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks of each query, from the max(k, k_raw) best of the first stage."""
         read, cut = self._scorer.pairs
-        raw = self._first.search(queries, max(k, self._k_raw), exclude)
+        raw = self._first.search(queries, max(k, self._k_raw), excluded)
         rankings: dict[str, Ranking] = {}
         spent: dict[str, float] = {}
         for query in progress(queries, desc="rerank", unit="queries"):

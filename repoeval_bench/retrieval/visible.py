@@ -1,4 +1,4 @@
-"""Which chunks a query can be answered with: its repository's but for the hidden ones, and its own."""
+"""Which chunks a query can be answered with: its repository's but for the unseen ones, and its own."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 _NONE: frozenset[str] = frozenset()
 
 
-def hidden_from(query: Query, exclude: Mapping[str, frozenset[str]] | None) -> frozenset[str]:
+def excluded_from(query: Query, excluded: Mapping[str, frozenset[str]] | None) -> frozenset[str]:
     """The ids of the chunks that a query may not see."""
-    return (exclude or {}).get(query.query_id, _NONE)
+    return (excluded or {}).get(query.query_id, _NONE)
 
 
 def visible(
     query: Query,
     chunks: Mapping[str, Sequence[Chunk]],
     own: Mapping[str, Sequence[Chunk]],
-    exclude: Mapping[str, frozenset[str]] | None,
+    excluded: Mapping[str, frozenset[str]] | None,
 ) -> list[Chunk]:
     """The chunks that a query may see, the repository's first, in their order."""
-    hidden = hidden_from(query, exclude)
-    seen = [chunk for chunk in chunks.get(query.repo, ()) if chunk.chunk_id not in hidden]
+    unseen = excluded_from(query, excluded)
+    seen = [chunk for chunk in chunks.get(query.repo, ()) if chunk.chunk_id not in unseen]
     return [*seen, *own.get(query.query_id, ())]

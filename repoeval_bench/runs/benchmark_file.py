@@ -45,7 +45,7 @@ class BenchConfig(Strict):
     query: str | None = None
     gold: str | None = None
     relevance: str | None = None
-    exclude: str | None = None
+    exclusion: str | None = None
     copies: str | None = None
     scope: str | None = None
     retrievers: _Some | None = None

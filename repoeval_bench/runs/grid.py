@@ -57,10 +57,10 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
         if protocol.documents == "windows"
     ]
     found += [
-        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out exclude= "
+        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out exclusion= "
         "and scope="
         for protocol in protocols
-        if (protocol.exclude, protocol.scope) != ("none", "repository")
+        if (protocol.exclusion, protocol.scope) != ("none", "repository")
     ]
     found += [
         f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "

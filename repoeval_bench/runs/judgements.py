@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.places import Place, join
 from repoeval_bench.metrics import ChunkPlace, Context, inputs_of
-from repoeval_bench.protocols.exclusion import hidden_chunks
-from repoeval_bench.protocols.qrels import build_qrels, credit_copies, gold_of, hide, merge_copies
+from repoeval_bench.protocols.exclusion import excluded_chunks
+from repoeval_bench.protocols.qrels import build_qrels, credit_copies, drop_excluded, gold_of, merge_copies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCorpus:
-    """qrels: over what a query may see. hidden: query_id -> what it may not. gold: query_id -> its gold.
+    """qrels: over what a query may see. excluded: query_id -> what it may not. gold: query_id -> its gold.
 
     line_nws: `repo/path` -> non-whitespace characters of each line.
     """
 
     qrels: Qrels
-    hidden: Mapping[str, frozenset[str]]
+    excluded: Mapping[str, frozenset[str]]
     gold: Mapping[str, Gold]
     line_nws: Mapping[str, Sequence[int]]
     context: Context
@@ -58,10 +58,10 @@ def judge_corpus(
         qrels = credit_copies(qrels, corpus.duplicates())
         for query_id in corpus.own:
             qrels |= credit_copies({query_id: qrels[query_id]}, corpus.own_duplicates(query_id))
-    hidden = hidden_chunks(benchmark.tasks, corpus.chunks, protocol.exclude)
-    qrels = hide(qrels, hidden)
+    excluded = excluded_chunks(benchmark.tasks, corpus.chunks, protocol.exclusion)
+    qrels = drop_excluded(qrels, excluded)
     context = _context(corpus, seen, qrels, inputs_of(measures), embedder)
-    return JudgedCorpus(qrels=qrels, hidden=hidden, gold=gold, line_nws=line_nws, context=context)
+    return JudgedCorpus(qrels=qrels, excluded=excluded, gold=gold, line_nws=line_nws, context=context)
 
 
 def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:

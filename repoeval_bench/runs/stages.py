@@ -121,7 +121,7 @@ def _chunk(
         corpus = build_corpus(selected.files, cutter, skip_errors=skip_errors)
         if protocol.documents == "windows":
             corpus = merge_identical(corpus)
-        if protocol.exclude == "body":
+        if protocol.exclusion == "body":
             corpus = chunk_blanked(corpus, selected.tasks, selected.files, cutter)
         return corpus
 
@@ -194,18 +194,18 @@ def execute(  # noqa: PLR0915
     if config.protocol.scope == "pooled":
         chunks, queries = pooled(chunks, queries)
     material = Material(
-        chunks, corpus.own, embedder, lambda: ideal_rankings(scored.qrels, scored.context, scored.hidden)
+        chunks, corpus.own, embedder, lambda: ideal_rankings(scored.qrels, scored.context, scored.excluded)
     )
     searcher = retriever.build(material)
     lap("index")
     depth = config.k if corpus is documents else max(1, len(list(corpus)))
-    run = searcher.search(queries, depth, scored.hidden)
+    run = searcher.search(queries, depth, scored.excluded)
     if corpus is not documents:
-        run = map_lines(planned, scored.hidden, judged, run, config.k)
+        run = map_lines(planned, scored.excluded, judged, run, config.k)
     lap("retrieve")
     scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
     lap("score")
-    ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, hidden=judged.hidden)
+    ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, excluded=judged.excluded)
     scores = with_ceiling(scores, ceilings, config.protocol.headline_measure)
     lap("ceilings")
     leak = {
@@ -262,9 +262,10 @@ def check_gold(judged: JudgedCorpus, protocol: Protocol) -> None:
     if any(judged.qrels.values()):
         return
     way_out = "choose another chunker, gold or relevance"
-    if protocol.exclude != "none":
+    if protocol.exclusion != "none":
         way_out = (
-            f"exclude={protocol.exclude} may hide them; choose another --exclude, or a chunker with smaller chunks"
+            f"exclusion={protocol.exclusion} may hide them; choose another --exclusion, or a chunker with smaller "
+            "chunks"
         )
     raise ResultError(
         f"none of the {len(judged.qrels)} queries has a relevant chunk under protocol {protocol.name}, so there is "
@@ -318,11 +319,11 @@ def _facts(
     return facts
 
 
-def map_lines(planned: Plan, hidden: Mapping[str, frozenset[str]], judged: JudgedCorpus, run: Run, k: int) -> Run:
-    """A run over the chunker's chunks as one over the documents; `hidden` are the chunks that queries may not see."""
+def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judged: JudgedCorpus, run: Run, k: int) -> Run:
+    """A run over the chunker's chunks as one over the documents; `excluded` are the chunks that queries may not see."""
     corpus, documents = planned.corpus, planned.documents
     blanked = {}
-    if planned.protocol.exclude == "body":
+    if planned.protocol.exclusion == "body":
         blanked = {task.task_id: (f"{task.repo}/{task.path}", task.body) for task in planned.benchmark.tasks}
     line_map = LineMap(
         scored=corpus.chunks,
@@ -332,7 +333,7 @@ def map_lines(planned: Plan, hidden: Mapping[str, frozenset[str]], judged: Judge
         line_nws=judged.line_nws,
         blanked=blanked,
     )
-    return line_map.map(run, planned.queries, k, hidden, judged.hidden)
+    return line_map.map(run, planned.queries, k, excluded, judged.excluded)
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:

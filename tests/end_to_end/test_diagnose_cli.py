@@ -9,7 +9,7 @@ from support.command import bench, one_sentence
 from support.runs import write_run
 
 AST = "ast:max_nws=400"
-PROTOCOLS = ("context", "context+exclude=repocoder", "context+scope=pooled")
+PROTOCOLS = ("context", "context+exclusion=repocoder", "context+scope=pooled")
 
 
 @pytest.fixture(scope="module")

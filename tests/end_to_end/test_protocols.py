@@ -20,7 +20,7 @@ def metrics_of(done):
     return json.loads(done.out)
 
 
-@pytest.mark.parametrize("protocol", ["context", "body", "context+exclude=body", "context+exclude=repocoder"])
+@pytest.mark.parametrize("protocol", ["context", "body", "context+exclusion=body", "context+exclusion=repocoder"])
 def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, protocol):
     """line_recall at every budget, line_rprec and the area, recomputed literally from the run log and the files."""
     metrics_of(evaluate("-c", AST, *BM25, "--protocol", protocol, "--json"))
@@ -34,7 +34,7 @@ def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, 
         file = f"{task.repo}/{task.path}"
         gold = {"context": task.context_span, "body": task.body}[protocol.partition("+")[0]]
         mine = dict(nws)
-        if protocol.endswith("exclude=body"):
+        if protocol.endswith("exclusion=body"):
             mine[file] = [0 if line in task.body else size for line, size in enumerate(nws[file])]
         chunks = [(each["file"], each["start_line"], each["end_line"], 0) for each in entry["topk"]]
         span = (file, gold.start, gold.end)
@@ -98,8 +98,8 @@ def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path
     tasks = {task.task_id: task for task in benchmark.tasks}
     for policy in ("prompt", "repocoder", "body"):
         out = ("--out", tmp_path / policy)
-        metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, "--exclude", policy, "--json", *out))
-        assert metrics["protocol"] == f"context+exclude={policy}"
+        metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, "--exclusion", policy, "--json", *out))
+        assert metrics["protocol"] == f"context+exclusion={policy}"
         (folder,) = (tmp_path / policy).iterdir()
         for entry in map(json.loads, (folder / "retrieved.jsonl").read_text().splitlines()):
             task = tasks[entry["query_id"]]
@@ -118,7 +118,7 @@ def test_exclude_body_changes_no_other_tasks_vectors(evaluate, mirror, warm_home
     """Only the task's file is chunked again: the plan has the plain chunks and each task's few."""
     benchmark = load_benchmark(str(mirror), home=warm_home)
     plain = plan_run(benchmark, AST)
-    again = plan_run(benchmark, AST, protocol="context+exclude=body")
+    again = plan_run(benchmark, AST, protocol="context+exclusion=body")
     assert again.corpus.chunks == plain.corpus.chunks
     assert set(again.corpus.own) == {task.task_id for task in benchmark.tasks}
     assert {chunk.path for chunk in again.corpus.own[benchmark.tasks[0].task_id]} == {benchmark.tasks[0].path}
@@ -180,9 +180,9 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["eval", "-c", AST, "--protocol", "body", "--exclude", "repocoder"], "leaves no gold"),
-    (["eval", "-c", AST, "--gold", "prompt", "--exclude", "prompt"], "leaves no gold"),
-    (["eval", "-c", AST, "--exclude", "promt"], "did you mean 'prompt'"),
+    (["eval", "-c", AST, "--protocol", "body", "--exclusion", "repocoder"], "leaves no gold"),
+    (["eval", "-c", AST, "--gold", "prompt", "--exclusion", "prompt"], "leaves no gold"),
+    (["eval", "-c", AST, "--exclusion", "promt"], "did you mean 'prompt'"),
     (["eval", "-c", AST, "--copies", "all"], "unknown copies 'all'"),
     (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
     (["eval", "-c", AST, "--long-text", "middle"], "unknown policy for long texts 'middle'"),
@@ -200,7 +200,7 @@ def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, argumen
 
 def test_all_mistakes_are_told_at_once(mirror, warm_home):
     """Every wrong choice has a line of its own; nothing was run."""
-    done = bench("eval", "-c", "asst", "--gold", "bdy", "--exclude", "promt", "--relevance", "iou:2", "-m", "ndgc@5",
+    done = bench("eval", "-c", "asst", "--gold", "bdy", "--exclusion", "promt", "--relevance", "iou:2", "-m", "ndgc@5",
                  "--retriever", "bm26", "--k", "0", "--header", "foo", "--scope", "poled", "--precision", "fp64", "--source", mirror,
                  home=warm_home)  # fmt: skip
     sentence = one_sentence(done, 2)

@@ -102,7 +102,7 @@ def test_a_pool_is_another_protocol(evaluate, tmp_path):
     (["eval", "-c", AST, "--protocol", "linemap", "--scope", "pooled"], "choose scope=repository"),
     (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
     (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
-    (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"], "leave out exclude= and scope="),
+    (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"], "leave out exclusion= and scope="),
     (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"], "maps the score of every chunk"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments, message):

@@ -17,8 +17,8 @@ from repoeval_bench.protocols.qrels import (
     Shared,
     build_qrels,
     credit_copies,
+    drop_excluded,
     gold_of,
-    hide,
     merge_copies,
     relevance_rule,
 )
@@ -128,11 +128,11 @@ def test_every_rule_that_is_listed_can_be_parsed():
 
 
 def test_copies_are_credited_merged_and_hidden():
-    """A copy gets the largest gain of its group; a merged chunk hands its gain on; a hidden one has none."""
+    """A copy gets the largest gain of its group; a merged chunk hands its gain on; an excluded one has none."""
     qrels = {"q": {"a": 0.5, "b": 1.0}, "r": {"c": 1.0}}
     assert credit_copies(qrels, [("a", "b", "d")]) == {"q": {"a": 1.0, "b": 1.0, "d": 1.0}, "r": {"c": 1.0}}
     assert merge_copies(qrels, {"b": "a", "c": "z"}) == {"q": {"a": 1.0}, "r": {"z": 1.0}}
-    assert hide(qrels, {"q": frozenset({"a"})}) == {"q": {"b": 1.0}, "r": {"c": 1.0}}
+    assert drop_excluded(qrels, {"q": frozenset({"a"})}) == {"q": {"b": 1.0}, "r": {"c": 1.0}}
 
 
 def test_a_task_without_a_relevant_chunk_keeps_its_entry():
@@ -152,7 +152,7 @@ def test_same_lines_of_another_file_are_not_relevant():
 def test_blanked_lines_are_not_gold():
     """Where the body is blanked, the gold of context and prompt ends where the body begins."""
     for gold in ("context", "prompt"):
-        assert gold_of(TASK, protocol(gold, exclude="body")) == (Place("r/p.py", LineSpan(4, 10)),)
+        assert gold_of(TASK, protocol(gold, exclusion="body")) == (Place("r/p.py", LineSpan(4, 10)),)
 
 
 @pytest.mark.parametrize("rule", ["", "overlaps", "lines:0", "lines:x", "iou:0", "iou:1.1", "iou:nan", "graded:x"])
@@ -189,7 +189,7 @@ def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
 
 
 @pytest.mark.parametrize("name", [
-    "context+exclude=prompt+gold=prompt", "body+exclude=repocoder", "body+exclude=body", "coderag+exclude=body",
+    "context+exclusion=prompt+gold=prompt", "body+exclusion=repocoder", "body+exclusion=body", "coderag+exclusion=body",
 ])  # fmt: skip
 def test_combinations_that_leave_no_gold_are_refused(name):
     """What is excluded must not be all that is gold; fixed documents cannot be chunked again."""

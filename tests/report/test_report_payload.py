@@ -75,7 +75,7 @@ def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
 
 def test_a_query_with_chunks_of_its_own_brings_them(of):
     """Where the body is blanked for each query, its lanes are its own."""
-    run, found = of("context+exclude=body")
+    run, found = of("context+exclusion=body")
     for query in found["queries"]:
         own = run.inside.own[query["id"]]
         assert query["own"] == [[end for c in own for end in (c.lines.start, c.lines.end)]]

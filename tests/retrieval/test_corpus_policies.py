@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from repoeval_bench.core.benchmark import Query, Task
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.exclusion import POLICIES, hidden_chunks
+from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.protocols.windows import CoderagWindows
@@ -41,9 +42,9 @@ def test_what_a_policy_hides(policy, expected):
     """prompt: what overlaps [c, h); repocoder: what ends after h - 20; body: the file, whose blanked chunks follow."""
     other = SourceFile("r", "q.py", FILE.text)
     chunks = {"r": (*Tens().chunk(FILE), *Tens().chunk(other))}
-    hidden = hidden_chunks([TASK], chunks, policy).get("r/0", frozenset())
-    assert spans([c for c in chunks["r"] if c.path == "p.py"], hidden) == expected
-    assert not spans([c for c in chunks["r"] if c.path == "q.py"], hidden)
+    excluded = excluded_chunks([TASK], chunks, policy).get("r/0", frozenset())
+    assert spans([c for c in chunks["r"] if c.path == "p.py"], excluded) == expected
+    assert not spans([c for c in chunks["r"] if c.path == "q.py"], excluded)
     assert set(POLICIES) == {"none", "prompt", "repocoder", "body"}
 
 
@@ -101,14 +102,16 @@ def test_duplicates_are_found_within_a_repository():
 
 
 def test_copies_are_credited_where_a_query_has_chunks_of_its_own():
-    """With exclude=body a chunk elsewhere in the repository that has a relevant own chunk's text counts too."""
+    """With exclusion=body a chunk elsewhere in the repository that has a relevant own chunk's text counts too."""
     other = SourceFile("r", "q.py", "".join(FILE.text.splitlines(keepends=True)[30:40]))
     files = {"r": (FILE, other), "t": (SourceFile("t", "q.py", other.text),)}
     corpus = chunk_blanked(build_corpus(files, Tens()), [TASK], files, Tens())
     (copy,) = (chunk.chunk_id for chunk in corpus.chunks["r"] if chunk.path == "q.py")
     benchmark = SimpleNamespace(tasks=(TASK,), files=files)
     found = {
-        copies: judge_corpus(benchmark, corpus, Protocol.parse(f"context+exclude=body+copies={copies}"), ("mrr",)).qrels
+        copies: judge_corpus(
+            benchmark, corpus, Protocol.parse(f"context+exclusion=body+copies={copies}"), ("mrr",)
+        ).qrels
         for copies in ("distinct", "credited")
     }
     assert {*found["credited"]["r/0"]} - {*found["distinct"]["r/0"]} == {copy}
@@ -116,11 +119,13 @@ def test_copies_are_credited_where_a_query_has_chunks_of_its_own():
 
 
 def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
-    """Gold lines found in the query by text; of the top chunks those over [c, h) of the task's file."""
+    """Gold lines, of any file, found in the query by text; of the top chunks those over [c, h) of the task's file."""
     queries = [Query("r/0", "r", "  line5 = 5\nline41 = 41")]
-    files = {"r": (FILE,)}
-    assert gold_in_query([TASK], queries, files, {"r/0": LineSpan(40, 44)}) == {"r/0": 0.25}
-    assert gold_in_query([TASK], queries, files, {"r/0": LineSpan(40, 40)}) == {"r/0": 0.0}
+    files = {"r": (FILE, SourceFile("r", "other.py", "line5 = 5\n\nline6 = 6\n"))}
+    here, other = Place("r/p.py", LineSpan(40, 44)), Place("r/other.py", LineSpan(0, 3))
+    assert gold_in_query(queries, files, {"r/0": (here,)}) == {"r/0": 1 / 4}
+    assert gold_in_query(queries, files, {"r/0": (here, other, other)}) == {"r/0": 2 / 6}
+    assert gold_in_query(queries, files, {"r/0": ()}) == {"r/0": 0.0}
     chunks = {chunk.chunk_id: chunk for chunk in Tens().chunk(FILE)}
     ranking = tuple((chunk_id, 0.0) for chunk_id in chunks)
     assert top_over_prompt([TASK], {"r/0": ranking}, chunks) == {"r/0": 4 / 6}

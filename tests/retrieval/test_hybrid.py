@@ -19,9 +19,9 @@ class Fixed:
     def __init__(self, ranking):
         self.ranking = ranking
 
-    def search(self, queries, k, exclude=None):
+    def search(self, queries, k, excluded=None):
         kept = {
-            q.query_id: tuple(p for p in self.ranking if p[0] not in (exclude or {}).get(q.query_id, ()))
+            q.query_id: tuple(p for p in self.ranking if p[0] not in (excluded or {}).get(q.query_id, ()))
             for q in queries
         }
         return Run("fixed", {name: each[:k] for name, each in kept.items()}, dict.fromkeys(kept, 1.5))

@@ -62,16 +62,16 @@ def test_every_retriever_is_tried_here():
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_rankings_are_complete_ordered_and_within_reach(spec):
-    """Every query has a ranking: all it may see where k is larger, in the order of (score, id), nothing hidden."""
+    """Every query has a ranking: all it may see where k is larger, in the order of (score, id), nothing excluded."""
     chunks = corpus()
-    hidden = {"q": frozenset({chunks["r"][0].chunk_id})}
-    run = build(spec, chunks).search(QUERIES, 50, hidden)
+    excluded = {"q": frozenset({chunks["r"][0].chunk_id})}
+    run = build(spec, chunks).search(QUERIES, 50, excluded)
     assert {name: len(ranking) for name, ranking in run.rankings.items()} == {"q": 8, "e": 9, "s": 9, "n": 0}
-    assert hidden["q"].isdisjoint(name for name, _ in run.rankings["q"])
+    assert excluded["q"].isdisjoint(name for name, _ in run.rankings["q"])
     assert {name.partition("/")[0] for name, _ in run.rankings["s"]} == {"s"}
     for ranking in run.rankings.values():
         assert list(ranking) == sorted(ranking, key=lambda pair: (pair[1], pair[0]), reverse=True)
-    top = build(spec, chunks).search(QUERIES, 3, hidden).rankings
+    top = build(spec, chunks).search(QUERIES, 3, excluded).rankings
     if not spec.startswith("rerank"):
         assert top["q"] == run.rankings["q"][:3]
 
@@ -97,7 +97,7 @@ def test_own_chunks_are_seen_by_their_query_alone(spec):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_pool_answers_with_the_chunks_of_all_repositories(spec):
-    """Every chunk of both repositories is ranked once for every query, hidden ones left out."""
+    """Every chunk of both repositories is ranked once for every query, excluded ones left out."""
     chunks, queries = pooled(corpus(), QUERIES)
     gone = corpus()["s"][3].chunk_id
     run = build(spec, chunks).search(queries, 50, {"q": frozenset({gone})})

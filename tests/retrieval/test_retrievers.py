@@ -153,9 +153,9 @@ def test_bm25_of_own_chunks_weighs_what_the_query_sees():
     """A query with chunks of its own has the scores of an index over exactly what it sees."""
     chunks = corpus()
     own = Chunk.cut(SourceFile("r", "f0.py", "def parse_header(line): pass"), CharSpan(0, 20))
-    hidden = {"q": frozenset({chunks["r"][0].chunk_id})}
+    excluded = {"q": frozenset({chunks["r"][0].chunk_id})}
     run = Bm25Retriever(chunks, {"q": (own,)}, k1=1.2, b=0.75, tokenizer="code").search(
-        [query("return line"), query("return line", "p")], 9, hidden
+        [query("return line"), query("return line", "p")], 9, excluded
     )
     seen = {"r": (*chunks["r"][1:], own)}
     alone = Bm25Retriever(seen, {}, k1=1.2, b=0.75, tokenizer="code").search([query("return line")], 9)
@@ -188,7 +188,7 @@ def test_random_is_seeded_per_query():
 
 
 def test_the_oracle_puts_the_ideal_first():
-    """The ideal order, then everything else; hidden chunks are in neither."""
+    """The ideal order, then everything else; excluded chunks are in neither."""
     chunks = corpus()
     ids = [chunk.chunk_id for chunk in chunks["r"]]
     run = OracleRetriever(chunks, {}, {"q": [ids[2], ids[0]]}).search([query("")], 9, {"q": frozenset({ids[3]})})

@@ -131,7 +131,7 @@ def chunk(text):
 
 
 def test_dense_scores_the_best_pair_of_windows():
-    """A query and a chunk of several windows are as similar as their two nearest; own and hidden chunks count too."""
+    """A query and a chunk of several windows are as similar as their two nearest; own and excluded chunks count too."""
     table = Table({"q": [[1, 0, 0], [0, 0, 1]], "a": [[1, 1, 0]], "b": [[0, 1, 0], [0, 0.2, 1]], "own": [[1, 0, 0]]})
     a, b, own = chunk("a"), chunk("b"), chunk("own")
     query = Query("t", "r", "q")
@@ -139,8 +139,8 @@ def test_dense_scores_the_best_pair_of_windows():
     assert run.rankings["t"] == (
         (own.chunk_id, 1.0), (b.chunk_id, pytest.approx(1 / np.sqrt(1.04), abs=1e-5)), (a.chunk_id, 0.70711),
     )  # fmt: skip
-    hidden = DenseRetriever({"r": [a, b]}, table).search([query], 1, {"t": frozenset({b.chunk_id})})
-    assert [name for name, _ in hidden.rankings["t"]] == [a.chunk_id]
+    run = DenseRetriever({"r": [a, b]}, table).search([query], 1, {"t": frozenset({b.chunk_id})})
+    assert [name for name, _ in run.rankings["t"]] == [a.chunk_id]
     assert DenseRetriever({"r": []}, table).search([query], 5).rankings["t"] == ()
 
 

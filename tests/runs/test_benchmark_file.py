@@ -87,7 +87,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("chunkers: [ast, ast]", ":1: ast:max_nws=1500"),
     ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)"),
     ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
-    ("chunkers: [ast]\nprotocol: body\nexclude: repocoder", "leaves no gold"),
+    ("chunkers: [ast]\nprotocol: body\nexclusion: repocoder", "leaves no gold"),
     ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
     ("chunkers: [ast, fixed]\nbaseline: chonkie\nk: 0", ":2: baseline 'chonkie' is none of the chunkers"),
     ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),

@@ -20,7 +20,7 @@ def benchmark(tmp_path_factory):
 @pytest.mark.parametrize(
     ("protocol", "chunker", "says"),
     [
-        ("body+exclude=prompt", "fixed:max_nws=100000", "exclude=prompt may hide them; choose another --exclude"),
+        ("body+exclusion=prompt", "fixed:max_nws=100000", "exclusion=prompt may hide them; choose another --exclusion"),
         ("body+relevance=iou:0.9", "fixed:max_nws=100000", "choose another chunker, gold or relevance"),
     ],
 )
@@ -38,7 +38,7 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
     encoder, cache = CountingEncoder(), VectorCache(tmp_path / "vectors")
     chunkers = ["ast:max_nws=400", "fixed:max_nws=100000"]
     made = api.evaluate_all(
-        benchmark, chunkers, protocol="body+exclude=prompt", embedder=CachedEmbedder(encoder, cache), out=tmp_path
+        benchmark, chunkers, protocol="body+exclusion=prompt", embedder=CachedEmbedder(encoder, cache), out=tmp_path
     )
     with pytest.raises(ResultError, match="has a relevant chunk"):
         next(made)

@@ -45,27 +45,27 @@ def rank_by_words(evidence: Evidence, inside: Inside | None, config: Mapping[str
         raise UsageError("the run holds no texts to search")
     if Spec.parse(evidence.metrics["chunker"]).params.get("header", "none") != "none":
         raise UsageError("the run's chunks have headers, which are not stored")
-    exclude = protocol.get("exclude", "none")
-    if protocol.get("documents") != "chunks" or exclude not in {"none", "repocoder"}:
+    exclusion = protocol.get("exclusion", "none")
+    if protocol.get("documents") != "chunks" or exclusion not in {"none", "repocoder"}:
         raise UsageError(f"what a query sees under {evidence.metrics['protocol']} is not stored")
     chunks: dict[str, list[Chunk]] = defaultdict(list)
     for file, stored in inside.chunks.items():
         source = inside.sources[file]
         chunks[source.repo].extend(Chunk.cut(source, chunk.chars) for chunk in stored)
-    hidden: dict[str, frozenset[str]] = {}
-    if exclude == "repocoder":
+    excluded: dict[str, frozenset[str]] = {}
+    if exclusion == "repocoder":
         for query_id in ids:
             query = inside.queries[query_id]
             seen = max(0, query.body.start - WINDOW)
             gone = (chunk.chunk_id for chunk in inside.chunks.get(query.file, ()) if chunk.lines.end > seen)
-            hidden[query_id] = frozenset(gone)
+            excluded[query_id] = frozenset(gone)
     repos = dict(zip(evidence.scored.query_ids, evidence.scored.repos, strict=True))
     queries = tuple(Query(query_id, repos[query_id], str(texts[query_id])) for query_id in ids)
     chosen = choose_retriever(BM25)
     searched: Mapping[str, Sequence[Chunk]] = chunks
     if protocol.get("scope") == "pooled":
         searched, queries = pooled(chunks, queries)
-    run = chosen.build(Material(searched, {}, None, dict)).search(queries, TOP, hidden)
+    run = chosen.build(Material(searched, {}, None, dict)).search(queries, TOP, excluded)
     places = {chunk.chunk_id: chunk for of_repo in chunks.values() for chunk in of_repo}
     rows = {
         query_id: {
