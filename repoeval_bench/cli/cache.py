@@ -83,27 +83,25 @@ def info(*, home: Path | None, as_json: bool) -> None:
     click.echo(f"{found.folder}: {found.entries:,} entries, {show_size(found.bytes_on_disk)} on disk")
     if not found.models:
         return
-    from repoeval_bench.report.frame import new_table
+    from repoeval_bench.report.table import figures, make_table
 
-    table = new_table()
     scored = any(model.scores for model in found.models)
-    for column in (
-        "model", "tokens read", "vectors", "bytes", *(("scores", "bytes") if scored else ()), "counts", "bytes",
-        "last used",
-    ):  # fmt: skip
-        table.add_column(column, justify="left" if column == "model" else "right")
-    for model in found.models:
-        table.add_row(
+    scores = ("scores", "bytes") if scored else ()
+    heads = ("tokens read", "vectors", "bytes", *scores, "counts", "bytes", "last used")
+    rows = [
+        (
             model.name,
             str((model.identity or {}).get("max_length", "")),
-            f"{model.vectors:,}",
+            model.vectors,
             show_size(model.vector_bytes),
-            *((f"{model.scores:,}", show_size(model.score_bytes)) if scored else ()),
-            f"{model.counts:,}",
+            *((model.scores, show_size(model.score_bytes)) if scored else ()),
+            model.counts,
             show_size(model.count_bytes),
             model.last_used,
         )
-    print_table(table)
+        for model in found.models
+    ]
+    print_table(make_table(["model", *figures(*heads, number=",")], rows))
 
 
 @_command

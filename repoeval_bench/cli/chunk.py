@@ -149,20 +149,20 @@ def _record(chunk: Chunk) -> dict[str, object]:
 
 
 def _print_stats(found: Sequence[ChunkStats]) -> None:
-    from repoeval_bench.report.frame import new_table
+    from repoeval_bench.report.table import figures, make_table
 
-    table = new_table()
-    table.add_column("chunker")
-    columns = ("files", "chunks", "mean nws", "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
-    for name in columns:
-        table.add_column(name, justify="right")
-    for row in found:
-        table.add_row(
-            row.spec, str(row.files), str(row.chunks), f"{row.mean:.1f}", str(row.median), str(row.p95),
-            str(row.max), _share(row.whole, row.definitions), _share(row.shared_lines, row.lines),
-            str(row.uncovered_lines),
-        )  # fmt: skip
-    print_table(table)
+    heads = ("files", "chunks", "mean nws", "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
+    rows = [
+        (
+            row.spec,
+            *(row.files, row.chunks, f"{row.mean:.1f}", row.median, row.p95, row.max),
+            _share(row.whole, row.definitions),
+            _share(row.shared_lines, row.lines),
+            row.uncovered_lines,
+        )
+        for row in found
+    ]
+    print_table(make_table(["chunker", *figures(*heads, number="")], rows))
     if found:
         click.echo(f"{found[0].definitions} functions and types, {found[0].lines} non-blank lines; sizes in nws")
 

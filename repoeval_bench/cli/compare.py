@@ -9,12 +9,11 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.compared import remember
-from repoeval_bench.cli.console import print_part
+from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.report.document import comparison_part
+from repoeval_bench.report.comparison import comparison_records, comparison_tables
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.store import StoredRun, find_run
 
@@ -70,7 +69,7 @@ def print_comparison(runs: Sequence[StoredRun], comparisons: Sequence[Comparison
     if not any(run.metrics.get("imported") for run in runs):
         print_scores(runs)
         click.echo()
-    print_part(comparison_part(comparisons))
+    print_tables(comparison_tables(comparisons))
 
 
 def baseline_of(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun | None:

@@ -92,7 +92,7 @@ def diagnose_command(
     if markdown:
         click.echo(diagnosis_markdown(found, len(evidence.scored)), nl=False)
         return
-    print_table(checks_table(checks, f"{stored.run_id}\n{summary(checks)}"), prose=True)
+    print_table(checks_table(checks, f"{stored.run_id}\n{summary(checks)}"))
     for check in checks:
         if check.gaps:
             print_table(gaps_table(check.gaps, measure))

@@ -15,15 +15,15 @@ from repoeval_bench.analysis.diff import changes
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.report.frame import count, heading, new_table
+from repoeval_bench.report.table import Column, figures, make_table, spec_column
+from repoeval_bench.report.text import count, heading
 from repoeval_bench.runs.store import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.table import Table
-
     from repoeval_bench.analysis.diff import Change
+    from repoeval_bench.report.table import Table
 
 
 @click.command("diff", short_help="List the queries whose score changed, and why.")
@@ -77,24 +77,28 @@ def _cutoff(name: str) -> int | None:
 
 
 def _table(name: str, found: Sequence[Change]) -> Table:
-    table = new_table(f"{heading(name)}, baseline -> treatment")
-    table.add_column("query", overflow="fold", max_width=50)
-    for column in ("change", "value", "relevant", "found", "first at rank", "shared"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("why", no_wrap=True)
+    columns = [
+        spec_column("query", 50),
+        *figures("change", number="+.4f"),
+        *figures("value", "relevant", "found", "first at rank", "shared"),
+        Column(name="why"),
+    ]
+    rows = []
     for change in found:
         a, b = change.baseline, change.treatment
-        table.add_row(
-            change.query_id,
-            f"{change.change:+.4f}",
-            f"{a.value:.4f} -> {b.value:.4f}",
-            f"{a.relevant} -> {b.relevant}",
-            f"{a.hits} -> {b.hits}",
-            f"{a.first_hit or '-'} -> {b.first_hit or '-'}",
-            f"{change.shared} of {len(b.top)}",
-            change.why,
+        rows.append(
+            (
+                change.query_id,
+                change.change,
+                f"{a.value:.4f} -> {b.value:.4f}",
+                f"{a.relevant} -> {b.relevant}",
+                f"{a.hits} -> {b.hits}",
+                f"{a.first_hit or '-'} -> {b.first_hit or '-'}",
+                f"{change.shared} of {len(b.top)}",
+                change.why,
+            )
         )
-    return table
+    return make_table(columns, rows, title=f"{heading(name)}, baseline -> treatment")
 
 
 def _summary(name: str, found: Sequence[Change], total: int, limit: int) -> list[str]:

@@ -75,16 +75,16 @@ def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
         found = {"dataset": prepared.benchmark.label, "texts": rows, "total": total}
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    from repoeval_bench.report.frame import new_table
+    from repoeval_bench.report.table import figures, make_table, spec_column
 
-    table = new_table(f"would embed · {prepared.benchmark.label}")
-    for column in rows[0]:
-        table.add_column(column.replace("_", " "), justify="left" if column in {"chunker", "texts"} else "right")
+    _, _, *counts = rows[0]
+    columns = [
+        *map(spec_column, ("chunker", "texts")),
+        *figures(*(name.replace("_", " ") for name in counts), number=",", missing=""),
+    ]
     rows.append({"texts": "in one pass", **total})
-    for row in rows:
-        cells = [row.get(column, "") for column in rows[0]]
-        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in cells))
-    print_table(table)
+    cells = [[row.get(column) for column in rows[0]] for row in rows]
+    print_table(make_table(columns, cells, title=f"would embed · {prepared.benchmark.label}"))
 
 
 def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[str, int]:

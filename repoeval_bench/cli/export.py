@@ -14,9 +14,9 @@ from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.report.document import Part, comparison_csv, comparison_part, score_part, scores_csv
-from repoeval_bench.report.markup import latex, markdown
+from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
+from repoeval_bench.report.formats import latex, markdown
+from repoeval_bench.report.scores import score_tables, scores_csv
 from repoeval_bench.runs.store import QRELS, RUN, StoredRun, find_run
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.report.table import Table
 
 FORMATS = ("markdown", "latex", "csv", "json", "trec")
 
@@ -102,8 +103,8 @@ def _files(stored: Sequence[StoredRun], base: StoredRun | None, form: str, outpu
         if comparisons:
             files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons)
         return files
-    parts = _parts(stored, comparisons)
-    return {output: markdown(parts) if form == "markdown" else latex(parts)}
+    tables = _tables(stored, comparisons)
+    return {output: markdown(tables) if form == "markdown" else latex(tables)}
 
 
 def _content(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -112,13 +113,13 @@ def _content(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> 
     return {"runs": [run.metrics for run in stored], "comparisons": comparison_records(comparisons)}
 
 
-def _parts(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> list[Part]:
+def _tables(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> list[Table]:
     """What `eval` and `compare` print; an imported run has no table of its own."""
     imported = [run.run_id for run in stored if run.metrics.get("imported")]
     if imported and not comparisons:
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
-    scores = [] if imported else [score_part(stored)]
-    return [*scores, *([comparison_part(comparisons)] if comparisons else [])]
+    scores = [] if imported else score_tables(stored)
+    return [*scores, *(comparison_tables(comparisons) if comparisons else [])]
 
 
 def _draw(stored: Sequence[StoredRun], base: StoredRun | None, folder: Path, sensitivity: Path | None) -> None:

@@ -13,7 +13,7 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.judged_run import judged_log, title_of
 from repoeval_bench.cli.options import runs_folder
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.page import section_tables
+from repoeval_bench.report.retrieval import section_tables
 from repoeval_bench.runs.store import find_run
 
 

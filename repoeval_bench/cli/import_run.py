@@ -11,7 +11,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.options import say
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
-from repoeval_bench.report.frame import heading
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.log import schema
 from repoeval_bench.runs.store import TIMINGS

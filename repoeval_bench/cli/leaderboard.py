@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench import api
-from repoeval_bench.cli.console import print_part
+from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
@@ -54,22 +54,22 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
 
 
 def _print(found: Leaderboard) -> None:
-    from repoeval_bench.report.leaderboard_tables import leaderboard_part
+    from repoeval_bench.report.board_tables import leaderboard_tables
 
-    print_part(leaderboard_part(found))
+    print_tables(leaderboard_tables(found))
     click.echo(summary(found))
 
 
 def _content(found: Leaderboard, form: str) -> str:
-    from repoeval_bench.report.leaderboard_tables import leaderboard_csv, leaderboard_part, leaderboard_records
-    from repoeval_bench.report.markup import markdown
+    from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_records, leaderboard_tables
+    from repoeval_bench.report.formats import markdown
 
     if form == "json":
         return json.dumps(leaderboard_records(found), indent=2, ensure_ascii=False) + "\n"
     if form == "csv":
         return leaderboard_csv(found)
     if form == "markdown":
-        return markdown([leaderboard_part(found)])
+        return markdown(leaderboard_tables(found))
     from repoeval_bench.report.html_leaderboard import leaderboard_page
 
     return leaderboard_page(found)

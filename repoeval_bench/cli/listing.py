@@ -10,24 +10,17 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.protocols.protocol import PROTOCOLS
+from repoeval_bench.report.table import Column, make_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rich.table import Table
+    from collections.abc import Callable, Iterable, Sequence
 
     from repoeval_bench.core.spec import Option
+    from repoeval_bench.report.table import Table
 
 
-def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    from repoeval_bench.report.frame import new_table
-
-    table = new_table()
-    for i, column in enumerate(columns):
-        table.add_column(column, no_wrap=i == 0)
-    for row in rows:
-        table.add_row(*row)
-    return table
+def _table(first: str, *others: str, rows: Iterable[Sequence[str]]) -> Table:
+    return make_table([first, *(Column(name=name, prose=True) for name in others)], rows)
 
 
 def named_option(name: str, option: Option) -> str:
@@ -42,29 +35,28 @@ def _chunkers() -> Table:
         (entry.name, ", ".join(f"{key}={value}" for key, value in entry.options.items()), entry.meaning)
         for entry in available()
     ]
-    return _table(("chunker", "options and defaults", "what it does"), rows)
+    return _table("chunker", "options and defaults", "what it does", rows=rows)
 
 
 def _protocols() -> Table:
-    return _table(
-        ("protocol", "query", "gold", "relevant", "repositories", "documents", "headline", "who asks so"),
-        (
-            (p.name, p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline, p.users)
-            for p in PROTOCOLS.values()
-        ),
-    )
+    columns = ("protocol", "query", "gold", "relevant", "repositories", "documents", "headline", "used by")
+    rows = [
+        (p.name, p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline, p.users)
+        for p in PROTOCOLS.values()
+    ]
+    return _table(*columns, rows=rows)
 
 
 def _relevance() -> Table:
     from repoeval_bench.protocols.qrels import RULES
 
-    return _table(("relevance", "a chunk is relevant where it"), RULES.items())
+    return _table("relevance", "a chunk is relevant where it", rows=RULES.items())
 
 
 def _exclusions() -> Table:
     from repoeval_bench.protocols.exclusion import POLICIES
 
-    return _table(("exclusion", "what a query may not see"), POLICIES.items())
+    return _table("exclusion", "what a query may not see", rows=POLICIES.items())
 
 
 def _retrievers() -> Table:
@@ -74,16 +66,14 @@ def _retrievers() -> Table:
         (name, ", ".join(named_option(*each) for each in entry.options.items()), entry.meaning)
         for name, entry in RETRIEVERS.items()
     ]
-    return _table(("retriever", "options and defaults", "what it does"), rows)
+    return _table("retriever", "options and defaults", "what it does", rows=rows)
 
 
 def _metrics() -> Table:
     from repoeval_bench.metrics import catalogue
 
-    return _table(
-        ("measure", "also", "meaning", "range"),
-        ((row.name, ", ".join(row.aliases), row.meaning, row.range) for row in catalogue()),
-    )
+    rows = [(row.name, ", ".join(row.aliases), row.meaning, row.range) for row in catalogue()]
+    return _table("measure", "also", "meaning", "range", rows=rows)
 
 
 def _embedders() -> Table:
@@ -93,7 +83,7 @@ def _embedders() -> Table:
         (name, ", ".join(named_option(*each) for each in entry.options.items()), entry.meaning)
         for name, entry in EMBEDDERS.items()
     ]
-    return _table(("embedder", "options and defaults", "what it is"), rows)
+    return _table("embedder", "options and defaults", "what it is", rows=rows)
 
 
 def _datasets() -> Table:
@@ -104,7 +94,7 @@ def _datasets() -> Table:
         for level in LEVELS.values()
         for tokenizer, contexts in level.contexts.items()
     ]
-    return _table(("level", "tokenizer", "contexts", "tasks", "repositories"), rows)
+    return _table("level", "tokenizer", "contexts", "tasks", "repositories", rows=rows)
 
 
 LISTS: dict[str, Callable[[], Table]] = {
@@ -126,4 +116,4 @@ def list_command(*, what: str) -> None:
     """List what there is to choose from."""
     if what not in LISTS:
         raise UsageError(nearest("list", what, LISTS))
-    print_table(LISTS[what](), prose=True)
+    print_table(LISTS[what]())

@@ -12,7 +12,7 @@ from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, log_
 from repoeval_bench.cli.options import depth_option, runs_folder, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.report.frame import count
+from repoeval_bench.report.text import count
 from repoeval_bench.runs.store import StoredRun, find_run, jsonl
 
 if TYPE_CHECKING:

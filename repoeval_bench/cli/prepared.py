@@ -9,7 +9,7 @@ import click
 
 from repoeval_bench import api
 from repoeval_bench.cli.choices import check_choices, headed
-from repoeval_bench.cli.console import at_terminal, print_part, print_table
+from repoeval_bench.cli.console import at_terminal, print_tables
 from repoeval_bench.cli.gathered import Gathered
 from repoeval_bench.cli.options import dataset_options, precision_option, say
 from repoeval_bench.protocols.protocol import Protocol, passed_over
@@ -194,9 +194,8 @@ def say_unread(asked: Sequence[Mapping[str, Any]], *, vectors: bool) -> None:
 
 def print_scores(runs: Sequence[StoredRun]) -> None:
     """The score tables of runs of one protocol and what stands under them; at a terminal the headline as bars first."""
-    from repoeval_bench.report.bars import headline_table
-    from repoeval_bench.report.document import score_part
+    from repoeval_bench.report.scores import headline_table, score_tables
 
     if at_terminal() and (headline := headline_table(runs)):
-        print_table(headline)
-    print_part(score_part(runs))
+        print_tables([headline])
+    print_tables(score_tables(runs))

@@ -17,7 +17,7 @@ from repoeval_bench.analysis.logs.stages import reranker, rewriting
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, judged_log, log_rows, title_of
 from repoeval_bench.cli.options import depth_option, runs_folder
-from repoeval_bench.report.page import missing_line, section_tables
+from repoeval_bench.report.retrieval import missing_line, section_tables
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.log import IndexCost
 from repoeval_bench.runs.store import EMBED_STEP, MANIFEST, TIMINGS, StoredRun, find_run
@@ -95,7 +95,7 @@ def retrieval_command(
         for table in section_tables(section):
             print_table(table)
         for note in section.notes:
-            click.echo(f"mind: {note}")
+            click.echo(f"note: {note}")
 
 
 def _first_stage(run: StoredRun) -> StoredRun | None:

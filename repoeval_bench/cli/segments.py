@@ -22,8 +22,8 @@ from repoeval_bench.analysis.segments import (
 )
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.facts import facts_option, with_facts
-from repoeval_bench.report.frame import count, heading
 from repoeval_bench.report.segments import differences_table, distribution_line, few_note, means_table, simpson_note
+from repoeval_bench.report.text import count, heading
 from repoeval_bench.runs.store import StoredRun, find_run
 
 if TYPE_CHECKING:

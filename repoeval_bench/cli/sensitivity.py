@@ -21,15 +21,15 @@ from repoeval_bench.core.files import write_atomic
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
+from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.executors import ProcessPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rich.table import Table
-
     from repoeval_bench.analysis.sensitivity import Contest
+    from repoeval_bench.report.table import Table
 
 PROTOCOLS = ("context", "code-chunk", "body", "linemap")
 QUERIES = ("full", "tail:20")
@@ -192,15 +192,13 @@ def _summary(found: Sequence[Contest]) -> Table:
     if any(contest.band is not None for contest in found):
         verdicts.append("noise")
         title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
-    table = _table("chunker", "against", "sizes", "measure", "cells", *verdicts)
-    table.title = title
     tallies: dict[tuple[str, str, str, str], Counter[str]] = {}
     for contest in found:
         key = (contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.measure)
         tallies.setdefault(key, Counter())[contest.verdict] += 1
-    for key, tally in tallies.items():
-        table.add_row(*key, str(tally.total()), *(str(tally[verdict]) for verdict in verdicts))
-    return table
+    names = ("chunker", "against", "sizes", "measure", "cells", *verdicts)
+    rows = [(*key, tally.total(), *(tally[verdict] for verdict in verdicts)) for key, tally in tallies.items()]
+    return make_table([spec_column(name, 34) for name in names], rows, title=title)
 
 
 def _bands(found: Sequence[Contest]) -> str:
@@ -217,23 +215,21 @@ def _bands(found: Sequence[Contest]) -> str:
 
 
 def _cells(found: Sequence[Contest]) -> Table:
-    table = _table("chunker", "against", "sizes", "protocol", "retriever", "measure", "difference", "band", "verdict")
-    table.title = "decided cells that contradict the majority of their pair"
-    for contest in found:
-        assert contest.ci is not None  # nothing is decided without one
-        low, high = contest.ci
-        table.add_row(
-            contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.protocol, contest.cell.retriever,
-            contest.cell.measure, f"{contest.difference:+.4f} [{low:+.4f}, {high:+.4f}]",
-            "" if contest.band is None else f"{contest.band:.4f}", contest.verdict,
-        )  # fmt: skip
-    return table
-
-
-def _table(*columns: str) -> Table:
-    from repoeval_bench.report.frame import new_table
-
-    table = new_table()
-    for column in columns:
-        table.add_column(column, overflow="fold", max_width=34)
-    return table
+    rows = [
+        (
+            contest.a,
+            contest.b,
+            contest.sizes.partition(" ")[0],
+            contest.cell.protocol,
+            contest.cell.retriever,
+            contest.cell.measure,
+            Estimate(contest.difference, contest.ci),
+            contest.band,
+            contest.verdict,
+        )
+        for contest in found
+    ]
+    specs = ("chunker", "against", "sizes", "protocol", "retriever", "measure")
+    columns = [*(spec_column(name, 34) for name in specs), *figures("difference", number="+.4f")]
+    columns += [*figures("band", missing=""), Column(name="verdict")]
+    return make_table(columns, rows, title="decided cells that contradict the majority of their pair")

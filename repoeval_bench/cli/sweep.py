@@ -19,8 +19,7 @@ from repoeval_bench.runs.executors import ProcessPool
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rich.table import Table
-
+    from repoeval_bench.report.table import Table
     from repoeval_bench.runs.store import StoredRun
 
 CUTOFFS = (1, 3, 5, 10, 20, 50)
@@ -119,18 +118,11 @@ def _row(run: StoredRun) -> dict[str, Any]:
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
     from repoeval_bench.metrics import CEILING, SHARE
-    from repoeval_bench.report.frame import heading, new_table
+    from repoeval_bench.report.table import figures, make_table, spec_column
+    from repoeval_bench.report.text import heading
 
-    columns = [name for name in rows[0] if not name.endswith((CEILING, SHARE))]
-    table = new_table()
-    for name in columns:
-        table.add_column(heading(name), overflow="fold", max_width=36, justify="left" if name == "chunker" else "right")
-    for row in rows:
-        table.add_row(*(_cell(name, row[name]) for name in columns))
-    return table
-
-
-def _cell(name: str, value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4f}" if isinstance(value, float) and name != "mean_nws" else str(value)
+    names = [name for name in rows[0] if name != "chunker" and not name.endswith((CEILING, SHARE))]
+    columns = [spec_column("chunker")]
+    for name in names:
+        columns += figures(heading(name), number="" if name in {"mean_nws", "chunks", "knee"} else ".4f")
+    return make_table(columns, ([row["chunker"], *(row[name] for name in names)] for row in rows))

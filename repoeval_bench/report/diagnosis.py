@@ -6,17 +6,17 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from repoeval_bench.report.frame import count, heading, new_table, plain, probability, signed
-from repoeval_bench.report.names import printable
+from repoeval_bench.report.formats import markdown, markdown_table, markdown_text
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Row, figures, make_table
+from repoeval_bench.report.text import count, heading, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.table import Table
+    from collections.abc import Sequence
 
     from repoeval_bench.analysis.diagnosis import Check, Diagnosis, WorstQuery
     from repoeval_bench.analysis.diagnosis.gaps import Gap
     from repoeval_bench.analysis.diagnosis.worst import Place, Ranked
+    from repoeval_bench.report.table import Table
 
 _GOLD_SHOWN = 8
 _TEXT = 110
@@ -30,44 +30,64 @@ def summary(checks: Sequence[Check]) -> str:
     return line + (f"; cannot be told: {', '.join(unknown)}" if unknown else "")
 
 
-def checks_table(checks: Sequence[Check], title: str) -> Table:
-    """One row per check, findings first: what it says, the numbers, and what they are held against."""
-    table = new_table(title)
-    table.add_column("", no_wrap=True)
-    table.add_column("check", no_wrap=True)
-    table.add_column("what it says", overflow="fold", max_width=64)
-    table.add_column("numbers", overflow="fold", max_width=52)
-    table.add_column("thresholds", overflow="fold", max_width=24)
+def checks_table(checks: Sequence[Check], title: str = "") -> Table:
+    """One row per check, findings first: what it says, the numbers, and the thresholds they are compared with."""
     order = {"finding": 0, "fine": 1, "unknown": 2}
-    for check in sorted(checks, key=lambda each: order[each.status]):
-        table.add_row(
-            check.status, check.name, printable(check.says), "\n".join(_numbers(check)),
-            "\n".join(f"{name} {value:g}" for name, value in check.limits.items()),
-        )  # fmt: skip
-        table.add_row()
-    return table
+    columns = [
+        Column(name=""),
+        Column(name="check"),
+        Column(name="what it says", width=64, prose=True),
+        Column(name="numbers", width=52, prose=True),
+        Column(name="thresholds", width=24, prose=True),
+    ]
+    rows = [
+        Row(
+            (
+                check.status,
+                check.name,
+                printable(check.says),
+                tuple(f"{name}: {_number(value)}" for name, value in check.numbers.items()),
+                tuple(f"{name} {value:g}" for name, value in check.limits.items()),
+            ),
+            "strong" if check.status == "finding" else "",
+        )
+        for check in sorted(checks, key=lambda each: order[each.status])
+    ]
+    return make_table(columns, rows, title=title)
 
 
 def gaps_table(gaps: Sequence[Gap], measure: str) -> Table:
     """One row per segment that is clearly behind the other queries."""
-    table = new_table(f"segments behind the other queries, {heading(measure)}")
-    for column in ("segment", "queries", "clusters", "mean", "other queries", "difference, 95 % interval", "p (Holm)"):
-        table.add_column(column, justify="left" if column == "segment" else "right", no_wrap=True)
-    for gap in gaps:
-        table.add_row(*_gap(gap))
-    return table
+    columns = [
+        Column(name="segment"),
+        *figures("queries", "clusters", number="d"),
+        *figures("mean", "other queries"),
+        *figures("difference, 95 % CI", number="+.4f"),
+        *figures("p (Holm)", number=P_VALUE),
+    ]
+    rows = [
+        (
+            printable(f"{gap.by} = {gap.name}"),
+            *(gap.n_queries, gap.n_clusters, gap.mean, gap.rest),
+            Estimate(gap.difference, gap.ci),
+            gap.p_adjusted,
+        )
+        for gap in gaps
+    ]
+    return make_table(columns, rows, title=f"segments behind the other queries, {heading(measure)}")
 
 
-def worst_tables(found: Diagnosis) -> Iterator[Table]:
+def worst_tables(found: Diagnosis) -> list[Table]:
     """One table per query: gold above, then the run's top 10 and BM25's side by side, relevant ones marked."""
-    for number, query in enumerate(found.worst, start=1):
-        table = new_table("\n".join([f"{number}. {_title(query, found.measure)}", *_about(query)]))
-        table.add_column("rank", justify="right", no_wrap=True)
-        for name in _sides(found):
-            table.add_column(name, no_wrap=True)
-        for rank, cells in enumerate(_side_by_side(query), start=1):
-            table.add_row(str(rank), *cells)
-        yield table
+    sides = [printable(found.retriever), *([] if found.bm25 is None else ["BM25"])]
+    return [
+        make_table(
+            [*figures("rank", number="d"), *sides],
+            [(rank, *cells) for rank, cells in enumerate(_side_by_side(query), start=1)],
+            title="\n".join([f"{number}. {_title(query, found.measure)}", *_about(query)]),
+        )
+        for number, query in enumerate(found.worst, start=1)
+    ]
 
 
 def worst_note(found: Diagnosis, total: int) -> str:
@@ -80,35 +100,16 @@ def worst_note(found: Diagnosis, total: int) -> str:
 
 def diagnosis_markdown(found: Diagnosis, total: int) -> str:
     """The whole diagnosis as Markdown."""
-    lines = [f"### {summary(found.checks)}", "", f"`{found.run}`", ""]
-    lines += ["| | check | what it says | numbers |", "|---|---|---|---|"]
-    for check in found.checks:
-        mark = "**finding**" if check.status == "finding" else check.status
-        lines.append(
-            _row(mark, check.name, printable(check.says), "<br>".join(map(_escaped, _numbers(check))), raw_last=True)
-        )
-    for check in found.checks:
-        if check.gaps:
-            lines += ["", f"#### Segments behind the other queries, {heading(found.measure)}", ""]
-            lines += ["| segment | queries | clusters | mean | other queries | difference, 95 % interval | p (Holm) |"]
-            lines += ["|---|---:|---:|---:|---:|---:|---:|"]
-            lines += [_row(*_gap(gap)) for gap in check.gaps]
+    gaps = [gaps_table(check.gaps, found.measure) for check in found.checks if check.gaps]
+    blocks = [f"### {summary(found.checks)}", f"`{found.run}`", markdown_table(checks_table(found.checks))]
+    blocks += [markdown(gaps).rstrip()] if gaps else []
     if found.worst:
-        lines += ["", "#### Worst queries", "", worst_note(found, total)]
-    for number, query in enumerate(found.worst, start=1):
-        lines += ["", f"{number}. {_escaped(_title(query, found.measure))}", ""]
-        lines += [f"   {_escaped(line)}<br>" for line in _about(query)]
-        lines += ["", _row("rank", *_sides(found)), "|---:" + "|---" * len(_sides(found)) + "|"]
-        lines += [_row(str(rank), *cells) for rank, cells in enumerate(_side_by_side(query), start=1)]
-    return "\n".join([*lines, ""])
-
-
-def _sides(found: Diagnosis) -> list[str]:
-    return [printable(found.retriever), *([] if found.bm25 is None else ["BM25"])]
-
-
-def _numbers(check: Check) -> list[str]:
-    return [f"{name}: {_number(value)}" for name, value in check.numbers.items()]
+        blocks += [
+            "#### Worst queries",
+            markdown_text(worst_note(found, total)),
+            markdown(worst_tables(found)).rstrip(),
+        ]
+    return "\n\n".join(blocks) + "\n"
 
 
 def _number(value: float | None) -> str:
@@ -117,16 +118,9 @@ def _number(value: float | None) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def _gap(gap: Gap) -> tuple[str, ...]:
-    return (
-        printable(f"{gap.by} = {gap.name}"), str(gap.n_queries), str(gap.n_clusters), f"{gap.mean:.4f}",
-        f"{gap.rest:.4f}", signed(gap.difference, gap.ci), probability(gap.p_adjusted),
-    )  # fmt: skip
-
-
 def _title(query: WorstQuery, measure: str) -> str:
     first = f"first found at rank {query.first_hit}" if query.first_hit else "none found"
-    return f"{printable(query.query_id)}: {plain(query.value, None).split()[0]} {heading(measure)}, {first}"
+    return f"{printable(query.query_id)}: {query.value:.4f} {heading(measure)}, {first}"
 
 
 def _about(query: WorstQuery) -> list[str]:
@@ -156,14 +150,3 @@ def _place(place: Place) -> str:
     if place.file is None or place.start_line is None or place.end_line is None:
         return printable(place.chunk_id)
     return printable(f"{place.file}:{place.start_line + 1}-{max(place.end_line, place.start_line + 1)}")
-
-
-def _row(*cells: str, raw_last: bool = False) -> str:
-    last = len(cells) - 1 if raw_last else len(cells)
-    return "| " + " | ".join(cell if i >= last else _escaped(cell) for i, cell in enumerate(cells)) + " |"
-
-
-def _escaped(text: str) -> str:
-    for char in "\\|<>`":
-        text = text.replace(char, f"&#{ord(char)};")
-    return text

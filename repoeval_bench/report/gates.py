@@ -5,28 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from repoeval_bench.report.frame import count, new_table, plain
+from repoeval_bench.report.formats import markdown_table
+from repoeval_bench.report.table import Row, figures, make_table
+from repoeval_bench.report.text import count, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.table import Table
-
     from repoeval_bench.analysis.gates import GateResult
+    from repoeval_bench.report.table import Table
 
 
 def gate_table(results: Sequence[GateResult], run: str) -> Table:
     """One row per gate, failed ones first."""
-    table = new_table(f"gates of {run}")
-    for column in ("", "gate", "rule"):
-        table.add_column(column, no_wrap=True)
-    for column in ("measured, 95 % interval", "queries"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for result in sorted(results, key=lambda each: each.passed):
-        table.add_row(
-            "passed" if result.passed else "FAILED", result.name, result.rule, _measured(result), str(result.n_queries)
-        )
-    return table
+    return make_table(
+        ["", "gate", "rule", *figures("measured, 95 % CI"), *figures("queries", number="d")],
+        [
+            Row(
+                ("passed" if each.passed else "FAILED", each.name, each.rule, _measured(each), each.n_queries),
+                "" if each.passed else "strong",
+            )
+            for each in sorted(results, key=lambda each: each.passed)
+        ],
+        title=f"gates of {run}",
+    )
 
 
 def gate_summary(results: Sequence[GateResult]) -> str:
@@ -39,21 +41,7 @@ def gate_summary(results: Sequence[GateResult]) -> str:
 
 def gate_markdown(results: Sequence[GateResult], run: str) -> str:
     """A section with a table, to be appended to a GitHub step summary."""
-    lines = [
-        f"### {gate_summary(results)}",
-        "",
-        f"`{run}`",
-        "",
-        "| | gate | rule | measured, 95 % interval | queries |",
-        "|---|---|---|---:|---:|",
-    ]
-    for result in sorted(results, key=lambda each: each.passed):
-        cells = (
-            "passed" if result.passed else "**failed**", result.name, result.rule, _measured(result),
-            str(result.n_queries),
-        )  # fmt: skip
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([*lines, ""])
+    return f"### {gate_summary(results)}\n\n`{run}`\n\n{markdown_table(gate_table(results, run))}\n"
 
 
 def gate_junit(results: Sequence[GateResult], run: str) -> str:
@@ -73,4 +61,4 @@ def gate_junit(results: Sequence[GateResult], run: str) -> str:
 
 
 def _measured(result: GateResult) -> str:
-    return f"{result.value:.3f} ms" if result.judged == "measured" else plain(result.value, result.ci)
+    return f"{result.value:.3f} ms" if result.judged == "measured" else with_interval(result.value, result.ci)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparison import headline_measure
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.frame import count, probability
 from repoeval_bench.report.html_artefacts import artefacts
 from repoeval_bench.report.html_frame import environment, script, style
 from repoeval_bench.report.html_payload import pack, payload
@@ -22,6 +21,7 @@ from repoeval_bench.report.html_segments import segments
 from repoeval_bench.report.html_verdict import family_words, verdict
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
+from repoeval_bench.report.text import count, probability
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.report.frame import heading
+from repoeval_bench.report.board_tables import board_title, notes
 from repoeval_bench.report.html_frame import environment, script, style
 from repoeval_bench.report.html_scores import BAR, cells_on_one_scale
 from repoeval_bench.report.leaderboard import BESIDE, summary
-from repoeval_bench.report.leaderboard_tables import board_title, cells, notes
-from repoeval_bench.report.names import printable, short_names
+from repoeval_bench.report.text import heading, printable, short_names
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,7 +54,6 @@ def _board(board: Board) -> dict[str, Any]:
     short = zip(*map(_short, columns), strict=True)
     rows = []
     for entry, names, cell in zip(board.entries, short, drawn, strict=True):
-        texts = cells(entry)
         rows.append(
             {
                 "run_id": printable(entry.run_id),
@@ -65,11 +63,11 @@ def _board(board: Board) -> dict[str, Any]:
                     for name, part in zip(names, PARTS, strict=True)
                 },
                 "score": cell,
-                "share": {"text": texts[5], "value": entry.share},
+                "share": {"text": "-" if entry.share is None else f"{entry.share:.1%}", "value": entry.share},
                 "behind": entry.behind,
                 "rest": [
-                    {"text": text, "value": value}
-                    for text, value in zip(texts[7:], (*entry.beside, entry.nws), strict=True)
+                    {"text": "-" if value is None else f"{value:{form}}", "value": value}
+                    for value, form in (*((value, ".4f") for value in entry.beside), (entry.nws, ".0f"))
                 ],
             }
         )

@@ -11,7 +11,7 @@ from repoeval_bench.analysis.comparison import PARTS, check_all_comparable, run_
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import ChunkPlace, Context, Measure, score_run
-from repoeval_bench.report.names import short_names
+from repoeval_bench.report.text import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.store import MANIFEST, RETRIEVED, StoredRun
 from repoeval_bench.runs.trec import as_field

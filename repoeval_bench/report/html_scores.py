@@ -11,9 +11,9 @@ import numpy as np
 from repoeval_bench.analysis.comparison import headline_measure
 from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.report.frame import heading
 from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.tables import shares_of_ceiling
+from repoeval_bench.report.scores import shares_of_ceiling
+from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

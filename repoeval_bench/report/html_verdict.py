@@ -9,7 +9,7 @@ from repoeval_bench.analysis.comparison import compare_runs, headline_measure
 from repoeval_bench.analysis.diff import SAME
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.frame import count, heading, probability
+from repoeval_bench.report.text import count, heading, probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +127,7 @@ def _mind(runs: Sequence[PageRun]) -> tuple[str, ...]:
 
 
 def _share(run: PageRun, measure: str) -> str:
-    from repoeval_bench.report.tables import shares_of_ceiling
+    from repoeval_bench.report.scores import shares_of_ceiling
 
     if "ceilings" not in run.stored.metrics:
         return ""

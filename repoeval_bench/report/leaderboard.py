@@ -14,9 +14,9 @@ import numpy as np
 from repoeval_bench.analysis.comparison import check_comparable, headline_measure, paired_differences
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.report.frame import count
 from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.tables import shares_of_ceiling
+from repoeval_bench.report.scores import shares_of_ceiling
+from repoeval_bench.report.text import count
 from repoeval_bench.runs.store import MANIFEST, StoredRun
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.report.frame import count
+from repoeval_bench.report.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

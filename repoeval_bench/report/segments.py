@@ -5,50 +5,65 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.segments import BANDS
-from repoeval_bench.report.frame import count, heading, new_table, plain, signed
+from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
+from repoeval_bench.report.text import count, heading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rich.table import Table
-
     from repoeval_bench.analysis.segments import SegmentDifference, SegmentMean
+    from repoeval_bench.report.table import Cell, Table
 
 
 FEW = 10
-"""With fewer clusters than that, a 95 % interval holds the truth clearly less often."""
+"""With fewer clusters than this, a 95 % interval holds the truth clearly less often."""
 
 
 def means_table(
     found: Sequence[SegmentMean], knees: Sequence[tuple[int | None, float]], measure: str, title: str, clusters: str
 ) -> Table:
     """One row per segment: its mean with interval, and the knee of its recall curve (k, recall there)."""
-    table = _table(title, clusters)
-    table.add_column(f"{heading(measure)}, 95 % interval", justify="right", no_wrap=True)
-    table.add_column("knee of recall", justify="right", no_wrap=True)
-    by = ""
-    for segment, (k, recall) in zip(found, knees, strict=True):
-        table.add_row(
-            *_name(segment, by), plain(segment.mean, segment.ci), "-" if k is None else f"k = {k}: {recall:.2f}"
-        )
-        by = segment.by
-    return table
+    columns = [*_columns(clusters), *figures(f"{heading(measure)}, 95 % CI"), *figures("knee of recall")]
+    rows = [
+        (*name, Estimate(segment.mean, segment.ci), None if k is None else f"k = {k}: {recall:.2f}")
+        for name, segment, (k, recall) in zip(_names(found), found, knees, strict=True)
+    ]
+    return make_table(columns, rows, title=title)
 
 
 def differences_table(found: Sequence[SegmentDifference], measure: str, title: str, clusters: str) -> Table:
     """One row per segment: the baseline's mean, the paired difference with interval, and what it says."""
-    table = _table(title, clusters)
-    table.add_column("baseline", justify="right", no_wrap=True)
-    table.add_column(f"{heading(measure)} difference, 95 % interval", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    by = ""
-    for segment in found:
-        words = ("against the overall difference" if segment.loses else "") + (
-            ", 0 outside the interval" if segment.loses and segment.shown else ""
-        )
-        table.add_row(*_name(segment, by), f"{segment.baseline:.4f}", signed(segment.difference, segment.ci), words)
-        by = segment.by
-    return table
+    columns = [
+        *_columns(clusters),
+        *figures("baseline"),
+        *figures(f"{heading(measure)} difference, 95 % CI", number="+.4f"),
+        Column(name=""),
+    ]
+    rows = [
+        (*name, segment.baseline, Estimate(segment.difference, segment.ci), _against(segment))
+        for name, segment in zip(_names(found), found, strict=True)
+    ]
+    return make_table(columns, rows, title=title)
+
+
+def _against(segment: SegmentDifference) -> str:
+    if not segment.loses:
+        return ""
+    return "against the overall difference" + (", 0 outside the interval" if segment.shown else "")
+
+
+def _columns(clusters: str) -> list[Column]:
+    names = ("queries", clusters_heading(clusters))
+    return [Column(name="by"), spec_column("segment", 48), *figures(*names, number="d")]
+
+
+def _names(found: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Cell, ...]]:
+    """The first cells of every row; a fact is named in the first of its rows only."""
+    facts = [segment.by for segment in found]
+    return [
+        ("" if at and facts[at - 1] == segment.by else segment.by, segment.name, segment.n_queries, segment.n_clusters)
+        for at, segment in enumerate(found)
+    ]
 
 
 def simpson_note(found: Sequence[SegmentDifference], overall: float, names: Sequence[str]) -> str:
@@ -63,7 +78,7 @@ def simpson_note(found: Sequence[SegmentDifference], overall: float, names: Sequ
         sure = f"its interval {'leaves out' if clear else 'does not leave out'} 0"
     else:
         sure = f"in {clear or 'none'} of them the interval leaves out 0"
-    return f"mind: {winner} has the higher mean overall but loses {count(len(lost), 'segment')} ({listed}); {sure}"
+    return f"note: {winner} has the higher mean overall but loses {count(len(lost), 'segment')} ({listed}); {sure}"
 
 
 def distribution_line(shares: Mapping[str, float], measure: str) -> str:
@@ -79,7 +94,7 @@ def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
     if not small:
         return ""
     rest = count(len(small), "interval rests", "intervals rest")
-    return f"mind: {rest} on fewer than {FEW} clusters ({_listed(small)}): too short to be trusted"
+    return f"note: {rest} on fewer than {FEW} clusters ({_listed(small)}): too short to be trusted"
 
 
 def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:
@@ -88,19 +103,5 @@ def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:
 
 
 def clusters_heading(clustered_by: str) -> str:
-    """What is resampled, in the plural; `clusters` where each query stands for itself."""
+    """What is resampled, in the plural; `clusters` where each query is its own cluster."""
     return "clusters" if clustered_by == "query" else f"{clustered_by}s"
-
-
-def _table(title: str, clusters: str) -> Table:
-    table = new_table(title)
-    table.add_column("by", no_wrap=True)
-    table.add_column("segment", overflow="fold", max_width=48)
-    for name in ("queries", clusters_heading(clusters)):
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _name(segment: SegmentMean | SegmentDifference, by: str) -> tuple[str, str, str, str]:
-    shown = segment.by if segment.by != by else ""
-    return shown, segment.name, str(segment.n_queries), str(segment.n_clusters)

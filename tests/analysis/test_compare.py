@@ -80,7 +80,7 @@ def test_one_query_only(tmp_path):
     c = only(tmp_path, np.array([0.4]), equivalence=0.1)
     assert c.ci is None
     assert (c.p_adjusted, c.verdict, c.mean.mde) == (1.0, "no difference shown", None)
-    assert comparison_tables([c])[0].row_count == 1
+    assert len(comparison_tables([c])[0].rows) == 1
     assert json.loads(json.dumps(comparison_records([c])))[0]["ci"] is None
 
 
@@ -96,7 +96,7 @@ def test_a_verdict_that_hangs_on_repositories_is_flagged(tmp_path):
     differences = np.where(np.array(REPOS) == "r0", 0.5, -0.02) + rng(5).normal(0, 0.01, 120)
     c = only(tmp_path, differences)
     assert c.verdict == "better"
-    assert "other repositories may not show it" in comparison_notes([c])[-1]
+    assert "other repositories may not show the difference" in comparison_notes([c])[-1]
 
 
 def test_queries_in_another_order_are_paired_by_id(tmp_path):
@@ -248,8 +248,8 @@ def test_a_ceiling_is_compared_and_not_tested(tmp_path):
     assert ceiling.difference == pytest.approx(score.difference)
     assert ceiling.ci == pytest.approx(score.ci)
     (table,) = comparison_tables([score, ceiling])
-    assert [list(column.cells)[1] for column in table.columns[3:6]] == ["-", "-", "-"]
-    assert {len(column.cells) if hasattr(column.cells, "__len__") else 2 for column in table.columns} == {2}
+    assert table.texts()[1][3:6] == ["-", "-", "-"]
+    assert len(table.rows) == 2
     (alone,) = compare_runs(runs, measures=["mrr_ceiling"], draws=100)
     assert (alone.verdict, alone.family) == ("not tested", 0)
 
@@ -275,7 +275,7 @@ def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
         write_run(tmp_path / name, {"mrr": each.tolist()}, files=FILES, repos=REPOS) for name, each in values.items()
     ]
     found = compare_runs(runs, draws=500)
-    titles = [str(table.title).replace("\n", " ").partition(":")[0] for table in comparison_tables(found)]
+    titles = [" ".join(table.title).partition(":")[0] for table in comparison_tables(found)]
     assert titles == ["b minus a", "c minus a", "c minus b"]
     assert "MRR of c minus a; MRR of c minus b:".lower() in comparison_notes(found)[-1].lower()
     assert "MRR of c: other".lower() in comparison_notes(compare_runs(runs, runs[0], draws=500))[-1].lower()

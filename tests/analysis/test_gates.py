@@ -165,5 +165,5 @@ def test_reports_agree(tmp_path):
     assert suite.find("testcase").get("classname") == "run & <id>"
     lines = gate_markdown(results, "run").splitlines()
     assert lines[0] == "### 1 of 2 gates failed" == f"### {gate_summary(results)}"
-    assert lines[6].startswith("| **failed** |")
+    assert lines[6].startswith("| **FAILED** |")
     assert gate_summary(results[:1]) == "the gate passed"

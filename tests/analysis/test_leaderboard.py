@@ -9,10 +9,10 @@ import pytest
 
 from repoeval_bench.analysis.comparison import compare_runs
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_records, leaderboard_tables
+from repoeval_bench.report.formats import markdown
 from repoeval_bench.report.html_leaderboard import leaderboard_page
 from repoeval_bench.report.leaderboard import rank_folder, summary
-from repoeval_bench.report.leaderboard_tables import leaderboard_csv, leaderboard_part, leaderboard_records
-from repoeval_bench.report.markup import markdown
 from support.runs import write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
@@ -154,7 +154,7 @@ def test_hostile_names_are_text_in_every_format(results):
     assert page.count("<script") == 1
     assert "&lt;img src=x" in page
     assert "\x07" not in page
-    assert r"\<img src=x" in markdown([leaderboard_part(found)])
+    assert r"\<img src=x" in markdown(leaderboard_tables(found))
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
     assert {row["chunker"] for row in rows} == {HOSTILE, "ast"}
     assert {row["embedder"] for row in rows} == {"'=1+1"}

@@ -91,7 +91,7 @@ def test_the_overall_winner_that_loses_a_segment_is_named():
     assert (easy.loses, hard.loses, hard.shown) == (False, True, True)
     assert hard.difference == pytest.approx(-0.2)
     note = simpson_note([easy, hard], 0.13, ["A", "B"])
-    assert note.startswith("mind: B has the higher mean overall but loses 1 segment (hard = yes); its interval")
+    assert note.startswith("note: B has the higher mean overall but loses 1 segment (hard = yes); its interval")
     assert note.endswith("its interval leaves out 0")
     assert simpson_note([easy], 0.3, ["A", "B"]) == ""
 
@@ -120,7 +120,7 @@ def test_intervals_over_few_clusters_are_named():
 @pytest.mark.parametrize(("clustered_by", "heading"), [("query", "clusters"), ("file", "files")])
 def test_the_column_of_clusters_is_a_word(clustered_by, heading):
     """An imported run's queries are each for itself."""
-    assert means_table([], [], "mrr", "", clustered_by).columns[3].header == heading
+    assert means_table([], [], "mrr", "", clustered_by).columns[3].name == heading
 
 
 def test_distribution_says_what_the_mean_hides():

@@ -41,8 +41,8 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
     text = compare(tmp_path, *runs)
     assert text.code == 0, text.err
     for piece in (
-        "micro (decides), 95 % interval",
-        "macro, 95 % interval",
+        "micro (decides), 95 % CI",
+        "macro, 95 % CI",
         "p (Holm)",
         "Wilcoxon",
         "detectable",

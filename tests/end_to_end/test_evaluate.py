@@ -199,7 +199,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     chunkers = ("-c", "fixed:max_nws=400", "-c", AST, "-c", "chonkie:chunk_size=600")
     done = bench("compare", *chunkers, *arguments, home=warm_home)
     assert done.code == 0, done.err
-    assert "95 % interval" in done.out
+    assert "95 % CI" in done.out
     assert "win/tie/loss" in done.out
     runs = sorted(path.name for path in (tmp_path / "results").iterdir() if path.is_dir())
     assert len(runs) == 3

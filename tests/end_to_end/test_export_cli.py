@@ -54,7 +54,7 @@ def test_one_run_in_every_format(results, runs, tmp_path):
     for label, means in expected.items():
         for measure, value in means.items():
             assert float(records[label][measure]) == value, (label, measure)
-    share = float(records["micro share of it"]["ndcg@10"])
+    share = float(records["micro share of ceiling"]["ndcg@10"])
     assert share == pytest.approx(stored["micro"]["ndcg@10"] / stored["ceilings"]["micro"]["ndcg@10"])
 
 

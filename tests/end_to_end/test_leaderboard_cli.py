@@ -60,7 +60,7 @@ def test_a_table_where_nothing_is_asked_for(results):
     """One table a protocol, and the counts in the last line."""
     done = bench("leaderboard", results)
     assert done.code == 0, done.err
-    assert done.out.count("95 % interval") >= 4
+    assert done.out.count("95 % CI") >= 4
     assert done.out.splitlines()[-1] == "5 runs on 2 boards; 1 folder not ranked"
 
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from repoeval_bench.report.document import Part, scores_csv
-from repoeval_bench.report.frame import new_table
-from repoeval_bench.report.markup import latex, latex_text, markdown, markdown_text
-from repoeval_bench.report.names import printable
+from repoeval_bench.report.formats import latex, latex_text, markdown, markdown_text
+from repoeval_bench.report.scores import scores_csv
+from repoeval_bench.report.table import figures, make_table, with_notes
+from repoeval_bench.report.text import printable
 from support.runs import write_run
 
 NAMES = st.text(min_size=1, max_size=40) | st.text("\\{}&%$#_~^<>|\"'`*[]()!-,;:.@=+/ \nabc0", min_size=1, max_size=40)
@@ -24,12 +24,9 @@ NASTY = ("\\input{/etc/passwd}", "a & b % c $x_1$ #2 ~ ^ {}", "--- '' ,, ?` !` <
          "\\end{tabular}", "-1 [-0.5, +0.5]", "=cmd|' /C calc'!A0", "x\x00y\ud800")  # fmt: skip
 
 
-def part(name):
-    table = new_table(name)
-    table.add_column("chunker")
-    table.add_column("R@5", justify="right")
-    table.add_row(name, "-0.5000")
-    return Part([table], [name])
+def tables(name):
+    """One table with the name as title, cell and note."""
+    return with_notes([make_table(["chunker", *figures("R@5")], [(name, -0.5)], title=name)], [name])
 
 
 class Cells(HTMLParser):
@@ -61,7 +58,7 @@ def shown(text):
 @given(NAMES)
 def test_markdown_shows_the_name_and_no_markup_of_it(name):
     """Another library's rendering of the exported table has the name as the cell's text, and no tag of the name's."""
-    (table,) = [block for block in markdown([part(name)]).split("\n\n") if block.startswith("| chunker")]
+    (table,) = [block for block in markdown(tables(name)).split("\n\n") if block.startswith("| chunker")]
     page = Cells()
     page.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(table))
     # A renderer trims a cell's ends; what is blank but not a space it may keep.
@@ -77,7 +74,7 @@ def test_latex_has_no_sign_of_the_names_left_alone(name):
     assert "\n" not in text
     bare = re.sub(r"\\[a-z]+\{\}|\\[{}&%$#_]|\$-\$|\$\\times\$", "", text)
     assert not set(bare.replace("{}", "")) & set('\\{}&%$#_~^<>|"`')
-    whole = re.sub(r"\\[{}]", "", latex([part(name)]))
+    whole = re.sub(r"\\[{}]", "", latex(tables(name)))
     assert whole.count("{") == whole.count("}")
     assert len(re.findall(r"\\\\$", whole, flags=re.MULTILINE)) == 2
 
@@ -85,7 +82,7 @@ def test_latex_has_no_sign_of_the_names_left_alone(name):
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_pdflatex_prints_nasty_names(tmp_path):
     page = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n"
-    page += latex([part(name) for name in NASTY]) + "\\end{document}\n"
+    page += latex([table for name in NASTY for table in tables(name)]) + "\\end{document}\n"
     (tmp_path / "page.tex").write_text(page, encoding="utf-8")
     done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
                           cwd=tmp_path, capture_output=True, check=False)  # fmt: skip

@@ -12,12 +12,12 @@ from repoeval_bench.analysis.comparison import compare_runs
 from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.names import elided
 from repoeval_bench.report.plots import css, figures, plain_svg, png, svg, write
 from repoeval_bench.report.plots.curves import over_ranks
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.sizes import pareto
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
+from repoeval_bench.report.text import elided
 from support.runs import write_run
 
 SVG = "{http://www.w3.org/2000/svg}"

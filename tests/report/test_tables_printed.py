@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.cli.console import print_lines, print_table
 from repoeval_bench.cli.listing import LISTS
-from repoeval_bench.report.frame import new_table
+from repoeval_bench.report.table import Row, figures, make_table, spec_column
 
 AST = "ast:max_nws=1500,min_nws=50,overlap=0,language=auto"
 MEASURES = [f"measure {i}" for i in range(9)]
@@ -15,26 +15,26 @@ MEASURES = [f"measure {i}" for i in range(9)]
 
 def scores():
     """Two rows of nine figures, each another, under a spec that its column folds."""
-    table = new_table("A title\nof two lines")
-    table.add_column("chunker", overflow="fold", max_width=36)
-    table.add_column("mean over", no_wrap=True)
-    for measure in MEASURES:
-        table.add_column(measure, justify="right", no_wrap=True)
-    table.add_row(AST, "micro, 60 queries", *(f"0.1{i}23" for i in range(9)))
-    table.add_row("", "  micro ceiling", *(f"0.2{i}23" for i in range(9)), style="dim")
-    return table
+    return make_table(
+        [spec_column("chunker"), "mean over", *figures(*MEASURES)],
+        [
+            (AST, "micro, 60 queries", *(0.1023 + i / 100 for i in range(9))),
+            Row(("", "  micro ceiling", *(0.2023 + i / 100 for i in range(9))), "faint"),
+        ],
+        title="A title\nof two lines",
+    )
 
 
 @pytest.fixture
 def printed(capsys, monkeypatch):
     """What is printed to a pipe, or to a terminal of some columns; its lines."""
 
-    def call(shown, columns=None, **options):
+    def call(shown, columns=None):
         if columns:
             monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
             monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", str(columns or 40))
-        (print_lines if isinstance(shown, list) else print_table)(shown, **options)
+        (print_lines if isinstance(shown, list) else print_table)(shown)
         return re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
 
     return call
@@ -74,8 +74,8 @@ def test_a_narrow_terminal_gets_the_columns_below_each_other(printed, columns):
 def test_lists_fit_a_terminal(printed, what, columns):
     """Prose is folded between words, or the cells stand below each other; no word is broken."""
     table = LISTS[what]()
-    words = {word for column in table.columns for cell in column.cells for word in str(cell).split()}
-    lines = printed(table, columns, prose=True)
+    words = {word for row in table.texts() for text in row for word in text.split()}
+    lines = printed(table, columns)
     assert max(map(len, lines)) <= columns
     assert {word for word in words if len(word) < 20} <= {word for line in lines for word in line.split()}
 
@@ -83,7 +83,7 @@ def test_lists_fit_a_terminal(printed, what, columns):
 def test_a_piped_list_has_a_line_a_name(printed):
     """So that grep finds the whole row."""
     table = LISTS["protocols"]()
-    assert len([line for line in printed(table, prose=True) if line.strip()]) == table.row_count + 2
+    assert len([line for line in printed(table) if line.strip()]) == len(table.rows) + 2
 
 
 def test_text_is_folded_below_where_it_begins(printed):

@@ -6,7 +6,7 @@ from repoeval_bench import api
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.report.tables import footnotes
+from repoeval_bench.report.scores import footnotes
 from repoeval_bench.runs.store import StoredRun
 from support.encoders import CountingEncoder
 from support.minirepo import build_mirror
@@ -52,7 +52,7 @@ def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, wi
     run = api.evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path)
     counts = run.metrics["counts"] | {"queries": 3, "queries_without_relevant": without}
     notes = footnotes(_with(run, counts))
-    assert any(f"mind: {without} of 3 queries have no relevant chunk" in line for line in notes) == told
+    assert any(f"note: {without} of 3 queries have no relevant chunk" in line for line in notes) == told
 
 
 def _with(run, counts):

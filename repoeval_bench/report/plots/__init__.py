@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparison import check_all_comparable, headline_measure, run_names
-from repoeval_bench.report.names import short_names
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
 from repoeval_bench.report.plots.sizes import score_against_size, size_figure
 from repoeval_bench.report.plots.theme import css, looks
+from repoeval_bench.report.text import short_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

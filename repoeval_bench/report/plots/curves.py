@@ -8,11 +8,10 @@ import numpy as np
 
 from repoeval_bench.analysis.comparison import run_names
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
-from repoeval_bench.report.frame import heading
 from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
+from repoeval_bench.report.text import elided, heading, short_names
 from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.segments import segment_differences, split
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spec import slug
-from repoeval_bench.report.frame import heading, signed
 from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import INK, MUTED
+from repoeval_bench.report.text import elided, heading, short_names, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +60,7 @@ def forest_figure(baseline: StoredRun, run: StoredRun, measure: str, *, names: t
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(f"difference in {heading(measure)}, 95 % interval")
 
-    words = "; ".join(f"{name}: {signed(difference, ci)}" for name, _, difference, ci in rows)
+    words = "; ".join(f"{name}: {with_interval(difference, ci, '+.4f')}" for name, _, difference, ci in rows)
     return draw(
         f"forest-{slug(names[1])}-minus-{slug(names[0])}", f"{elided(names[1], 26)} minus {elided(names[0], 26)}",
         f"Difference in {heading(measure)} by repository, queries in parentheses. {words}.", fill,

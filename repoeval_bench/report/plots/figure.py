@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.report.names import printable
 from repoeval_bench.report.plots.theme import VARIABLES, settings
+from repoeval_bench.report.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

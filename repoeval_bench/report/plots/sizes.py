@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparison import run_names
-from repoeval_bench.report.frame import count, heading
 from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.names import elided, short_names
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
+from repoeval_bench.report.text import count, elided, heading, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,115 @@
+"""A leaderboard as tables with notes, as records, and in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.report.formats import as_csv
+from repoeval_bench.report.leaderboard import BESIDE
+from repoeval_bench.report.table import Estimate, figures, make_table, record_table, spec_column, with_notes
+from repoeval_bench.report.text import heading
+
+if TYPE_CHECKING:
+    from repoeval_bench.report.leaderboard import Board, Entry, Leaderboard
+    from repoeval_bench.report.table import Table
+
+
+def leaderboard_tables(found: Leaderboard) -> list[Table]:
+    """A table per board; below the last one what the columns mean and which folders are not ranked."""
+    return with_notes(map(_table, found.boards), notes(found))
+
+
+def board_title(board: Board) -> tuple[str, str]:
+    """What the board is about, and how it is ranked."""
+    vectors = f" · vectors in {board.precision}" if board.precision else ""
+    return (
+        f"{board.dataset} · protocol {board.protocol}",
+        f"by the {board.over} mean of {heading(board.measure)} over the top {board.k}{vectors}",
+    )
+
+
+def notes(found: Leaderboard) -> list[str]:
+    """What is said under the boards."""
+    lines = []
+    if any(len(board.entries) > 1 for board in found.boards):
+        lines.append(
+            "Runs are ranked against those alone that answer the same question: protocol, data, queries, depth, "
+            "precision."
+        )
+        lines.append(
+            "A rank is no proof: where the interval of the difference to the first holds 0, this data does not show "
+            "one. `compare` tests it, adjusted for the number of tests."
+        )
+    if found.boards:
+        resampled = sorted({"files" if b.clustered_by == "file" else b.clustered_by for b in found.boards})
+        lines.append(f"Intervals are 95 %, {' or '.join(resampled)} resampled.")
+    lines += [f"not ranked: {name}: {reason}" for name, reason in found.left_out.items()]
+    return lines
+
+
+def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
+    """Boards and what is not ranked as plain values."""
+    boards = []
+    for board in found.boards:
+        content = asdict(board)
+        for entry in content["entries"]:
+            entry["beside"] = dict(zip(BESIDE, entry["beside"], strict=True))
+            behind = entry["behind"]
+            entry["behind"] = behind and {"difference": behind[0], "ci": behind[1]}
+        boards.append(content)
+    return {"boards": boards, "not_ranked": found.left_out}
+
+
+def leaderboard_csv(found: Leaderboard) -> str:
+    """One line per run and board, numbers in full precision; empty where a run does not know one."""
+    return as_csv(record_table(_record(board, entry) for board in found.boards for entry in board.entries))
+
+
+def _record(board: Board, entry: Entry) -> dict[str, Any]:
+    difference, ci = entry.behind or (None, None)
+    low, high = ci or (None, None)
+    return {
+        "dataset": board.dataset,
+        "protocol": board.protocol,
+        "k": board.k,
+        "precision": board.precision,
+        "measure": board.measure,
+        "over": board.over,
+        "rank": entry.rank,
+        "run_id": entry.run_id,
+        "chunker": entry.chunker,
+        "embedder": entry.embedder,
+        "retriever": entry.retriever,
+        "score": entry.score,
+        "ci": entry.ci or (None, None),
+        "share_of_ceiling": entry.share,
+        "difference_to_first": difference,
+        "difference_to_first.low": low,
+        "difference_to_first.high": high,
+        **dict(zip(BESIDE, entry.beside, strict=True)),
+        "chunk_nws_mean": entry.nws,
+    }
+
+
+def _table(board: Board) -> Table:
+    columns = [
+        *figures("", number="d"),
+        *map(spec_column, ("chunker", "embedder", "retriever")),
+        *figures(f"{heading(board.measure)}, 95 % CI"),
+        *figures("% of ceiling", number=".1%"),
+        *figures("to the first, 95 % CI", number="+.4f", missing=""),
+        *figures(*map(heading, BESIDE)),
+        *figures("mean nws", number=".0f"),
+    ]
+    rows = [
+        (
+            *(entry.rank, entry.chunker, entry.embedder, entry.retriever),
+            Estimate(entry.score, entry.ci),
+            entry.share,
+            entry.behind and Estimate(*entry.behind),
+            *(*entry.beside, entry.nws),
+        )
+        for entry in board.entries
+    ]
+    return make_table(columns, rows, title="\n".join(board_title(board)))

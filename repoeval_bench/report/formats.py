@@ -1,0 +1,152 @@
+"""Tables as Markdown (GitHub's), LaTeX (booktabs) and CSV; names come from anywhere and are escaped."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from repoeval_bench.report.table import Cell, Column, Table
+
+_MARKDOWN = re.compile(r"([\\`*_<>|&~$#]|\](?=[\[(:]))")
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "`": r"\textasciigrave{}",
+    "·": r"\textperiodcentered{}",
+    "…": r"\ldots{}",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{EN DASH}": "--",
+    "\N{EM DASH}": "---",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+}
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """Every table under its title in bold, followed by its notes as a list."""
+    blocks = []
+    for table in tables:
+        if table.title:
+            first, *more = map(markdown_text, table.title)
+            blocks.append("<br>\n".join([f"**{first}**", *more]))
+        blocks.append(markdown_table(table) if table.columns else "")
+        blocks.append(
+            "\n".join(f"{'  ' * note.startswith(' ')}- {markdown_text(note.strip())}" for note in table.notes)
+        )
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def markdown_table(table: Table) -> str:
+    """The rows under their headings, without title and notes."""
+    rows = _escaped(table, markdown_text, "**{}**", "<br>")
+    heads = [markdown_text(column.name) for column in table.columns]
+    rule = ["---:" if column.align == "right" else "---" for column in table.columns]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
+
+
+def markdown_text(text: str) -> str:
+    """The text so that Markdown shows it letter for letter."""
+    return _MARKDOWN.sub(r"\\\1", printable(text))
+
+
+def latex(tables: Sequence[Table]) -> str:
+    r"""A `table` with caption for every table, then its notes in small print; to be `\input` into a document."""
+    blocks = [r"% needs \usepackage{booktabs,graphicx}"]
+    head: tuple[str, ...] = ()
+    for table in tables:
+        # On a page every table is by itself: the lines above the first one's own title are repeated.
+        head = table.title[:-1] or head
+        if table.columns:
+            blocks.append(_latex_table(table, "; ".join([*head, *table.title[-1:]])))
+        if table.notes:
+            lines = [f"{latex_text(note.strip())}\\par" for note in table.notes]
+            blocks.append("\n".join([r"{\footnotesize\raggedright\noindent", *lines, "}"]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def latex_text(text: str) -> str:
+    r"""The text so that LaTeX prints it letter for letter; what pdflatex's fonts lack is printed as `?`."""
+    escaped = "".join(_LATEX.get(char) or (char if _in_fonts(char) else "?") for char in printable(text))
+    # Two of these in a row would form another sign; a number has a minus before it, not a hyphen.
+    return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", re.sub(r"([-',])(?=\1)", r"\1{}", escaped))
+
+
+def _in_fonts(char: str) -> bool:
+    return char.isascii() or (char.isalpha() and "À" <= char <= "ÿ" and char not in "ÐÞðþ")
+
+
+def _latex_table(table: Table, caption: str) -> str:
+    lines = []
+    for cells in (
+        [latex_text(column.name) for column in table.columns],
+        *_escaped(table, latex_text, r"\textbf{{{}}}", "; "),
+    ):
+        line = " & ".join(cells)
+        # A line break looks for a star or a bracket behind it.
+        lines.append(f"{'{}' if line.startswith(('[', '*')) else ''}{line} \\\\")
+    places = "".join("r" if column.align == "right" else "l" for column in table.columns)
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_text(caption)}}}",
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{{places}}}",
+            r"\toprule",
+            lines[0],
+            r"\midrule",
+            *lines[1:],
+            r"\bottomrule",
+            r"\end{tabular}}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _escaped(table: Table, escape: Callable[[str], str], bold: str, between: str) -> list[list[str]]:
+    """The escaped texts of the rows, emphasized ones bold; `between` separates the lines of a cell."""
+    rows = []
+    for row in table.rows:
+        cells = []
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            lines = cell if isinstance(cell, tuple) else (column.written(cell, row.number),)
+            cells.append(between.join(escape(line.strip()) for line in lines))
+        rows.append([bold.format(cell) if cell and row.emphasis == "strong" else cell for cell in cells])
+    return rows
+
+
+def as_csv(table: Table) -> str:
+    """The rows under their headings, numbers in full precision, without title and notes."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(column.name for column in table.columns)
+    for row in table.rows:
+        writer.writerow(_inert(column, cell) for column, cell in zip(table.columns, row.cells, strict=True))
+    return stream.getvalue()
+
+
+def _inert(column: Column, cell: Cell) -> str | float | None:
+    """Text that a spreadsheet would take for a formula gets an apostrophe before it; numbers stay numbers."""
+    if cell is None or isinstance(cell, int | float):
+        return cell
+    text = column.written(cell)
+    return "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

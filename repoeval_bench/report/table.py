@@ -1,0 +1,171 @@
+"""The one table: records that the terminal, Markdown, LaTeX and CSV are written from.
+
+A cell holds a value, not its text; the column says how the value is written. Nothing here knows where it is shown:
+`terminal` and `formats` do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from repoeval_bench.report.text import interval, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from repoeval_bench.analysis.logs.intervals import HalfOpen
+
+P_VALUE = "p"
+"""The `number` of a column of p-values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval."""
+
+    value: float
+    ci: HalfOpen
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A score from 0 to 1 as a thick line, and what its ceiling leaves as a thin one."""
+
+    score: float
+    ceiling: float
+
+    WIDTH = 24
+    """Characters from 0 to 1; half a character is the smallest step."""
+
+    def strokes(self) -> tuple[str, str]:
+        """The thick line and the thin one; values outside 0 to 1 are cut off."""
+        halves = round(min(1.0, max(0.0, self.score)) * self.WIDTH * 2)
+        thick = "━" * (halves // 2) + "╸" * (halves % 2)
+        return thick, "─" * (round(min(1.0, max(0.0, self.ceiling)) * self.WIDTH) - len(thick))
+
+
+Cell = str | tuple[str, ...] | int | float | None | Estimate | Bar
+"""A tuple is a cell of several lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A heading and how the cells below it are written.
+
+    `number` is the format of numbers (`.4f`, `+.4f`, `.1%`, `,`) or `P_VALUE`; `missing` is written for None. On a
+    terminal texts longer than `width` are folded, specs and paths between their pieces; `prose` is folded between
+    words, to `width` in files too.
+    """
+
+    name: str
+    align: Literal["left", "right"] = "left"
+    number: str = ""
+    missing: str = ""
+    width: int | None = None
+    prose: bool = False
+
+    def written(self, cell: Cell, number: str = "") -> str:
+        """The cell's text; `number` replaces the column's own format."""
+        form = number or self.number
+        match cell:
+            case None:
+                return self.missing
+            case str():
+                return cell
+            case tuple():
+                return "\n".join(cell)
+            case Bar():
+                return "".join(cell.strokes())
+            case Estimate(value=value, ci=ci):
+                return f"{value:{form}} {interval(ci, form)}"
+            case _ if form == P_VALUE:
+                return probability(cell)
+            case _:
+                return format(cell, form)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells in the order of the columns; `number` replaces the columns' formats in this row."""
+
+    cells: tuple[Cell, ...]
+    emphasis: Literal["", "strong", "faint"] = ""
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under columns, a title of one or more lines above, notes below.
+
+    A note that begins with blanks belongs to the one before it. Without columns there are only title and notes.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    title: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def texts(self) -> list[list[str]]:
+        """Every cell as it is written, row by row."""
+        return [
+            [column.written(cell, row.number) for column, cell in zip(self.columns, row.cells, strict=True)]
+            for row in self.rows
+        ]
+
+
+def make_table(
+    columns: Iterable[Column | str],
+    rows: Iterable[Row | Sequence[Any]],
+    *,
+    title: str = "",
+) -> Table:
+    """A table from plain values: a string is a column of text, a sequence of cells is a row without emphasis.
+
+    A ValueError where a row has more or fewer cells than there are columns.
+    """
+    heads = tuple(Column(name=column) if isinstance(column, str) else column for column in columns)
+    made = tuple(row if isinstance(row, Row) else Row(tuple(row)) for row in rows)
+    for row in made:
+        if len(row.cells) != len(heads):
+            raise ValueError(f"a row has {len(row.cells)} cells under {len(heads)} columns")
+    return Table(columns=heads, rows=made, title=tuple(title.splitlines()))
+
+
+def with_notes(tables: Iterable[Table], notes: Iterable[str]) -> list[Table]:
+    """The tables with these notes below the last one; without tables the notes alone."""
+    *first, last = list(tables) or [make_table([], [])]
+    return [*first, replace(last, notes=tuple(notes))]
+
+
+def figures(*names: str, number: str = ".4f", missing: str = "-") -> tuple[Column, ...]:
+    """Columns of numbers, aligned right."""
+    return tuple(Column(name=name, align="right", number=number, missing=missing) for name in names)
+
+
+def spec_column(name: str, width: int = 36) -> Column:
+    """A column of specs, paths or ids, which a terminal folds between their pieces."""
+    return Column(name=name, width=width)
+
+
+def record_table(records: Iterable[Mapping[str, Any]]) -> Table:
+    """Records of plain values as a table with a column for every key of any of them.
+
+    A record within a record gives `outer.inner`; a pair of numbers gives `key.low` and `key.high`.
+    """
+    flat = [_flat(record) for record in records]
+    names = list(dict.fromkeys(key for record in flat for key in record))
+    return make_table(names, ([record.get(name) for name in names] for record in flat))
+
+
+def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f"{prefix}{key}."))
+        elif isinstance(value, list | tuple):
+            flat.update({f"{prefix}{key}.{end}": each for end, each in zip(("low", "high"), value, strict=True)})
+        else:
+            flat[prefix + key] = value
+    return flat

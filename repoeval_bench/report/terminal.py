@@ -1,0 +1,169 @@
+"""Tables as text for a terminal or a pipe: no word broken, no figure cut off, however narrow it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.table import Bar, Row, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+    from rich.table import Table as Drawing
+    from rich.text import Text
+
+    from repoeval_bench.report.table import Cell
+
+NARROW = 24
+"""Characters of a folded column where the terminal has no room for more: the longest options of a spec fit."""
+
+_STYLES = {"": "", "strong": "bold", "faint": "dim"}
+
+
+def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
+    """The title and the rows, without the notes; `width` is the terminal's, None for a file or a pipe.
+
+    Without a width every row is one line, except for prose in columns that have a width. Where a terminal is too
+    narrow, specs are folded between their options, columns of figures that have no room are printed below in further
+    tables with the same rows, and prose becomes a list of each row's cells.
+    """
+    from rich.text import Text
+
+    with console.capture() as captured:
+        if table.title:
+            # A title within the table would be folded at the table's width.
+            console.print(Text("\n".join(table.title), style="bold"), soft_wrap=True)
+        for drawing in _drawings(table, console, width) if table.columns else ():
+            console.width = width if width and _is_prose(table) else _width(drawing, console)
+            console.print(drawing)
+    # rich pads every line to the table's width; in a file or a diff that is noise.
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def _drawings(table: Table, console: Console, width: int | None) -> Iterator[Drawing]:
+    if width is None:
+        yield _drawn(table)
+    elif _is_prose(table):
+        fits = _width(_drawn(_narrowed(table)), console) <= width
+        yield _drawn(_folded(table)) if fits else _records(table)
+    else:
+        for most in (None, NARROW):
+            folded = _folded(table, most)
+            if _width(_drawn(folded), console) <= width:
+                yield _drawn(folded)
+                return
+        yield from map(_drawn, _split(folded, console, width))
+
+
+def _is_prose(table: Table) -> bool:
+    return any(column.prose for column in table.columns)
+
+
+def _width(drawing: Drawing, console: Console) -> int:
+    """Characters of its lines where nothing is folded except what its columns fold."""
+    from rich.measure import Measurement
+
+    return Measurement.get(console, console.options.update(width=10_000), drawing).maximum
+
+
+def _drawn(table: Table) -> Drawing:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as Drawing
+    from rich.text import Text
+
+    texts = table.texts()
+    # Rows of several lines run into each other without a blank line between them.
+    apart = _is_prose(table) and any("\n" in text for row in texts for text in row)
+    drawing = Drawing(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True, leading=int(apart))
+    for i, column in enumerate(table.columns):
+        width = column.width if column.prose else None
+        if width is not None:
+            width = max([width, *_words(row[i] for row in texts)])
+        drawing.add_column(Text(column.name), justify=column.align, no_wrap=not column.prose, max_width=width)
+    for row, shown in zip(table.rows, texts, strict=True):
+        cells = [_text(cell, text) for cell, text in zip(row.cells, shown, strict=True)]
+        drawing.add_row(*cells, style=_STYLES[row.emphasis])
+    return drawing
+
+
+def _text(cell: Cell, text: str) -> Text:
+    from rich.text import Text
+
+    if not isinstance(cell, Bar):
+        return Text(text)  # a cell may hold what rich takes for markup
+    thick, thin = cell.strokes()
+    return Text.assemble((thick, "cyan"), (thin, "dim"))
+
+
+def _words(texts: Iterator[str]) -> list[int]:
+    return [len(word) for text in texts for word in text.split()]
+
+
+def _narrowed(table: Table) -> Table:
+    """The table with no column of prose wider than its longest word needs."""
+    return replace(
+        table, columns=tuple(replace(column, width=NARROW) if column.prose else column for column in table.columns)
+    )
+
+
+def _records(table: Table) -> Drawing:
+    """Every row as its first cell, with the headings of the others and their cells below."""
+    from rich.table import Table as Drawing
+    from rich.text import Text
+
+    made = Drawing(box=None, pad_edge=False, show_header=False)
+    made.add_column(no_wrap=True)
+    made.add_column()
+    for first, *rest in table.texts():
+        made.add_row(Text(first), style="bold")
+        for column, text in zip(table.columns[1:], rest, strict=True):
+            if text:
+                made.add_row(f"  {column.name}", Text(text))
+    return made
+
+
+def _folded(table: Table, most: int | None = None) -> Table:
+    """The table with long texts folded to their column's width, or to `most` where that is less."""
+    rows = []
+    for row in table.rows:
+        cells = list(row.cells)
+        for i, column in enumerate(table.columns):
+            if column.width is not None and not isinstance(cells[i], Bar):
+                cells[i] = folded(column.written(cells[i], row.number), min(column.width, most or column.width))
+        rows.append(replace(row, cells=tuple(cells)))
+    return replace(table, rows=tuple(rows))
+
+
+def _split(table: Table, console: Console, width: int) -> list[Table]:
+    """The columns of figures in as many tables as are needed, each behind the columns that name the rows."""
+    columns = range(len(table.columns))
+    labels = list(columns[: next((i for i in columns if i and table.columns[i].align != "left"), 2)])
+    parts, shown = [], labels
+    for column in columns[len(labels) :]:
+        if shown != labels and _width(_drawn(_only(table, [*shown, column])), console) > width:
+            parts.append(shown)
+            shown = labels
+        shown = [*shown, column]
+    return [_only(table, each) for each in (*parts, shown)]
+
+
+def _only(table: Table, kept: Sequence[int]) -> Table:
+    rows = (Row(tuple(row.cells[i] for i in kept), row.emphasis, row.number) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=tuple(rows))
+
+
+def folded(text: str, width: int) -> str:
+    r"""The text with line ends after blanks, commas and slashes, so that a spec or path breaks between its pieces.
+
+    >>> folded("ast:max_nws=1500,min_nws=50,overlap=0", 20)
+    'ast:max_nws=1500,\nmin_nws=50,overlap=0'
+    """
+    lines = [""]
+    for piece in re.findall(r"[^ ,/\n]*[ ,/\n]?", text):
+        if lines[-1].endswith("\n") or (lines[-1] and len((lines[-1] + piece).rstrip()) > width):
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)

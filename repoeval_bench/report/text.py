@@ -1,0 +1,118 @@
+"""How measures, runs and numbers are written, wherever they are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.runs.config import NO_EMBEDDER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.analysis.logs.intervals import HalfOpen
+
+BETWEEN = " · "
+"""Separates the parts of a run's name."""
+
+LONGEST = 40
+"""Characters of a name in a figure; the middle of a longer one is left out."""
+
+_NAMES = {
+    "ndcg": "nDCG",
+    "recall": "R",
+    "precision": "P",
+    "hit": "Hit",
+    "mrr": "MRR",
+    "line_recall": "lineR",
+    "line_rprec": "lineRprec",
+    "line_recall_auc": "area lineR",
+}
+
+
+def heading(measure: str) -> str:
+    """A measure's name as a column heading: `ndcg@10` as `nDCG@10`."""
+    # The mean of the queries' shares is not the share of the means that the score tables show as % of ceiling.
+    for ending, words in ((CEILING, "ceiling"), (SHARE, "mean share")):
+        if measure.endswith(ending):
+            return f"{heading(measure.removesuffix(ending))} {words}"
+    name, at, rest = measure.partition("@")
+    return _NAMES.get(name, name) + at + rest
+
+
+def with_interval(value: float, ci: HalfOpen, number: str = ".4f") -> str:
+    """A number with its interval, `0.0123 [0.0001, 0.0245]`; `number` is the format of all three."""
+    return f"{value:{number}} {interval(ci, number)}"
+
+
+def interval(ci: HalfOpen, number: str = ".4f") -> str:
+    """An interval alone: `[0.0001, 0.0245]`, `[open, 0.0245]` or `[one cluster]`."""
+    if ci is None:
+        return "[one cluster]"
+    low, high = ("open" if end is None else f"{end:{number}}" for end in ci)
+    return f"[{low}, {high}]"
+
+
+def probability(p: float | None) -> str:
+    """A p-value with four digits, `<0.0001` for a smaller one, and a dash where nothing was tested."""
+    if p is None:
+        return "-"
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun, `1 query` or `3 queries`; `many` is the plural where it is not `one` and an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Each name without the options that all of its kind share; the full names where short ones would be alike.
+
+    An embedder that only some of the runs use is left out too: the retriever tells them apart.
+
+    >>> short_names(["ast:max_nws=1500,overlap=0", "fixed:max_nws=1500,offset=0", "fixed:max_nws=800,offset=0"])
+    ['ast', 'fixed:max_nws=1500', 'fixed:max_nws=800']
+    >>> short_names(["minilm · dense", "none · bm25:k1=1.2"])
+    ['dense', 'bm25']
+    """
+    parts = [name.split(BETWEEN) for name in names]
+    if len(set(map(len, parts))) > 1:
+        return list(names)
+    try:
+        columns = list(map(_shorten, zip(*parts, strict=True)))
+    except SpecError:  # a run's id or folder is not a spec
+        return list(names)
+    telling = [column for column in columns if NO_EMBEDDER not in column or len(set(column)) > 2]
+    for kept in (telling, columns):
+        short = [BETWEEN.join(row) for row in zip(*kept, strict=True)]
+        if len(set(short)) == len(names):
+            return short
+    return list(names)
+
+
+def _shorten(column: Sequence[str]) -> list[str]:
+    specs = [Spec.parse(text) for text in column]
+    short = []
+    for spec in specs:
+        alike = [other.params for other in specs if (other.name, other.target) == (spec.name, spec.target)]
+        differing = {
+            key: value for key, value in spec.params.items() if any(params.get(key) != value for params in alike)
+        }
+        short.append(str(Spec(spec.name, spec.target, differing)))
+    return short
+
+
+def printable(text: str) -> str:
+    """The text with characters that cannot be shown (control characters, lone surrogates) as `?`."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def elided(name: str, longest: int = LONGEST) -> str:
+    """The name, `printable`, with the middle of a long one left out."""
+    name = printable(name)
+    if len(name) <= longest:
+        return name
+    kept = longest - 1
+    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
