@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.formats import markdown, markdown_table, markdown_text
-from repoeval_bench.report.table import P_VALUE, Column, Estimate, Row, figures, make_table
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table
 from repoeval_bench.report.text import count, heading, printable
 
 if TYPE_CHECKING:
@@ -41,15 +41,12 @@ def checks_table(checks: Sequence[Check], title: str = "") -> Table:
         Column(name="thresholds", width=24, prose=True),
     ]
     rows = [
-        Row(
-            (
-                check.status,
-                check.name,
-                printable(check.says),
-                tuple(f"{name}: {_number(value)}" for name, value in check.numbers.items()),
-                tuple(f"{name} {value:g}" for name, value in check.limits.items()),
-            ),
-            "strong" if check.status == "finding" else "",
+        (
+            check.status,
+            check.name,
+            printable(check.says),
+            tuple(f"{name}: {_number(value)}" for name, value in check.numbers.items()),
+            tuple(f"{name} {value:g}" for name, value in check.limits.items()),
         )
         for check in sorted(checks, key=lambda each: order[each.status])
     ]

@@ -58,8 +58,8 @@ def test_the_terminal_and_markdown_say_the_same(results):
     named = [check["name"] for check in found["checks"] if check["status"] == "finding"]
     assert "retriever" in named
     for name in named:
-        assert f"finding   {name}" in text
-        assert f"| **finding** | {name} |" in markdown
+        assert f"finding  {name}" in text
+        assert f"| finding | {name} |" in markdown
     assert len(found["worst"]) == 18
     assert text.count("query ends: ") == 18
     assert markdown.count("query ends: ") == 2
