@@ -58,7 +58,10 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What `sources.json` holds: archives and git blob ids of task files by file name, and wheels."""
+    """What `sources.json` holds.
+
+    `archives` and `task_files` (git blob ids) are by file name; `wheels` carry repositories of the function level.
+    """
 
     archives: dict[str, Archive]
     task_files: dict[str, str]
@@ -139,23 +142,9 @@ def read_text(name: str) -> str:
 
 
 @cache
-def _sources() -> Sources:
+def sources() -> Sources:
+    """What is published, where, and with which hashes."""
     return TypeAdapter(Sources).validate_json(read_text("sources.json"))
-
-
-def archive(name: str) -> Archive:
-    """An upstream archive by its file name."""
-    return _sources().archives[name]
-
-
-def task_file_blobs() -> dict[str, str]:
-    """Git blob id of every published task file, by file name."""
-    return _sources().task_files
-
-
-def wheels() -> list[Wheel]:
-    """The wheels that carry repositories of the function level."""
-    return _sources().wheels
 
 
 @cache

@@ -69,7 +69,7 @@ def _task_file_problems(installed: InstalledSet, tasks: tuple[Task, ...]) -> Ite
         return
     path, combination = installed.task_file, installed.combination
     raw = path.read_bytes()
-    if git_blob_id(io.BytesIO(raw), len(raw)) == index.task_file_blobs()[path.name]:
+    if git_blob_id(io.BytesIO(raw), len(raw)) == index.sources().task_files[path.name]:
         return
     if combination.level != FUNCTION.name:
         yield f"{path.name}: it has a wrong hash"

@@ -224,4 +224,4 @@ def test_the_index_says_what_is_published():
         places = index.coordinates(Combination("function", context, "codex"))
         assert len({place.task_id for place in places}) == 455
         assert sum(place.prompt is None for place in places) == inexact
-    assert {combination.task_file for combination in combinations()} == set(index.task_file_blobs())
+    assert {combination.task_file for combination in combinations()} == set(index.sources().task_files)

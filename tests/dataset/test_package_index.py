@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
@@ -50,21 +52,22 @@ def wheels(monkeypatch):
     """Pip brings a wheel of the small set: one file differs by a known word, one by an unknown one."""
     files = minirepo.tree_files()
     hashes = {name: text_hash(raw) for name, raw in files.items() if name.endswith(".py")}
-    inside = {
+    packed = {
         name.removeprefix("northwind_textkit/"): raw
         for name, raw in files.items()
         if name.startswith("northwind_textkit/textkit/")
     }
-    inside["textkit/wrap.py"] = inside["textkit/wrap.py"].replace(b"paragraphs", b"passages", 1)
-    inside["textkit/search.py"] += b"# changed\n"
-    inside["text_kit-1.0.dist-info/LICENSE"] = minirepo.LICENCE.encode()
+    packed["textkit/wrap.py"] = packed["textkit/wrap.py"].replace(b"paragraphs", b"passages", 1)
+    packed["textkit/search.py"] += b"# changed\n"
+    packed["text_kit-1.0.dist-info/LICENSE"] = minirepo.LICENCE.encode()
     calls = []
 
     def fetch(folder):
         calls.append(folder)
-        minirepo.write_zip(folder / "text_kit-1.0-py3-none-any.whl", inside)
+        minirepo.write_zip(folder / "text_kit-1.0-py3-none-any.whl", packed)
 
-    monkeypatch.setattr(index, "wheels", lambda: [WHEEL])
+    sources = dataclasses.replace(index.sources(), wheels=[WHEEL])
+    monkeypatch.setattr(index, "sources", lambda: sources)
     monkeypatch.setattr(index, "file_hashes", lambda _: hashes)
     monkeypatch.setattr(index, "coordinates", lambda _: places())
     monkeypatch.setattr(package_index, "fetch_wheels", fetch)

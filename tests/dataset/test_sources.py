@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -34,6 +35,11 @@ def home(tmp_path):
     return tmp_path / "home"
 
 
+def change_sources(monkeypatch, **changes):
+    changed = dataclasses.replace(index.sources(), **changes)
+    monkeypatch.setattr(index, "sources", lambda: changed)
+
+
 @pytest.fixture
 def published(monkeypatch):
     """Let the small set be what the index says RepoEval is, so that the official path runs on it."""
@@ -41,7 +47,7 @@ def published(monkeypatch):
     raw = minirepo.jsonl(minirepo.rows())
     blobs = {Combination("function", context, "codex").task_file: blob(raw) for context in ("2k", "4k")}
     monkeypatch.setattr(index, "file_hashes", lambda tree: hashes if tree == "function_level" else {})
-    monkeypatch.setattr(index, "task_file_blobs", lambda: blobs)
+    change_sources(monkeypatch, task_files=blobs)
 
 
 def served(mirror):
@@ -112,11 +118,11 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
 def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home, monkeypatch):
     mirror = minirepo.build_mirror(tmp_path / "m", "line", manifest=False)
     raw = minirepo.jsonl(minirepo.rows("line"))
-    monkeypatch.setattr(index, "task_file_blobs", lambda: {LINE.task_file: blob(raw)})
+    change_sources(monkeypatch, task_files={LINE.task_file: blob(raw)})
     with pytest.raises(DatasetError, match=r"line_and_api_level\.zip has a wrong hash"):
         install(home, MirrorFolder(mirror), LINE)
     archive = (mirror / "line_and_api_level.zip").read_bytes()
-    monkeypatch.setattr(index, "archive", lambda name: index.Archive("", blob(archive)))
+    change_sources(monkeypatch, archives={"line_and_api_level.zip": index.Archive("", blob(archive))})
     assert install(home, MirrorFolder(mirror), LINE).is_complete
 
 
@@ -251,15 +257,15 @@ def upstream(tmp_path, monkeypatch):
     site = served(mirror)
     pins = {name: blob(raw) for name, raw in site.files.items()}
     with serve(site):
-        monkeypatch.setattr(
-            index, "archive", lambda name: index.Archive(f"{site.url}/{name}", pins.get(name, "0" * 40))
+        change_sources(
+            monkeypatch, archives={name: index.Archive(f"{site.url}/{name}", pin) for name, pin in pins.items()}
         )
         yield site
 
 
 @pytest.mark.usefixtures("published")
 def test_upstream_is_fetched_resumed_verified_and_installed(home, upstream):
-    upstream.breaks = [500, 500]
+    upstream.breaks = [500]
     found = install(home, GitHub(home), FUNCTION)
     assert found.is_complete
     assert (upstream.requests[1][0], upstream.requests[1][1]) == ("/datasets.zip", "bytes=500-")

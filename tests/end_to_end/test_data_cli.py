@@ -133,7 +133,7 @@ def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_goes_on(bench, m
 
 
 @pytest.mark.full_data
-def test_the_real_data_verifies_455_of_455(bench, real_source, tmp_path):
+def test_the_real_data_verifies_455_of_455(real_source, bench, tmp_path):
     options = ("--source", real_source, "--home", str(tmp_path))
     assert "455 of 455 tasks, 8 of 8 repositories" in bench("fetch", *options).out
     done = bench("verify", *options)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from repoeval_bench.dataset.sources.download import Patience
-
 MANIFEST = "repoeval.json"
 
 
@@ -83,7 +81,7 @@ class ArchiveSource(Source):
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `Source`; found at any depth, and where published each verified by its git blob id."""
-        blobs = index.task_file_blobs() if self.manifest is None else None
+        blobs = index.sources().task_files if self.manifest is None else None
 
         def is_wanted(name: str) -> bool:
             base = _base_name(name)
@@ -136,14 +134,14 @@ class ArchiveSource(Source):
 
 
 @contextmanager
-def downloaded(url: str, path: Path, patience: Patience | None) -> Iterator[Path]:
+def downloaded(url: str, path: Path) -> Iterator[Path]:
     """An archive for as long as it is read; removed afterwards, also where it is refused: it would be refused again.
 
     One whose reading was interrupted stays, and is not downloaded again.
     """
-    from repoeval_bench.dataset.sources.download import Patience, download
+    from repoeval_bench.dataset.sources.download import download
 
-    download(url, path, patience or Patience())
+    download(url, path)
     try:
         yield path
     except DatasetError:
@@ -155,7 +153,7 @@ def downloaded(url: str, path: Path, patience: Patience | None) -> Iterator[Path
 def is_upstream(path: Path) -> bool:
     """Whether an archive is, byte for byte, the one that upstream publishes under this name."""
     with path.open("rb") as stream:
-        return git_blob_id(stream, path.stat().st_size) == index.archive(path.name).blob
+        return git_blob_id(stream, path.stat().st_size) == index.sources().archives[path.name].blob
 
 
 def _wrong_hash(what: str) -> DatasetError:

@@ -18,6 +18,8 @@ from tenacity import (
     retry_if_exception_type,
     retry_if_not_exception_type,
     stop_after_attempt,
+    wait_chain,
+    wait_none,
     wait_random_exponential,
 )
 
@@ -37,7 +39,7 @@ class Patience:
     """How long to wait (seconds), how often to go on after a break, and how much to take before giving up.
 
     `total` bounds the whole download, however slowly its bytes come, and `size` their number; the published archives
-    stay far below. `pause` bounds the wait before the second attempt and doubles with each further one.
+    stay far below. The second attempt comes at once; the third waits up to `pause`, doubled with each further one.
     """
 
     connect: float = 5.0
@@ -69,7 +71,7 @@ def download(url: str, target: Path, patience: Patience = Patience()) -> Path:
     deadline = time.monotonic() + patience.total
     attempts = Retrying(
         stop=stop_after_attempt(patience.attempts),
-        wait=wait_random_exponential(multiplier=patience.pause, max=30),
+        wait=wait_chain(wait_none(), wait_random_exponential(multiplier=patience.pause, max=30)),
         retry=retry_if_exception_type(httpx.RequestError) & retry_if_not_exception_type(_UNREACHABLE),
         reraise=True,
     )

@@ -13,24 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from repoeval_bench.dataset.sources.download import Patience
-
 
 class GitHub(ArchiveSource):
     """The published archives."""
 
     kind = folder = "github"
 
-    def __init__(self, home: Path, patience: Patience | None = None) -> None:
+    def __init__(self, home: Path) -> None:
         super().__init__()
         self._downloads = home / "datasets" / self.folder / "downloads"
-        self._patience = patience
 
     @contextmanager
     def archive(self, name: str) -> Iterator[Path]:
         """See `ArchiveSource`."""
-        url = index.archive(name).url
-        with downloaded(url, self._downloads / name, self._patience) as path:
+        url = index.sources().archives[name].url
+        with downloaded(url, self._downloads / name) as path:
             if not is_upstream(path):
                 raise SourceError(f"{name} from {url} has a wrong hash; fetch it again")
             yield path

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from repoeval_bench.dataset.sources.download import Patience
-
 
 class MirrorFolder(ArchiveSource):
     """A folder with archives."""
@@ -61,10 +59,9 @@ class MirrorUrl(ArchiveSource):
 
     kind = "mirror"
 
-    def __init__(self, url: str, home: Path, patience: Patience | None = None) -> None:
+    def __init__(self, url: str, home: Path) -> None:
         super().__init__()
         self._url = url.rstrip("/")
-        self._patience = patience
         bare = re.sub(r"//[^/]*@", "//", self._url)  # a password is not part of a folder's name
         self.folder = f"mirror-{slug(bare.partition('//')[2])}-{short_hash(bare)}"
         self._downloads = home / "datasets" / self.folder / "downloads"
@@ -84,4 +81,4 @@ class MirrorUrl(ArchiveSource):
 
     def archive(self, name: str) -> AbstractContextManager[Path]:
         """See `ArchiveSource`."""
-        return downloaded(f"{self._url}/{name}", self._downloads / name, self._patience)
+        return downloaded(f"{self._url}/{name}", self._downloads / name)

