@@ -1,4 +1,4 @@
-"""Vectors from a server that speaks OpenAI's embeddings API, whoever runs it."""
+"""Vectors from any server that speaks OpenAI's embeddings API."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class OpenAiEncoder:
-    """Sends texts in batches of `batch`. The server's weights and tokenizer are not known: it may change them unseen.
+    """Sends texts in batches of `batch`. The server's weights and tokenizer are not known; they may change unseen.
 
-    So tokens are not counted, and what the server truncates, if it does, cannot be told.
+    So tokens are not counted, and what the server truncates is not known.
     """
 
     limit = None
@@ -57,6 +57,6 @@ class OpenAiEncoder:
         """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), one request each."""
         for start in range(0, len(texts), self._batch):
             part = texts[start : start + self._batch]
-            # Such servers refuse an empty text; a blank says as little.
+            # Such servers refuse an empty text; a blank means as little.
             vectors = self._server.embed([readable(text) or " " for text in part])
             yield list(range(start, start + len(part))), unit_rows(vectors, part)

@@ -1,4 +1,4 @@
-"""One request and its whole answer, within a time and a size: an HTTP library bounds the wait for each byte alone."""
+"""One request and its whole answer, within a time and a size: an HTTP library only bounds the wait for each byte."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Answer(NamedTuple):
 
 
 def post(client: httpx.Client, url: str, content: Mapping[str, Any], *, seconds: float, most: int) -> Answer:
-    """POST `content` as JSON; a TimeoutError after `seconds`, whatever has come by then.
+    """POST `content` as JSON; a TimeoutError after `seconds`, however much has arrived by then.
 
-    An answer of more than `most` bytes is an EmbeddingError; what else goes wrong is raised as httpx raises it. After a
-    TimeoutError the client is in use still, by a thread that ends when the server next says something.
+    An answer of more than `most` bytes is an EmbeddingError; other faults are raised as httpx raises them. After a
+    TimeoutError a thread still uses the client, until the server next sends something.
     """
     found: Future[Answer] = Future()
     given_up = threading.Event()
@@ -51,7 +51,7 @@ def _read(client: httpx.Client, url: str, content: Mapping[str, Any], most: int,
             body += part
             if len(body) > most:
                 raise EmbeddingError(
-                    f"{url} answers with more than {most:,} bytes, more than what was asked for can be; check base_url"
+                    f"{url} answers with more than {most:,} bytes, more than was asked for; check base_url"
                 )
             if given_up.is_set():
                 break

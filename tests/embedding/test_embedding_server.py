@@ -153,8 +153,8 @@ def test_a_key_that_is_quoted_otherwise_is_not_shown(server, client, status):
 
 @pytest.mark.parametrize(("fault", "message"), [
     ({"status": 500}, "failed 6 times, at last with: HTTP 500: 'told to fail, you sent Bearer [OPENAI_API_KEY]'"),
-    ({"drop": True}, "failed 6 times"), ({"raw": "<html>"}, "no JSON: '<html>'"),
-    ({"raw": "[" * 200_000}, "no JSON: '[[["),
+    ({"drop": True}, "failed 6 times"), ({"raw": "<html>"}, "not a JSON object: '<html>'"),
+    ({"raw": "[" * 200_000}, "not a JSON object: '[[["),
 ])  # fmt: skip
 def test_tries_are_bounded(server, client, fault, message):
     """After six failures the last reason is told, the key taken out of it."""
@@ -174,13 +174,13 @@ def test_who_asks_for_too_long_a_wait_is_not_waited_for(server, client):
 @pytest.mark.parametrize(("fault", "message"), [
     ({"status": 400}, "refuses model 'm' or a text (HTTP 400: 'told to fail, you sent Bearer [OPENAI_API_KEY]')"),
     ({"status": 404}, "HTTP 404"), ({"lose_one": True}, "gave 1 vectors for 2 texts"),
-    ({"same_index": True}, "without an index each"), ({"short_row": True}, "383 dimensions where 384"),
-    ({"raw": '{"data": "x"}'}, "gave no vectors"), ({"raw": '{"error": {"message": "odd"}}'}, "gave no vectors"),
-    ({"raw": '{"data": [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": [1]}]}'}, "no list of numbers"),
-    ({"raw": '{"data": [{"index": [1], "embedding": [1]}, {"index": 1, "embedding": [1]}]}'}, "without an index each"),
-    ({"raw": '{"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": [1]}]}'}, "no list of numbers"),
+    ({"same_index": True}, "do not have an index each"), ({"short_row": True}, "383 dimensions where 384"),
+    ({"raw": '{"data": "x"}'}, "its data is not as it should be"), ({"raw": '{"error": {"message": "odd"}}'}, "its data is not as it should be: Field required"),
+    ({"raw": '{"data": [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": [1]}]}'}, "its data.0.embedding is not as it should be"),
+    ({"raw": '{"data": [{"index": [1], "embedding": [1]}, {"index": 1, "embedding": [1]}]}'}, "its data.0.index is not as it should be"),
+    ({"raw": '{"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": [1]}]}'}, "its data.0.embedding is not as it should be"),
     ({"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, "sends requests elsewhere (HTTP 307)"),
-    ({"raw": '{"data": [{"index": 0, "embedding": [[1]]}, {"index": 1, "embedding": [[1]]}]}'}, "no list of numbers"),
+    ({"raw": '{"data": [{"index": 0, "embedding": [[1]]}, {"index": 1, "embedding": [[1]]}]}'}, "its data.0.embedding is not as it should be"),
 ])  # fmt: skip
 def test_what_is_wrong_is_told_at_once(server, client, fault, message):
     """No retry where the next answer would be the same."""
@@ -231,7 +231,7 @@ def test_a_key_that_no_header_carries_is_not_repeated(server, monkeypatch, key):
     monkeypatch.setattr("os.environ", {"OPENAI_API_KEY": key})
     with pytest.raises(EmbeddingError) as error:
         EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5).embed(["a"])
-    assert "no header can carry" in str(error.value)
+    assert "a header cannot carry" in str(error.value)
     assert key not in str(error.value)
 
 
@@ -244,8 +244,8 @@ def test_nobody_listens(client):
 @pytest.mark.parametrize(("spec", "message"), [
     ("openai", "names no model"), ("openai:m,api_key=sk-abc", "from OPENAI_API_KEY in the environment only"),
     ("openai:m,base_url=http://me:sk-abc@host/v1", "more than an address"),
-    ("openai:m,base_url=http://host/v1?key", "more than an address"), ("openai:m,base_url=host/v1", "no http or https"),
-    ("openai:m,base_url=http://[::1/v1", "no http or https"), ("openai:m,batch=0", "whole number from 1"),
+    ("openai:m,base_url=http://host/v1?key", "more than an address"), ("openai:m,base_url=host/v1", "not an http or https"),
+    ("openai:m,base_url=http://[::1/v1", "not an http or https"), ("openai:m,batch=0", "whole number from 1"),
     ("openai:m,dimension=8", "did you mean 'dimensions'"), ("hash:x", "is not key=value"), ("hsh", "did you mean 'hash'"),
     ("lsa:dim=x", "whole number from 1"), ("static:dim=0", "whole number from 1"),
 ])  # fmt: skip
