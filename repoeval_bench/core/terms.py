@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable
 
 _WORD = re.compile(r"\w+")
@@ -26,6 +27,21 @@ _STOP_WORDS = frozenset((
 def words(text: str) -> list[str]:
     r"""Lower-cased `\w+` in order."""
     return _WORD.findall(text.lower())
+
+
+def dice(left: Counter[str], right: Counter[str]) -> float:
+    """Dice's coefficient of two multisets of terms, which is their token F1: 2 |both| / (|left| + |right|).
+
+    0 where they share none.
+    """
+    shared = sum(min(count, right[term]) for term, count in left.items() if term in right)
+    return 2 * shared / (left.total() + right.total()) if shared else 0.0
+
+
+def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    """Shared terms over the terms of either; 0 for two empty sets."""
+    union = len(left | right)
+    return len(left & right) / union if union else 0.0
 
 
 CODE_TERMS = "code 2"

@@ -61,7 +61,7 @@ def with_ceiling(scores: RunScores, ceilings: RunScores, measure: str) -> RunSco
     """The scores with two columns more, `MEASURE_ceiling` and `MEASURE_share`, so that they can be compared too.
 
     A query's share is its score over its ceiling; 0 where the ceiling is 0, as the score is. The mean of
-    these is not the mean score over the mean ceiling that stands under tables.
+    these is not the mean score over the mean ceiling that is under tables.
     """
     if measure not in scores.values or measure not in ceilings.values:
         return scores

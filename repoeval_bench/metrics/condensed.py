@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 UNREGISTERED = {
     "judged@5": "Share of the first 5 that was judged, relevant or not.",
     "judged@10": "Share of the first 10 that was judged, relevant or not.",
-    "bpref": "Binary preference: how seldom a judged non-relevant chunk stands above a relevant one (trec_eval's).",
+    "bpref": "Binary preference: how seldom a judged non-relevant chunk is ranked above a relevant one (trec_eval's).",
 }
-"""name -> meaning; scored for imported runs alone: they need judgements of chunks that are not relevant."""
+"""name -> meaning. Only imported runs have them: they need judgements of chunks that are not relevant."""
 
 
 def judged_at(ranking: Sequence[str], judged: Mapping[str, float], k: int) -> float:

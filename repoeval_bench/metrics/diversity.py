@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.terms import words
+from repoeval_bench.core.terms import jaccard, words
 from repoeval_bench.metrics.definition import Definition, Option, between
-from repoeval_bench.metrics.judged import share
+from repoeval_bench.metrics.judged import discounted, share
 from repoeval_bench.metrics.lookup import look_up, places_of
-from repoeval_bench.metrics.words import jaccard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +35,7 @@ def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> F
 
 
 def mean_dissimilarity(similarities: Sequence[float] | FloatArray) -> float:
-    """Mean of 1 - similarity over pairs; 0 where there is no pair."""
+    """Mean of 1 - similarity over pairs; 0 without a pair."""
     return float(np.mean(1.0 - np.asarray(similarities, dtype=np.float64))) if len(similarities) else 0.0
 
 
@@ -98,10 +97,7 @@ def novelty_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatA
             factors, last = novelties(_similarity(judged, judged.query_ids[query], k), alpha), query
         shrunk[i] = factors[rank - 1]
     best = judged.relevant.upto(k)
-    return share(
-        judged.total(hits, hits.gain * shrunk / np.log2(hits.rank + 1.0)),
-        judged.total(best, best.gain / np.log2(best.rank + 1.0)),
-    )
+    return share(discounted(judged, hits, hits.gain * shrunk), discounted(judged, best, best.gain))
 
 
 def _similarity(judged: Judged, query_id: str, k: int | None) -> FloatArray:
@@ -124,7 +120,7 @@ DEFINITIONS = (
         formula="|files of the first k|",
         range="0..k",
         source="count",
-        avoid="the answer lies in one file, as RepoEval's does: many files are then no merit",
+        avoid="the answer is in one file, as RepoEval's is: more files are not better then",
         compute=distinct_files,
         cutoff="must",
         needs=frozenset({"ranking", "places"}),
@@ -136,7 +132,7 @@ DEFINITIONS = (
         formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
         range="0..1; lower is more diverse",
         source="complement of distinct_files over k",
-        avoid="several chunks of one file are wanted, as for a long gold span",
+        avoid="several chunks of one file are wanted, as for long gold",
         compute=redundancy,
         cutoff="must",
         needs=frozenset({"ranking", "places"}),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.judged import share
+from repoeval_bench.metrics.judged import exponential_gain, share
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import Entries, FloatArray, Judged
@@ -28,8 +28,7 @@ def nerr(judged: Judged, k: int | None) -> FloatArray:
 
 
 def _stopping(judged: Judged, entries: Entries) -> FloatArray:
-    top = judged.largest_gain()[entries.query]
-    stops = 2.0 ** (entries.gain - top) - 2.0**-top
+    stops = exponential_gain(judged, entries)
     expected = np.zeros(judged.n_queries)
     still_reading = np.ones(judged.n_queries)
     # One step per hit of a query, all queries at once: the chance to get this far depends on the hits above.

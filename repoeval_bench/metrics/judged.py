@@ -1,6 +1,6 @@
 """Rankings seen through qrels, as flat arrays: the one form that every rank-based measure is computed from.
 
-Only relevant chunks move a measure of ranks, so what is kept is where they stand, not the whole ranking. Memory
+Only relevant chunks move a measure of ranks, so their ranks are kept and not the whole ranking. Memory
 and time then grow with the relevant chunks, whatever the depth of the ranking.
 """
 
@@ -138,6 +138,17 @@ def share(part: NDArray[np.number], whole: NDArray[np.number]) -> FloatArray:
     return shares
 
 
+def discounted(judged: Judged, entries: Entries, gains: FloatArray) -> FloatArray:
+    """DCG: gains (one per entry), each over log2(rank + 1), summed for each query: float64 (n_queries,)."""
+    return judged.total(entries, gains / np.log2(entries.rank + 1.0))
+
+
+def exponential_gain(judged: Judged, entries: Entries) -> FloatArray:
+    """(2^g - 1) / 2^g_max of each entry, g_max the largest gain of its query's whole qrels: float64 (n_entries,)."""
+    top = judged.largest_gain()[entries.query]
+    return 2.0 ** (entries.gain - top) - 2.0**-top
+
+
 def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None) -> Judged:
     """Look the qrels up in a run.
 
@@ -180,7 +191,7 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
 
 
 def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> tuple[str, ...]:
-    """Chunk ids, best first: pairs as they stand, a mapping by (score, chunk_id) descending."""
+    """Chunk ids, best first: pairs in their order, a mapping by (score, chunk_id) descending."""
     if isinstance(ranking, Mapping):
         return tuple(chunk_id for _, chunk_id in sorted(zip(ranking.values(), ranking, strict=True), reverse=True))
     return tuple([chunk_id for chunk_id, _ in ranking])  # a list is built faster than a generator is run
@@ -226,7 +237,7 @@ def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float])
 
 
 def _ranks_by_score(scores: Mapping[str, float], wanted: Sequence[str]) -> dict[str, int]:
-    """Ranks under (score, chunk id) descending, by counting what stands above."""
+    """Ranks under (score, chunk id) descending, by counting what is above."""
     ranks: dict[str, int] = {}
     if not wanted:
         return ranks

@@ -1,14 +1,12 @@
-"""Measures of ranks: a relevant chunk counts for more, the higher it stands."""
+"""Measures of ranks: a relevant chunk counts for more, the higher it is ranked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from repoeval_bench.core.spec import one_of
 from repoeval_bench.metrics.definition import REL, Definition, Option, between
-from repoeval_bench.metrics.judged import share
+from repoeval_bench.metrics.judged import discounted, exponential_gain, share
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import Entries, FloatArray, Judged
@@ -21,12 +19,8 @@ def ndcg(judged: Judged, k: int | None, *, gain: str = "linear") -> FloatArray:
     """
 
     def dcg(entries: Entries) -> FloatArray:
-        worth = entries.gain
-        if gain == "exp":
-            # Divided by 2^largest, which the ratio cancels, so that no gain overflows.
-            top = judged.largest_gain()[entries.query]
-            worth = 2.0 ** (worth - top) - 2.0**-top
-        return judged.total(entries, worth / np.log2(entries.rank + 1.0))
+        # Divided by 2^largest, which the ratio cancels, so that no gain overflows.
+        return discounted(judged, entries, exponential_gain(judged, entries) if gain == "exp" else entries.gain)
 
     return share(dcg(judged.hits.upto(k)), dcg(judged.relevant.upto(k)))
 
@@ -74,7 +68,7 @@ DEFINITIONS = (
     Definition(
         name="mrr",
         aliases=("rr", "recip_rank", "reciprocal_rank"),
-        meaning="How high the first relevant chunk stands; without @k over the whole stored ranking.",
+        meaning="How high the first relevant chunk is ranked; without @k over the whole stored ranking.",
         formula="1 / rank of the first hit, 0 without one; MRR is its mean over queries",
         range="0..1",
         source="Voorhees 1999; trec_eval recip_rank",

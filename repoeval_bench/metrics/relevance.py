@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.terms import dice, words
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 from repoeval_bench.metrics.scoring import score_run
-from repoeval_bench.metrics.words import token_f1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -74,7 +74,7 @@ class Strategy(Protocol):
 class ExplicitRelevance:
     """Ids that somebody has written down: qrels, or an item's `relevantChunkIds` or `relevantIds`, in this order.
 
-    `relevantIds` may name chunks or documents; a document stands for each of its chunks. An id that no chunk answers
+    `relevantIds` may name chunks or documents; a document means each of its chunks. An id that no chunk answers
     to stays relevant, and is not found. An empty list says that nothing is relevant; an absent one says nothing.
     """
 
@@ -130,7 +130,8 @@ class TokenF1Relevance:
         """The retrieved passages that reach the threshold; never complete, for the rest is not looked at."""
         if not item.expected.strip():
             return None
-        close = (p.chunk_id for p in retrieved if token_f1(p.text, item.expected) >= self.threshold)
+        expected = Counter(words(item.expected))
+        close = (p.chunk_id for p in retrieved if dice(Counter(words(p.text)), expected) >= self.threshold)
         return Verdict(dict.fromkeys(close, 1.0), "token-f1", complete=False)
 
 
@@ -180,16 +181,16 @@ def score_items(
         scores,
         strategy_counts=MappingProxyType(dict(counts)),
         threshold=thresholds[0] if thresholds and counts["token-f1"] else None,
-        incomplete=sum(not verdict.complete for verdict in verdicts.values()),
+        partly_judged=sum(not verdict.complete for verdict in verdicts.values()),
     )
 
 
 def _gains(item: Item, key: str) -> dict[str, float] | None:
-    given = item.metadata.get(key)
-    if given is None:
+    relevant = item.metadata.get(key)
+    if relevant is None:
         return None
-    if isinstance(given, Mapping):
-        return {str(name): float(gain) for name, gain in given.items()}
-    if isinstance(given, list | tuple | set | frozenset):
-        return {str(name): 1.0 for name in given}
-    raise MetricError(f"{item.query_id!r}: {key} is {given!r}; give a list of ids, or a mapping id -> gain")
+    if isinstance(relevant, Mapping):
+        return {str(name): float(gain) for name, gain in relevant.items()}
+    if isinstance(relevant, list | tuple | set | frozenset):
+        return {str(name): 1.0 for name in relevant}
+    raise MetricError(f"{item.query_id!r}: {key} is {relevant!r}; give a list of ids, or a mapping id -> gain")

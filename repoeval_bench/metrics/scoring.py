@@ -25,7 +25,7 @@ class RunScores:
     `without_relevant` counts the queries without a relevant chunk (they score 0 and stay in the mean), `missing`
     those that the run lacks (0 as well), `unjudged` the queries of the run that the qrels lack (not scored).
     `strategy_counts` says how many queries were judged by what: `qrels`, `rule`, `token-f1`; `threshold` is that of
-    token-f1; `incomplete` counts the queries of which only the retrieved chunks were judged.
+    token-f1; `partly_judged` counts the queries of which only the retrieved chunks were judged.
     """
 
     query_ids: tuple[str, ...]
@@ -35,7 +35,7 @@ class RunScores:
     unjudged: int = 0
     strategy_counts: Mapping[str, int] = field(default_factory=dict)
     threshold: float | None = None
-    incomplete: int = 0
+    partly_judged: int = 0
 
     def mean(self) -> dict[str, float]:
         """Measure -> mean over all queries."""
@@ -56,10 +56,10 @@ class RunScores:
     @property
     def caution(self) -> str:
         """One sentence where the relevant chunks are not all known, else empty."""
-        if not self.incomplete:
+        if not self.partly_judged:
             return ""
         return (
-            f"{self.incomplete} of {len(self.query_ids)} queries were judged on the retrieved chunks alone: their "
+            f"{self.partly_judged} of {len(self.query_ids)} queries were judged on the retrieved chunks alone: their "
             "relevant chunks and IDCG are under-estimated, so recall and nDCG are too high"
         )
 
@@ -98,9 +98,9 @@ def score_run(
 def score_judged(judged: Judged, measures: Iterable[str | Measure]) -> RunScores:
     """Score what has been judged before."""
     parsed = parse_measures(measures)
-    given = {"ranking"} | (judged.context.has() if judged.context else set())
+    available = {"ranking"} | (judged.context.has() if judged.context else set())
     for measure in parsed:
-        if lacking := sorted(measure.needs - given):
+        if lacking := sorted(measure.needs - available):
             raise MetricError(f"{measure} needs {' and '.join(lacking)}; give them in the context, or leave it out")
     return RunScores(
         query_ids=judged.query_ids,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
-from repoeval_bench.core.terms import TOKENIZERS
+from repoeval_bench.core.terms import TOKENIZERS, dice
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
@@ -63,10 +63,7 @@ class RerankRetriever:
 
 
 class OverlapScorer:
-    """score = 2 |Q and C| / (|Q| + |C|) over the code tokens, repeats counted (Dice's coefficient, the token F1).
-
-    Texts without a token score 0.
-    """
+    """score = Dice's coefficient over the code tokens, repeats counted; 0 for texts without a token."""
 
     def __init__(self, tokenizer: str) -> None:
         self._tokenize = TOKENIZERS[tokenizer]
@@ -89,7 +86,5 @@ class OverlapScorer:
         for text in texts:
             if text not in self._terms:
                 self._terms[text] = Counter(self._tokenize(text))
-            terms = self._terms[text]
-            shared = sum(min(count, asked[term]) for term, count in terms.items() if term in asked)
-            scores.append(2 * shared / max(1, asked.total() + terms.total()))
+            scores.append(dice(self._terms[text], asked))
         return scores

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from repoeval_bench.core.terms import dice, jaccard
 from repoeval_bench.metrics import (
     ExplicitRelevance,
     Item,
@@ -14,7 +17,6 @@ from repoeval_bench.metrics import (
     score_run,
 )
 from repoeval_bench.metrics.relevance import judge_item
-from repoeval_bench.metrics.words import jaccard, token_f1
 
 FOUND = [Passage("c1", "alpha beta gamma", "doc1"), Passage("c2", "delta", "doc2"), Passage("c3", "alpha", "doc1")]
 ALL = (ExplicitRelevance({"given": {"c2": 2}}), RuleRelevance(lambda item, passage: "alpha" in passage.text))
@@ -66,9 +68,11 @@ def test_a_rule_judges_the_corpus_where_it_is_given():
 
 def test_token_f1_is_over_multisets_of_lower_cased_words():
     """Repeated words count as often as both texts have them; nothing shared is 0."""
-    assert token_f1("a A b", "a b b") == pytest.approx(2 / 3)
-    assert token_f1("x", "x x x") == pytest.approx(0.5)
-    assert token_f1("x", "y") == token_f1("", "") == 0.0
+    verdict = judge_item(Item("q", "a b b"), [Passage("c", "a A b"), Passage("d", "A")], (TokenF1Relevance(0.66),))
+    assert verdict.gains == {"c": 1.0}
+    assert dice(Counter("aab"), Counter("abb")) == pytest.approx(2 / 3)
+    assert dice(Counter("x"), Counter("xxx")) == pytest.approx(0.5)
+    assert dice(Counter("x"), Counter("y")) == dice(Counter(), Counter()) == 0.0
     assert jaccard(frozenset(), frozenset()) == 0.0
 
 
@@ -106,6 +110,6 @@ def test_one_strategy_is_named_by_itself():
     scores = score_items(
         [Item("q"), Item("r")], {"q": FOUND}, ["mrr"], strategies=(*ALL, TokenF1Relevance()), corpus=FOUND
     )
-    assert (scores.strategy_used, scores.threshold, scores.incomplete) == ("rule", None, 0)
+    assert (scores.strategy_used, scores.threshold, scores.partly_judged) == ("rule", None, 0)
     assert scores.values["mrr"].tolist() == [1.0, 0.0]
     assert scores.missing == 1
