@@ -1,14 +1,17 @@
-"""Runs the command line as a process, as a user does."""
+"""Runs the command line: as a process, as a user does, or in this one."""
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from unittest import mock
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,25 @@ def bench(
         capture_output=True, text=True, env=environment, cwd=cwd, timeout=timeout, check=False,
     )  # fmt: skip
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def bench_here(*arguments: object, home: Path | None = None, **env: str) -> Result:
+    """`repoeval-bench ARGUMENTS` in this process: what it prints and exits with is the same, and it starts at once."""
+    from repoeval_bench.cli import main
+
+    given = dict(env, **({"REPOEVAL_HOME": str(home)} if home is not None else {}))
+    with (
+        mock.patch.dict(os.environ, given),
+        mock.patch.object(sys, "argv", ["repoeval-bench", *map(str, arguments)]),
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        os.environ.pop("REPOEVAL_SOURCE", None)
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 0
+    return Result(code, out.getvalue(), err.getvalue())
 
 
 def one_sentence(result: Result, code: int) -> str:
