@@ -6,21 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
+from repoeval_bench.chunkers._lines import cut_spans
 from repoeval_bench.core.errors import BenchError, ChunkError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.registry import Chosen
     from repoeval_bench.core.source import Chunk, SourceFile
-
-
-def require(package: str, install: str) -> None:
-    """Refuse a chunker whose package is not installed, without importing it; SpecError says what to run."""
-    if find_spec(package) is None:
-        raise SpecError(f"the package {package} is not installed; run pip install {install}")
 
 
 @contextmanager
@@ -33,7 +30,7 @@ def named_failure(chunker: str, file: SourceFile) -> Iterator[None]:
     except Exception as error:
         raise ChunkError(
             f"{file.repo}/{file.path}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; "
-            "mend the chunker or leave such files out with --skip-errors"
+            "repair the chunker or leave such files out with --skip-errors"
         ) from error
 
 
@@ -92,11 +89,49 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
 
 
 @dataclass(frozen=True, slots=True)
+class Peer(Cutter):
+    """A chunker of another package, whose spans are found in the file. SpecError where it is not installed."""
+
+    package: ClassVar[str]
+    install: ClassVar[str]
+
+    def check(self) -> None:
+        """Refuse a package that is not installed, without importing it."""
+        if find_spec(self.package) is None:
+            raise SpecError(f"the package {self.package} is not installed; run pip install {self.install}")
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The file's chunks as the package cuts them; spans that hold only whitespace are left out.
+
+        ChunkError, with the file's name, where the package fails or returns what is not in the file.
+        """
+        if not file.text.strip():
+            return []
+        with named_failure(self.name, file):
+            spans = self.spans(file.text)
+        if spans is None:
+            raise ChunkError(
+                f"{file.repo}/{file.path}: {self.name} returned a text or lines that are not in the file; "
+                "use another chunker or --skip-errors"
+            )
+        return cut_spans(file, spans)
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+        """Character spans in order of their start; None where one of them is not in the text."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
 class NamedChunker:
     """A plug-in under the spec that names it; its chunks are checked where every chunker's are."""
 
     inner: Chunker
-    spec: str
+    chosen: Chosen
+
+    @property
+    def spec(self) -> str:
+        """The spec with every option, whatever the plug-in itself prints."""
+        return self.chosen.spec
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
         """The plug-in's chunks as it returns them."""

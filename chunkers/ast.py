@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._options import at_least, one_of, spec_of
 from repoeval_bench.chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, language_of, segments
+from repoeval_bench.core.options import OneOf, Whole
+from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AstChunker:
+class AstChunker(Cutter):
     """Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.
 
     `max_nws` and `min_nws` are non-whitespace characters, `overlap` is lines. A definition that fits is never
@@ -35,21 +37,11 @@ class AstChunker:
     still gives chunks. `language` is `auto` (by the file's ending) or a grammar's name. Linear in the file.
     """
 
-    max_nws: int = 1500
-    min_nws: int = 50
-    overlap: int = 0
-    language: str = "auto"
-
-    def __post_init__(self) -> None:
-        at_least("ast", "max_nws", self.max_nws, 1)
-        at_least("ast", "min_nws", self.min_nws, 0)
-        at_least("ast", "overlap", self.overlap, 0)
-        one_of("ast", "language", self.language, ["auto", *GRAMMARS])
-
-    @property
-    def spec(self) -> str:
-        """`ast:max_nws=…,min_nws=…,overlap=…,language=…`."""
-        return spec_of("ast", self)
+    name: ClassVar[str] = "ast"
+    max_nws: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
+    min_nws: int = option(50, "smaller pieces are packed with what follows, where that fits", Whole(0))
+    overlap: int = option(0, "lines of the chunk before that each chunk repeats", Whole(0))
+    language: str = option("auto", "auto: by the file's ending; or a grammar", OneOf(("auto", *GRAMMARS)))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line.

@@ -11,53 +11,35 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from repoeval_bench.chunkers._adapters import named_failure, require
-from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.chunkers._options import at_least, one_of, spec_of
-from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.chunkers._adapters import Peer
+from repoeval_bench.core.options import OneOf, Whole
+from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.source import Chunk, SourceFile
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class AstchunkChunker:
-    """The cAST authors' own package (extra `astchunk`); max_chunk_size is non-whitespace characters.
+class AstchunkChunker(Peer):
+    """The cAST authors' own package (extra `astchunk`); several of its chunks on the same lines are one."""
 
-    ChunkError, with the file's name, where astchunk fails or names lines that the file does not have.
-    """
+    name: ClassVar[str] = "astchunk"
+    package: ClassVar[str] = "astchunk"
+    install: ClassVar[str] = "'repoeval-bench[astchunk]'"
+    max_chunk_size: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
+    language: str = option("python", "the grammar", OneOf(("python", "java", "csharp", "typescript")))
 
-    max_chunk_size: int = 1500
-    language: str = "python"
-
-    def __post_init__(self) -> None:
-        at_least("astchunk", "max_chunk_size", self.max_chunk_size, 1)
-        one_of("astchunk", "language", self.language, ["python", "java", "csharp", "typescript"])
-        require("astchunk", "'repoeval-bench[astchunk]'")
-
-    @property
-    def spec(self) -> str:
-        """`astchunk:max_chunk_size=…,language=…`."""
-        return spec_of("astchunk", self)
-
-    def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The lines of astchunk's chunks; several on the same lines are one."""
-        if not file.text.strip():
-            return []
-        with named_failure("astchunk", file):
-            found = _library(self.max_chunk_size, self.language).chunkify(file.text)
-            rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in found]
+    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+        """The whole lines that astchunk names."""
+        found = _library(self.max_chunk_size, self.language).chunkify(text)
+        rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in found]
         # Its lines end at a newline only, as tree-sitter counts.
-        starts = [0, *accumulate(len(row) + 1 for row in file.text.split("\n"))]
+        starts = [0, *accumulate(len(row) + 1 for row in text.split("\n"))]
         if any(not 0 <= first <= last < len(starts) - 1 for first, last in rows):
-            raise ChunkError(
-                f"{file.repo}/{file.path}: astchunk names lines that the file does not have; "
-                "use another chunker or --skip-errors"
-            )
-        spans = {(starts[first], min(starts[last + 1], len(file.text))) for first, last in rows}
-        return cut_spans(file, sorted(spans))
+            return None
+        return sorted({(starts[first], min(starts[last + 1], len(text))) for first, last in rows})
 
 
 @cache

@@ -3,7 +3,7 @@
 Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "character"). Its CodeChunker adds
 up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer than
 `chunk_size`. The default of 2048 is chonkie's own; on Python it gives chunks of a mean size near those of
-`ast:max_nws=1500`, but a nominal size is no promise: the realised size stands beside every score.
+`ast:max_nws=1500`, but a nominal size is not a promise: the realised size is printed beside every score.
 
 chonkie up to 1.6.5 reports characters, later versions UTF-8 bytes. Which of the two is decided per file, by
 looking: the unit in which every slice equals the chunk's text.
@@ -13,54 +13,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from repoeval_bench.chunkers._adapters import named_failure, require, spans_of
-from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.chunkers._options import at_least, one_of, spec_of
-from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.chunkers._adapters import Peer, spans_of
+from repoeval_bench.core.options import OneOf, Text, Whole
+from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.source import Chunk, SourceFile
+    from collections.abc import Sequence
 
 _KINDS = {"code": "CodeChunker", "recursive": "RecursiveChunker", "token": "TokenChunker"}
 
 
 @dataclass(frozen=True, slots=True)
-class ChonkieChunker:
-    """chonkie's CodeChunker, TokenChunker or RecursiveChunker; chunk_size is characters with whitespace.
+class ChonkieChunker(Peer):
+    """chonkie's CodeChunker, TokenChunker or RecursiveChunker; a chunk may start or end in the middle of a line."""
 
-    A chunk may start or end in the middle of a line. What holds only whitespace is left out. ChunkError, with
-    the file's name, where chonkie fails or returns a text that is no slice of the file.
-    """
+    name: ClassVar[str] = "chonkie"
+    package: ClassVar[str] = "chonkie"
+    install: ClassVar[str] = "chonkie==1.6.5"
+    kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
+    chunk_size: int = option(2048, "characters of a chunk, whitespace included", Whole(1))
+    language: str = option("python", "the grammar of kind=code", Text())
 
-    kind: str = "code"
-    chunk_size: int = 2048
-    language: str = "python"
-
-    def __post_init__(self) -> None:
-        one_of("chonkie", "kind", self.kind, _KINDS)
-        at_least("chonkie", "chunk_size", self.chunk_size, 1)
-        require("chonkie", "chonkie==1.6.5")
-
-    @property
-    def spec(self) -> str:
-        """`chonkie:kind=…,chunk_size=…,language=…`."""
-        return spec_of("chonkie", self)
-
-    def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The file's chunks as chonkie cuts them."""
-        if not file.text.strip():
-            return []
-        with named_failure("chonkie", file):
-            pieces = _library(self.kind, self.chunk_size, self.language).chunk(file.text)
-        spans = spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
-        if spans is None:
-            raise ChunkError(
-                f"{file.repo}/{file.path}: chonkie returned a text that is no slice of the file, "
-                "neither by characters nor by UTF-8 bytes; use another chunker or --skip-errors"
-            )
-        return cut_spans(file, spans)
+    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+        """The pieces' spans, whichever unit they are reported in."""
+        pieces = _library(self.kind, self.chunk_size, self.language).chunk(text)
+        return spans_of(text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 
 
 @cache
@@ -70,8 +49,8 @@ def _library(kind: str, chunk_size: int, language: str) -> Any:
     options: dict[str, object] = {"chunk_size": chunk_size}
     if kind == "code":
         options["language"] = language
+    else:
+        options["tokenizer"] = "character"
     if kind == "recursive":
         options["min_characters_per_chunk"] = 1
-    if kind != "code":
-        options["tokenizer"] = "character"
     return getattr(chonkie, _KINDS[kind])(**options)

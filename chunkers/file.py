@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.chunkers._options import spec_of
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class FileChunker:
+class FileChunker(Cutter):
     """The whole file, whatever its size; a file without a non-blank line gives none."""
 
-    @property
-    def spec(self) -> str:
-        """`file`."""
-        return spec_of("file", self)
+    name: ClassVar[str] = "file"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """One chunk, or none."""

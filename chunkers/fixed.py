@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._options import at_least, spec_of
+from repoeval_bench.core.options import Whole
+from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class FixedChunker:
+class FixedChunker(Cutter):
     """Whole lines up to max_nws non-whitespace characters; with `offset`, packed from that line on.
 
     Every line is in exactly one chunk; a single line above `max_nws` is a chunk of its own. `offset` moves the
@@ -23,17 +25,9 @@ class FixedChunker:
     would be a stub at the head of every file, and tell of its size.
     """
 
-    max_nws: int = 1500
-    offset: int = 0
-
-    def __post_init__(self) -> None:
-        at_least("fixed", "max_nws", self.max_nws, 1)
-        at_least("fixed", "offset", self.offset, 0)
-
-    @property
-    def spec(self) -> str:
-        """`fixed:max_nws=…,offset=…`."""
-        return spec_of("fixed", self)
+    name: ClassVar[str] = "fixed"
+    max_nws: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
+    offset: int = option(0, "line at which packing starts", Whole(0))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's lines, packed in order; none for a file without a non-blank line."""

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._options import at_least, spec_of
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.options import Text, Whole
+from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedTokensChunker:
+class FixedTokensChunker(Cutter):
     """Whole lines up to max_tokens of the model's tokenizer; 254 and two special ones fill all-MiniLM-L6-v2.
 
     `tokenizer` is a `tokenizer.json`, a folder that holds one, or `default` for the default model's. Lines are
@@ -27,21 +29,17 @@ class FixedTokensChunker:
     above the size is a chunk of its own.
     """
 
-    max_tokens: int = 254
-    tokenizer: str = "default"
+    name: ClassVar[str] = "fixed-tokens"
+    max_tokens: int = option(254, "tokens of a chunk, at most", Whole(1))
+    tokenizer: str = option("default", "the default model's, a tokenizer.json, or a folder with one", Text())
 
-    def __post_init__(self) -> None:
-        at_least("fixed-tokens", "max_tokens", self.max_tokens, 1)
+    def check(self) -> None:
+        """Refuse a tokenizer that is not there."""
         if self.tokenizer != "default" and not _tokenizer_file(self.tokenizer).is_file():
             raise SpecError(
-                f"fixed-tokens: tokenizer={self.tokenizer} is no tokenizer.json and no folder with one; "
+                f"chunker fixed-tokens: tokenizer={self.tokenizer} is neither a tokenizer.json nor a folder with one; "
                 "give the model's folder"
             )
-
-    @property
-    def spec(self) -> str:
-        """`fixed-tokens:max_tokens=…,tokenizer=…`."""
-        return spec_of("fixed-tokens", self)
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's lines, packed in order; none for a file without a non-blank line."""

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._options import one_of, spec_of
 from repoeval_bench.chunkers._syntax import GRAMMARS, language_of, parse
+from repoeval_bench.core.options import OneOf
+from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionsChunker:
+class FunctionsChunker(Cutter):
     """One chunk per function, method or class header, whatever its size; the lines between them are merged.
 
     A function's comments and decorators belong to it, and so do the functions within it. A class header runs
     to the first method. Every line is in exactly one chunk.
     """
 
-    language: str = "auto"
-
-    def __post_init__(self) -> None:
-        one_of("functions", "language", self.language, ["auto", *GRAMMARS])
-
-    @property
-    def spec(self) -> str:
-        """`functions:language=…`."""
-        return spec_of("functions", self)
+    name: ClassVar[str] = "functions"
+    language: str = option("auto", "auto: by the file's ending; or a grammar", OneOf(("auto", *GRAMMARS)))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line."""

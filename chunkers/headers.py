@@ -5,17 +5,19 @@ What is embedded is header + text. Spans never move with a header, so what is sc
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._definitions import definitions
-from repoeval_bench.chunkers._options import one_of
 from repoeval_bench.chunkers._syntax import language_of, parse
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import Spec, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.chunkers._definitions import Definition
+    from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.source import Chunk, SourceFile
 
 KINDS = {
@@ -25,6 +27,27 @@ KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class HeadedChunker:
+    """The chunks of another chunker, each with a header of a kind; SpecError for an unknown kind."""
+
+    inner: Chunker
+    kind: str
+
+    def __post_init__(self) -> None:
+        _check(self.kind)
+
+    @property
+    def spec(self) -> str:
+        """The other's spec with `header=…`."""
+        inner = Spec.parse(self.inner.spec)
+        return str(Spec(inner.name, inner.target, {**inner.params, "header": self.kind}))
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The other's chunks, at the same places."""
+        return with_headers(file, self.inner.chunk(file), self.kind)
+
+
 def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[Chunk]:
     """The same chunks, ordered by start as they are given, with headers of a kind in comment lines.
 
@@ -32,7 +55,7 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
     and those that begin in it, however deep. SpecError for an unknown kind; ChunkError where `scope` is asked
     for a file whose grammar is unknown or not installed.
     """
-    one_of("header", "kind", kind, KINDS)
+    _check(kind)
     if kind == "none" or not chunks:
         return list(chunks)
     if kind == "path":
@@ -40,6 +63,11 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
         return [replace(chunk, header=f"{mark} {file.path}\n") for chunk in chunks]
     language = language_of(file)
     return _with_scopes(file, chunks, list(definitions(parse(file, language))), "#" if language == "python" else "//")
+
+
+def _check(kind: str) -> None:
+    if kind not in KINDS:
+        raise SpecError(nearest("header", kind, KINDS))
 
 
 def _with_scopes(file: SourceFile, chunks: Sequence[Chunk], found: Sequence[Definition], mark: str) -> list[Chunk]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans, pack
-from repoeval_bench.chunkers._options import at_least, spec_of
+from repoeval_bench.core.options import Whole
+from repoeval_bench.core.registry import option
 from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ _CASCADE = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class RecursiveChunker:
+class RecursiveChunker(Cutter):
     """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.
 
     The text is cut at the first separator; pieces above `max_nws` non-whitespace characters are cut at the
@@ -36,15 +38,8 @@ class RecursiveChunker:
     chunk is above `max_nws`, so a long line is cut within.
     """
 
-    max_nws: int = 1500
-
-    def __post_init__(self) -> None:
-        at_least("recursive", "max_nws", self.max_nws, 1)
-
-    @property
-    def spec(self) -> str:
-        """`recursive:max_nws=…`."""
-        return spec_of("recursive", self)
+    name: ClassVar[str] = "recursive"
+    max_nws: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """Chunks that follow each other without a gap."""

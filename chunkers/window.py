@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import nws_before
-from repoeval_bench.chunkers._options import at_least, spec_of
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.options import Whole
+from repoeval_bench.core.registry import option
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
 
@@ -16,25 +18,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class WindowChunker:
+class WindowChunker(Cutter):
     """Sliding windows of `lines` lines that start every `step` lines (Zhang et al. 2023, arXiv 2303.12570).
 
     The last window is the first that reaches the end of the file. A window of blank lines only is left out.
     """
 
-    lines: int = 20
-    step: int = 10
+    name: ClassVar[str] = "window"
+    lines: int = option(20, "lines of a window", Whole(1))
+    step: int = option(10, "lines between the starts of two windows", Whole(1))
 
-    def __post_init__(self) -> None:
-        at_least("window", "lines", self.lines, 1)
-        at_least("window", "step", self.step, 1)
+    def check(self) -> None:
+        """Refuse windows that leave lines out."""
         if self.step > self.lines:
-            raise SpecError(f"window: step={self.step} is above lines={self.lines}, which leaves lines out; lower step")
-
-    @property
-    def spec(self) -> str:
-        """`window:lines=…,step=…`."""
-        return spec_of("window", self)
+            raise SpecError(f"chunker window: step={self.step} is above lines={self.lines}; choose a step up to lines")
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The windows in order; most lines stand in lines/step of them."""

@@ -59,7 +59,7 @@ PROTOCOL = "context"
 
 def needs_files(embedder: str) -> bool:
     """Whether the embedder that a spec names is fitted on a benchmark's files."""
-    from repoeval_bench.embedding.registry import needs_files
+    from repoeval_bench.embedding.choice import needs_files
 
     return needs_files(embedder)
 

@@ -52,9 +52,9 @@ def check_choices(specs: Sequence[str], options: dict[str, Any], found: Gathered
     None where there is one. So all typing errors are told at once, and before a download starts.
     """
     from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.embedding.choice import choose_embedder
     from repoeval_bench.embedding.long_text import with_long_text
     from repoeval_bench.embedding.precision import with_precision
-    from repoeval_bench.embedding.registry import choose_embedder
     from repoeval_bench.protocols.qrels import relevance_rule
     from repoeval_bench.protocols.queries import query_policy
 
@@ -139,8 +139,7 @@ def headed(chunkers: Sequence[Chunker], header: str) -> Sequence[Chunker]:
     """The chunkers with headers of a kind; as they are where it is no kind, or where they have another of their own."""
     if header == "none":
         return chunkers
-    from repoeval_bench.chunkers.headed import HeadedChunker
-    from repoeval_bench.chunkers.headers import KINDS
+    from repoeval_bench.chunkers.headers import KINDS, HeadedChunker
 
     return [
         chunker if header not in KINDS or _contradicts(chunker, header) else HeadedChunker(chunker, header)

@@ -2,115 +2,119 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.options import named_option
+from repoeval_bench.core.registry import KINDS, Row, plug_ins, rows
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.protocols.protocol import PROTOCOLS
 from repoeval_bench.report.table import Column, make_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from repoeval_bench.core.spec import Option
     from repoeval_bench.report.table import Table
 
 
-def _table(first: str, *others: str, rows: Iterable[Sequence[str]]) -> Table:
-    return make_table([first, *(Column(name=name, prose=True) for name in others)], rows)
+def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
+    return make_table([first, *(Column(name=name, prose=True) for name in others)], lines)
 
 
-def named_option(name: str, option: Option) -> str:
-    """An option with its default; its name alone where it has none of its own."""
-    return f"{name}={option.default}" if option.default else name
+def available(kind: str) -> list[Row]:
+    """The parts of a kind that can be named: built-in ones, those of other packages, and the open form."""
+    what = "class or function" if KINDS[kind].offers else f"`{KINDS[kind].data.partition(':')[2]}`"
+    open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/plug-ins.md.")
+    return [*rows(kind), *plug_ins(kind), open_form]
 
 
-def _chunkers() -> Table:
-    from repoeval_bench.chunkers.registry import available
+def meaning(row: Row) -> str:
+    """What a part is, with the package of one from outside."""
+    return f"{row.meaning} (from {row.origin})" if row.origin else row.meaning
 
-    rows = [
-        (entry.name, ", ".join(f"{key}={value}" for key, value in entry.options.items()), entry.meaning)
-        for entry in available()
-    ]
-    return _table("chunker", "options and defaults", "what it does", rows=rows)
+
+def options_in_words(row: Row) -> str:
+    """`option=default, …` of a part."""
+    return ", ".join(named_option(*each) for each in row.parameters().items())
+
+
+def _parts(kind: str) -> Callable[[], Table]:
+    def table() -> Table:
+        lines = [(row.label, options_in_words(row), meaning(row)) for row in available(kind)]
+        return _table(kind, "options and defaults", "what it does", lines=lines)
+
+    return table
+
+
+def _data(kind: str) -> list[tuple[Row, Any]]:
+    """The rows of a kind with the part itself; None for the open form and for what cannot be imported."""
+    return [(row, row.load() if row.part or row.where else None) for row in available(kind)]
 
 
 def _protocols() -> Table:
-    columns = ("protocol", "query", "gold", "relevant", "repositories", "documents", "headline", "used by")
-    rows = [
-        (p.name, p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline, p.users)
-        for p in PROTOCOLS.values()
-    ]
-    return _table(*columns, rows=rows)
+    lines = []
+    for row, p in _data("protocol"):
+        choices = (p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline) if p else ("",) * 6
+        lines.append((row.name, *choices, meaning(row)))
+    choices = ("query", "gold", "relevant", "repositories", "documents", "headline")
+    return _table("protocol", *choices, "used by", lines=lines)
+
+
+def _measures() -> Table:
+    from repoeval_bench.metrics.measure import pattern
+
+    lines = []
+    for row in available("measure"):
+        d = row.part if row.part or not row.where else row.load()
+        lines.append(
+            (pattern(row.name, d) if d else row.name, ", ".join(row.aliases), meaning(row), d.range if d else "")
+        )
+    return _table("measure", "also", "meaning", "range", lines=lines)
 
 
 def _relevance() -> Table:
     from repoeval_bench.protocols.qrels import RULES
 
-    return _table("relevance", "a chunk is relevant where it", rows=RULES.items())
+    return _table("relevance", "a chunk is relevant where it", lines=RULES.items())
 
 
 def _exclusions() -> Table:
     from repoeval_bench.protocols.exclusion import POLICIES
 
-    return _table("exclusion", "what a query may not see", rows=POLICIES.items())
-
-
-def _retrievers() -> Table:
-    from repoeval_bench.retrieval.registry import RETRIEVERS
-
-    rows = [
-        (name, ", ".join(named_option(*each) for each in entry.options.items()), entry.meaning)
-        for name, entry in RETRIEVERS.items()
-    ]
-    return _table("retriever", "options and defaults", "what it does", rows=rows)
-
-
-def _metrics() -> Table:
-    from repoeval_bench.metrics import catalogue
-
-    rows = [(row.name, ", ".join(row.aliases), row.meaning, row.range) for row in catalogue()]
-    return _table("measure", "also", "meaning", "range", rows=rows)
-
-
-def _embedders() -> Table:
-    from repoeval_bench.embedding.registry import EMBEDDERS
-
-    rows = [
-        (name, ", ".join(named_option(*each) for each in entry.options.items()), entry.meaning)
-        for name, entry in EMBEDDERS.items()
-    ]
-    return _table("embedder", "options and defaults", "what it is", rows=rows)
+    return _table("exclusion", "what a query may not see", lines=POLICIES.items())
 
 
 def _datasets() -> Table:
     from repoeval_bench.dataset.repoeval import LEVELS
 
-    rows = [
+    lines = [
         (level.name, tokenizer, ", ".join(contexts), str(level.tasks), str(level.repositories))
         for level in LEVELS.values()
         for tokenizer, contexts in level.contexts.items()
     ]
-    return _table("level", "tokenizer", "contexts", "tasks", "repositories", rows=rows)
+    return _table("level", "tokenizer", "contexts", "tasks", "repositories", lines=lines)
 
 
 LISTS: dict[str, Callable[[], Table]] = {
-    "chunkers": _chunkers,
+    "chunkers": _parts("chunker"),
     "protocols": _protocols,
     "relevance": _relevance,
     "exclusions": _exclusions,
-    "retrievers": _retrievers,
-    "metrics": _metrics,
-    "embedders": _embedders,
+    "retrievers": _parts("retriever"),
+    "rerankers": _parts("reranker"),
+    "measures": _measures,
+    "embedders": _parts("embedder"),
     "datasets": _datasets,
 }
 
 
-@click.command("list", short_help="List chunkers, protocols, retrievers, metrics, …",
-               help=f"List what there is to choose from; WHAT is one of {', '.join(LISTS)}.")  # fmt: skip
+@click.command(
+    "list",
+    short_help="List chunkers, protocols, retrievers, measures, …",
+    help=f"List what there is to choose from; WHAT is one of {', '.join(LISTS)}.",
+)
 @click.argument("what")
 def list_command(*, what: str) -> None:
     """List what there is to choose from."""

@@ -14,8 +14,8 @@ from repoeval_bench import api
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import EmbeddingError, ResultError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.embedding.precision import with_precision
-from repoeval_bench.embedding.registry import choose_embedder
 from repoeval_bench.report.reproduction import (
     CODERAG_TOLERANCE,
     MEASURES,

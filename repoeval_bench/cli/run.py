@@ -197,9 +197,9 @@ def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
 
 def _repeated(config: BenchConfig, base: Mapping[str, Any], document: Document) -> Iterator[tuple[Place, str]]:
     """A problem for every protocol, retriever and embedder that means what one named before it means."""
+    from repoeval_bench.embedding.choice import settled
     from repoeval_bench.embedding.long_text import with_long_text
     from repoeval_bench.embedding.precision import with_precision
-    from repoeval_bench.embedding.registry import settled
 
     def meant_embedder(spec: str) -> str:
         return settled(with_long_text(with_precision(spec, base["precision"]), base["long_text"]))

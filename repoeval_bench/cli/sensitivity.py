@@ -133,8 +133,8 @@ def _check(
     """
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.placebo import placebo_problems
+    from repoeval_bench.embedding.choice import choose_embedder
     from repoeval_bench.embedding.precision import with_precision
-    from repoeval_bench.embedding.registry import choose_embedder
     from repoeval_bench.runs.grid import grid_problems, make_protocols
 
     found = Gathered()

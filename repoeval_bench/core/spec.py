@@ -1,6 +1,6 @@
 """The one grammar to name a part: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
 
-A spec names chunkers, embedders and retrievers alike. What a name means is known to the registries; here
+A spec names chunkers, embedders, retrievers and rerankers alike. What a name means is known to `core.registry`; here
 are only parsing, printing back, and the error that offers the nearest name.
 """
 
@@ -10,12 +10,12 @@ import difflib
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Self
 
 _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
@@ -45,13 +45,13 @@ class Spec:
             raise SpecError(f"spec {text!r} has no name; write it as name or name:key=value,…")
         if name == "exec":
             if not rest.strip():
-                raise SpecError(f"spec {text!r} names no command; write exec:COMMAND")
+                raise SpecError(f"spec {text!r} has no command; write exec:COMMAND")
             return cls(name, rest.strip(), {})
         if name == "py":
             module, _, tail = rest.partition(":")
             attribute, _, options = tail.partition(":")
             if not module or not attribute:
-                raise SpecError(f"spec {text!r} names no class; write py:module:Class")
+                raise SpecError(f"spec {text!r} has no class; write py:module:Class")
             return cls(name, f"{module}:{attribute}", _params(text, options.split(",") if options else []))
         pieces = rest.split(",") if rest else []
         target = pieces.pop(0) if pieces and "=" not in pieces[0] else ""
@@ -94,54 +94,6 @@ def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "") ->
     if close:
         otherwise = f"did you mean {' or '.join(repr(name) for name in close)}?"
     return f"unknown {kind} {given!r}; {otherwise or 'choose from ' + ', '.join(names)}"
-
-
-def one_of(*words: str) -> Callable[[str], str]:
-    """A reader of one of these words, for a parameter; a ValueError for any other."""
-
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(text)
-        return text
-
-    return read
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of a part: its default, what it means, and how its text is read (ValueError if impossible).
-
-    `only` is another option and the value that it must have for this one to say anything.
-    """
-
-    default: str
-    meaning: str
-    wanted: str
-    read: Callable[[str], Any]
-    only: tuple[str, str] | None = None
-
-
-def number(low: float, high: float) -> Callable[[str], float]:
-    """Reads a number from `low` to `high`."""
-
-    def read(text: str) -> float:
-        value = float(text)
-        if not low <= value <= high:
-            raise ValueError(text)
-        return value
-
-    return read
-
-
-def whole(low: int) -> Callable[[str], int]:
-    """Reads a whole number from `low` on."""
-
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdecimal() and int(text) >= low):
-            raise ValueError(text)
-        return int(text)
-
-    return read
 
 
 def slug(text: str, length: int = 48) -> str:

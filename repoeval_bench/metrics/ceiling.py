@@ -11,8 +11,8 @@ import numpy as np
 
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.lookup import look_up
+from repoeval_bench.metrics.measure import parse_measures
 from repoeval_bench.metrics.reading import Lines, greedy
-from repoeval_bench.metrics.registry import parse_measures
 from repoeval_bench.metrics.scoring import score_run
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.metrics.context import ChunkPlace, Context
     from repoeval_bench.metrics.judged import Judgements
-    from repoeval_bench.metrics.registry import Measure
+    from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
 
 CEILING, SHARE = "_ceiling", "_share"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from repoeval_bench.core.options import Number, Option, Value
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -12,23 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.metrics.judged import Judged
-
-Value = str | float
-"""What an option of a measure can be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option in parentheses, as in `rbp(p=0.9)`.
-
-    `read` turns its text into the value and raises a ValueError for one that is impossible; `wanted` says which are
-    possible. `default` None means that the option takes no part unless it is given.
-    """
-
-    default: Value | None
-    meaning: str
-    wanted: str
-    read: Callable[[str], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +46,5 @@ class Definition:
         return self.compute(judged, k, **options)
 
 
-def _threshold(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError(text)
-    return value
-
-
-REL = Option(None, "the least gain that counts as relevant; any gain above 0 if not given", "a number > 0", _threshold)
+REL = Option(None, "the least gain that counts as relevant; any gain above 0 if not given", Number(0, ends=False))
 """Option of every binary measure: the threshold on gains."""
-
-
-def between(low: float, high: float, *, open_ends: bool) -> Callable[[str], float]:
-    """A reader of numbers in a range, for an `Option`."""
-
-    def read(text: str) -> float:
-        value = float(text)
-        if not (low < value < high if open_ends else low <= value <= high):
-            raise ValueError(text)
-        return value
-
-    return read

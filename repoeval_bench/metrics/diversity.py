@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.options import Number, Option
 from repoeval_bench.core.terms import jaccard, words
-from repoeval_bench.metrics.definition import Definition, Option, between
+from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.judged import discounted, share
 from repoeval_bench.metrics.lookup import look_up, places_of
 
@@ -177,8 +178,7 @@ DEFINITIONS = (
             "alpha": Option(
                 0.5,
                 "share of the gain that novelty cannot take",
-                "a number from 0 to 1",
-                between(0, 1, open_ends=False),
+                Number(0, 1),
             )
         },
         needs=frozenset({"ranking", "vectors"}),

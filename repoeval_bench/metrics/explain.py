@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repoeval_bench.metrics.registry import Measure
+from repoeval_bench.metrics.measure import Measure
 
 
 def explain(name: str) -> str:
@@ -19,7 +19,7 @@ def explain(name: str) -> str:
         ("bands", _bands(definition.bands)),
         ("not where", definition.avoid),
         *(
-            (f"option {key}", f"{option.meaning}; {option.wanted}, default {option.default or 'none'}")
+            (f"option {key}", f"{option.meaning}; {option.read.wanted}, default {option.default or 'none'}")
             for key, option in definition.options.items()
         ),
         ("needs", ", ".join(sorted(definition.needs))),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.spec import one_of
-from repoeval_bench.metrics.definition import REL, Definition, Option, between
+from repoeval_bench.core.options import Number, OneOf, Option
+from repoeval_bench.metrics.definition import REL, Definition
 from repoeval_bench.metrics.judged import discounted, exponential_gain, share
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ DEFINITIONS = (
         avoid="chunkers of different sizes are compared: each has relevant chunks of its own, and bigger chunks raise "
         "it by themselves; use line_recall",
         compute=ndcg,
-        options={"gain": Option("linear", "linear: g; exp: 2^g - 1", "linear or exp", one_of("linear", "exp"))},
+        options={"gain": Option("linear", "linear: g; exp: 2^g - 1", OneOf(("linear", "exp")))},
         bands=((0.9, "excellent"), (0.7, "very good"), (0.5, "good"), (0.3, "fair"), (0.0, "poor")),
     ),
     Definition(
@@ -96,7 +96,7 @@ DEFINITIONS = (
         avoid="queries differ in their number of relevant chunks: the ceiling of a query with few is low",
         compute=rbp,
         options={
-            "p": Option(0.8, "the reader's persistence", "a number between 0 and 1", between(0, 1, open_ends=True)),
+            "p": Option(0.8, "the reader's persistence", Number(0, 1, ends=False)),
             "rel": REL,
         },
     ),

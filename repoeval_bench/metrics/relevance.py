@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from repoeval_bench.metrics.context import Context
-    from repoeval_bench.metrics.registry import Measure
+    from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
 
 Name = Literal["qrels", "rule", "token-f1"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run, Score
 from repoeval_bench.metrics.judged import judge
-from repoeval_bench.metrics.registry import DEFAULT_MEASURES, Measure, parse_measures
+from repoeval_bench.metrics.measure import Measure, parse_measures
+from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

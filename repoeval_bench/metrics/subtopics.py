@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.metrics.definition import Definition, Option, between
+from repoeval_bench.core.options import Number, Option
+from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.lookup import look_up
 
 if TYPE_CHECKING:
@@ -78,11 +79,7 @@ DEFINITIONS = (
         source="Clarke et al. 2008; ndeval",
         avoid="there is one sub-topic per query: use ndcg",
         compute=alpha_ndcg,
-        options={
-            "alpha": Option(
-                0.5, "how much a repeated sub-topic loses", "a number from 0 to 1", between(0, 1, open_ends=False)
-            )
-        },
+        options={"alpha": Option(0.5, "how much a repeated sub-topic loses", Number(0, 1))},
         needs=frozenset({"ranking", "subtopics"}),
         ceiling=None,
     ),

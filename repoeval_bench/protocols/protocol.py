@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.registry import find, known
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class Protocol:
     scope: Scope = "repository"
 
     @property
+    def meaning(self) -> str:
+        """What a list says of it: who evaluates so."""
+        return self.users
+
+    @property
     def headline_measure(self) -> str:
         """The measure that chunkers are compared by first: a short gold is read at its own size."""
         return "line_rprec" if self.gold == "body" else "line_recall_auc"
@@ -98,7 +104,7 @@ class Protocol:
             check_choice(key, value)
         # The name tells what differs from the protocol of that name, each choice once, however often it was replaced.
         name = self.name.partition("+")[0]
-        origin = PROTOCOLS.get(name, self)
+        origin = _named(name) or self
         values = {key: changed.get(key, getattr(self, key)) for key in asked}
         suffix = "".join(f"+{key}={value}" for key, value in values.items() if value != getattr(origin, key))
         chosen = replace(self, name=name + suffix, **changed)  # type: ignore[arg-type]
@@ -126,55 +132,23 @@ class Protocol:
 
     @classmethod
     def parse(cls, text: str) -> Protocol:
-        """`NAME` or `NAME+choice=value+…`, the way a run prints it back."""
+        """`NAME` or `NAME+choice=value+…`, the way a run prints it back; NAME may be `py:module:NAME`."""
         name, *overrides = text.split("+")
-        if name not in PROTOCOLS:
-            raise UsageError(nearest("protocol", name, PROTOCOLS))
+        protocol = _named(name) or cast("Protocol", find("protocol", name).load())
         choices: dict[str, str] = {}
         for override in overrides:
             key, equals, value = override.partition("=")
             if not equals or key not in CHOICES:
-                known = ", ".join(f"{choice}=" for choice in CHOICES)
-                raise UsageError(f"protocol {text!r}: {override!r} is not one of {known}")
+                names = ", ".join(f"{choice}=" for choice in CHOICES)
+                raise UsageError(f"protocol {text!r}: {override!r} is not one of {names}")
             choices[key] = value
-        return PROTOCOLS[name].override(**choices)
+        return protocol.override(**choices)
 
 
-_COPY = "the query is a copy of the gold text: bigger chunks and lexical overlap raise the score by themselves"
-
-_PROMPT = (
-    f"{_COPY}; the gold ends with the first line to be written, so it is no search for the rest of it; at function "
-    "level trlx and betty are left out, and each of the six others weighs the same, however few its tasks"
-)
-
-PROTOCOLS: Mapping[str, Protocol] = {
-    "context": Protocol(
-        "context", "full", "context", "overlap", "all", "micro",
-        "this project's default: the whole prompt asks for its own lines and the function to be written", _COPY,
-    ),
-    "code-chunk": Protocol(
-        "code-chunk", "full", "prompt", "overlap", "six", "macro",
-        "the RepoEval evaluation of supermemoryai/code-chunk", _PROMPT,
-    ),
-    "coderag": Protocol(
-        "coderag", "full", "prompt", "overlap", "six", "macro",
-        "CodeRAG-Bench (Wang et al. 2024): windows of 50 lines every 10, identical ones merged, titled by their file",
-        "there is no chunker here, so it says nothing about one; " + _PROMPT, documents="windows",
-    ),
-    "body": Protocol(
-        "body", "tail:20", "body", "overlap", "all", "micro",
-        "RepoCoder's window: the last 20 lines of the prompt ask for the lines to be written",
-        "the lines to be found follow the query's in the same file, so neighbourhood helps; they are not the only "
-        "useful ones",
-    ),
-    "linemap": Protocol(
-        "linemap", "full", "prompt", "overlap", "six", "macro",
-        "after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to the "
-        f"chunks of {BASELINE}, so that all are judged on one set of documents",
-        "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage; " + _PROMPT,
-        documents="baseline",
-    ),
-}  # fmt: skip
+def _named(name: str) -> Protocol | None:
+    """The protocol of the registry, or of `py:module:NAME`, under that name; None where there is none."""
+    row = find("protocol", "py", name.removeprefix("py:")) if name.startswith("py:") else known("protocol", name)
+    return replace(cast("Protocol", row.load()), name=name) if row else None
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:

@@ -37,17 +37,17 @@ class DenseRetriever:
 
     def __init__(
         self,
-        corpus: Mapping[str, Sequence[Chunk]],
+        chunks: Mapping[str, Sequence[Chunk]],
         embedder: Embedder,
         own: Mapping[str, Sequence[Chunk]] | None = None,
     ) -> None:
         self._embedder = embedder
         self._own = own or {}
         # A query's own chunks have an index beside the repository's; no key is in both.
-        parts = {**corpus, **{self._own_key(query_id): chunks for query_id, chunks in self._own.items()}}
-        parts = {key: chunks for key, chunks in parts.items() if chunks}
-        self._ids = {key: [chunk.chunk_id for chunk in chunks] for key, chunks in parts.items()}
-        texts = [chunk.embed_text for chunks in parts.values() for chunk in chunks]
+        parts = {**chunks, **{self._own_key(query_id): held for query_id, held in self._own.items()}}
+        parts = {key: held for key, held in parts.items() if held}
+        self._ids = {key: [chunk.chunk_id for chunk in held] for key, held in parts.items()}
+        texts = [chunk.embed_text for held in parts.values() for chunk in held]
         counts: list[int] = []
 
         def batches() -> Iterator[NDArray[np.float32]]:
@@ -60,11 +60,11 @@ class DenseRetriever:
         ends = np.cumsum([0, *counts])
         self._indexes: dict[str, VectorIndex] = {}
         first = 0
-        for key, chunks in parts.items():
-            of_key = counts[first : first + len(chunks)]
-            several = np.repeat(np.arange(len(chunks)), of_key) if max(of_key) > 1 else None
-            self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(chunks)]], several)
-            first += len(chunks)
+        for key, held in parts.items():
+            of_key = counts[first : first + len(held)]
+            several = np.repeat(np.arange(len(held)), of_key) if max(of_key) > 1 else None
+            self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(held)]], several)
+            first += len(held)
 
     def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
         """The k best chunks of each query's repository; a repository without chunks gives empty rankings.

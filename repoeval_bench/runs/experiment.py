@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.embedding.registry import needs_files
+from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs import store

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.metrics import score_run
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.retrieval.choice import Material
 from repoeval_bench.retrieval.corpus import build_corpus
-from repoeval_bench.retrieval.registry import Material
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import count_lines, judge_corpus
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.judgements import JudgedCorpus
     from repoeval_bench.runs.parts import Parts

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
-    from repoeval_bench.retrieval.registry import ChosenRetriever
+    from repoeval_bench.retrieval.choice import ChosenRetriever
 
 RESULTS = Path("results")
 """Where run folders are written unless asked otherwise."""
@@ -103,8 +103,8 @@ def make_embedder(
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.embedding.choice import Material, choose_embedder, find_encoder
     from repoeval_bench.embedding.long_text import changes_nothing
-    from repoeval_bench.embedding.registry import Material, choose_embedder, find_encoder
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = choose_embedder(spec)
@@ -138,9 +138,9 @@ def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool
 
 def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
     """The retriever that a spec names, its model not looked for; a UsageError where the protocol cannot use it."""
-    from repoeval_bench.retrieval import registry
+    from repoeval_bench.retrieval import choice
 
-    chosen = registry.choose_retriever(spec)
+    chosen = choice.choose_retriever(spec)
     if protocol is not None and protocol.documents == "baseline" and chosen.first:
         raise UsageError(
             f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {chosen.k_raw} only; "

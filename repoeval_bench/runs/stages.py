@@ -16,9 +16,9 @@ from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, wi
 from repoeval_bench.protocols.leak import top_over_prompt
 from repoeval_bench.protocols.protocol import scores_none
 from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.retrieval.choice import Material
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.retrieval.linemap import LineMap
-from repoeval_bench.retrieval.registry import Material
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.executors import IN_PROCESS, LARGE
 from repoeval_bench.runs.inspection import files_of
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder, Role
     from repoeval_bench.core.run import Fact, Run
     from repoeval_bench.protocols.protocol import Protocol
+    from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.retrieval.registry import ChosenRetriever
     from repoeval_bench.runs.config import RunConfig
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.judgements import JudgedCorpus

@@ -8,9 +8,10 @@ import textwrap
 
 import pytest
 
-from repoeval_bench.chunkers.registry import available, make_chunker
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.registry import plug_ins
 from repoeval_bench.core.source import SourceFile
 
 PYPROJECT = """
@@ -84,21 +85,25 @@ def test_an_installed_plug_in_is_found_and_prints_its_spec_in_full(on_path) -> N
 
 
 def test_a_plug_in_is_listed_with_its_options_and_meaning_and_a_broken_one_with_the_reason(on_path) -> None:
-    rows = {row.name: row for row in available()}
-    assert rows["paragraphs"].options == {"most": 1}
+    rows = {row.name: row for row in plug_ins("chunker")}
+    assert rows["paragraphs"].options["most"].default == 1
+    assert rows["paragraphs"].origin == "paragraph-chunker 1.0"
     assert rows["paragraphs"].meaning == "Paragraphs between blank lines, at most `most` of them together."
-    assert "cannot be imported: ModuleNotFoundError" in rows["broken"].meaning
+    assert "cannot be imported (ModuleNotFoundError" in rows["broken"].meaning
 
 
 def test_a_plug_ins_name_is_offered_where_it_is_mistyped_and_its_options_are_checked(on_path) -> None:
     with pytest.raises(SpecError, match="did you mean 'paragraphs'"):
         make_chunker("paragraph")
-    with pytest.raises(SpecError, match="most=few is no whole number"):
+    with pytest.raises(SpecError, match="most=few is not possible; most is a whole number"):
         make_chunker("paragraphs:most=few")
 
 
 def test_a_plug_in_that_cannot_be_imported_is_named_with_the_reason(on_path) -> None:
-    with pytest.raises(SpecError, match=r"plug-in 'broken' cannot be imported .*paragraph_chunker_that_is_not_there"):
+    with pytest.raises(
+        SpecError,
+        match=r"plug-in 'broken' of paragraph-chunker 1.0 cannot be imported .*paragraph_chunker_that_is_not_there",
+    ):
         make_chunker("broken")
 
 

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, available, make_chunker
+from repoeval_bench.chunkers.registry import BUILT_IN, CHUNKERS, PEERS, make_chunker
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import Spec
@@ -36,17 +36,17 @@ def test_the_spec_prints_every_parameter_given_or_not() -> None:
         ("ast:max_nsw=3", ["unknown option 'max_nsw'", "did you mean 'max_nws'"]),
         ("ast:max_nws=many", ["max_nws=many", "whole number"]),
         ("ast:max_nws=1.5", ["max_nws=1.5", "whole number"]),
-        ("ast:max_nws=0", ["max_nws=0 is impossible", "from 1 up"]),
-        ("ast:max_nws=-4", ["max_nws=-4 is impossible"]),
-        ("ast:min_nws=-1", ["min_nws=-1 is impossible"]),
-        ("ast:overlap=-1", ["overlap=-1 is impossible"]),
+        ("ast:max_nws=0", ["max_nws=0 is not possible", "a whole number from 1"]),
+        ("ast:max_nws=-4", ["max_nws=-4 is not possible"]),
+        ("ast:min_nws=-1", ["min_nws=-1 is not possible"]),
+        ("ast:overlap=-1", ["overlap=-1 is not possible"]),
         ("ast:language=pyton", ["unknown language 'pyton'", "did you mean 'python'"]),
         ("ast:800", ["'800' is not key=value"]),
-        ("fixed:max_nws=0", ["max_nws=0 is impossible"]),
-        ("chonkie:chunk_size=0", ["chunk_size=0 is impossible"]),
+        ("fixed:max_nws=0", ["max_nws=0 is not possible"]),
+        ("chonkie:chunk_size=0", ["chunk_size=0 is not possible"]),
         ("chonkie:kind=cod", ["unknown kind 'cod'", "did you mean 'code'"]),
         ("py:no_such_module_here:Cutter", ["no_such_module_here", "cannot be imported"]),
-        ("py:chunkers.ast:AstChunkr", ["did you mean 'AstChunker'"]),
+        ("py:repoeval_bench.chunkers.ast:AstChunkr", ["did you mean 'AstChunker'"]),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) -> None:
@@ -59,10 +59,11 @@ def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) 
         assert part in message
 
 
-def test_available_names_every_built_in_with_options_and_a_meaning() -> None:
-    rows = {row.name: row for row in available()}
-    assert {*BUILT_IN, *PEERS} <= set(rows)
-    assert rows["ast"].options["max_nws"] == 1500
+def test_the_table_has_every_built_in_with_options_and_a_meaning() -> None:
+    rows = {row.name: row for row in CHUNKERS}
+    assert {*BUILT_IN, *PEERS, "exec"} == set(rows)
+    assert rows["ast"].parameters()["max_nws"].default == 1500
+    assert all(option.meaning for row in rows.values() for option in row.parameters().values())
     assert all(row.meaning and "\n" not in row.meaning for row in rows.values())
 
 
@@ -125,7 +126,7 @@ def test_a_plug_in_that_breaks_the_contract_stops_with_the_file_and_its_name(plu
 
 
 @pytest.mark.parametrize(
-    ("name", "part"), [("Nothing", "no method chunk"), ("Needy", "needs size"), ("Halves:at=x", "whole number")]
+    ("name", "part"), [("Nothing", "has no chunk"), ("Needy", "needs size"), ("Halves:at=x", "whole number")]
 )
 def test_a_plug_in_that_cannot_be_built_is_a_spec_error(plug_in: str, name: str, part: str) -> None:
     with pytest.raises(SpecError, match=part):

@@ -7,17 +7,17 @@ from click.testing import CliRunner
 from repoeval_bench.cli import app
 from repoeval_bench.cli.listing import LISTS
 from repoeval_bench.embedding.registry import EMBEDDERS
-from repoeval_bench.retrieval.registry import RETRIEVERS
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
 
 def test_every_option_is_listed():
     """One without a default of its own too: what an error offers stands in the list."""
-    for what, table in (("embedders", EMBEDDERS), ("retrievers", RETRIEVERS)):
-        names, options, _ = (list(column.cells) for column in LISTS[what]().columns)
+    for what, table in (("embedders", EMBEDDERS), ("retrievers", RETRIEVERS), ("rerankers", RERANKERS)):
+        names, options, _ = zip(*(row.cells for row in LISTS[what]().rows), strict=True)
         listed = {name: [each.partition("=")[0] for each in text.split(", ") if each] for name, text in
                   zip(names, options, strict=True)}  # fmt: skip
-        assert listed == {name: list(entry.options) for name, entry in table.items()}
-    assert "max_length" in listed["rerank:MODEL"]
+        assert listed == {row.label: list(row.options) for row in table} | {"py:MODULE:NAME": []}
+    assert "max_length" in listed["MODEL"]
 
 
 def test_help_names_every_list_in_whole_words():

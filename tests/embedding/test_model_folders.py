@@ -15,10 +15,10 @@ from sentence_transformers.sentence_transformer.modules import Dense, Pooling, R
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.choice import Material, find_encoder
 from repoeval_bench.embedding.cross_encoder import find_cross_encoder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.models import locate
-from repoeval_bench.embedding.registry import Material, find_encoder
 from repoeval_bench.embedding.storage import VectorCache
 from support.models import tiny_cross_encoder, tiny_encoder, tiny_tokenizer
 

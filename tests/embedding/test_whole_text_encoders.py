@@ -12,9 +12,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.terms import identifiers
+from repoeval_bench.embedding.choice import Material, find_encoder, needs_files
 from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.models import locate
-from repoeval_bench.embedding.registry import EMBEDDERS, Material, find_encoder, needs_files
+from repoeval_bench.embedding.registry import EMBEDDERS
 from support.minirepo import ERRORS, PRICING, STOCK, TOKENS
 
 TEXTS = [
@@ -111,7 +112,7 @@ def test_lsa_is_fitted_on_files_and_says_on_which(tmp_path):
     fewer = find_encoder("lsa:dim=3", Material(tmp_path / "a", FILES[:-1]))
     assert first.identity == turned.identity
     assert first.identity["fit"] != fewer.identity["fit"]
-    assert [name for name in EMBEDDERS if needs_files(name)] == ["lsa"]
+    assert [row.name for row in EMBEDDERS if needs_files(row.name)] == ["lsa"]
     with pytest.raises(SpecError, match="fitted on a benchmark's files"):
         find_encoder("lsa", Material(tmp_path, None))
 

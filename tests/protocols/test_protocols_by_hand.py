@@ -14,7 +14,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.metrics import score_ceilings, score_run
-from repoeval_bench.protocols.protocol import PROTOCOLS
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.stages import map_lines, plan, select
 
@@ -55,7 +55,7 @@ def dcg(*ranks):
 @pytest.mark.parametrize("name", ["context", "code-chunk"])
 def test_the_whole_prompt_asks_for_its_own_lines(name):
     """The gold is [4, 36) or [4, 35): the first four chunks, at ranks 1, 3, 4 and 5."""
-    planned, relevant, scores, ceilings = score(PROTOCOLS[name], ORDER)
+    planned, relevant, scores, ceilings = score(Protocol.parse(name), ORDER)
     assert planned.queries[0].text == TASK.prompt
     assert relevant == {0, 10, 20, 30}
     # As many lines as the gold has: ten of chunk 1, ten of chunk 5, ten of chunk 3 (up to the gold's end), then 0, 1.
@@ -73,7 +73,7 @@ def test_the_whole_prompt_asks_for_its_own_lines(name):
 
 def test_body_asks_for_the_lines_to_be_written():
     """The last 20 lines of the prompt ask; chunk [30, 40) alone is relevant, at rank 3."""
-    planned, relevant, scores, ceilings = score(PROTOCOLS["body"], ORDER)
+    planned, relevant, scores, ceilings = score(Protocol.parse("body"), ORDER)
     assert planned.queries[0].text == "\n".join(LINES[14:34]) + "\n"
     assert relevant == {30}
     # Two lines are read: of chunk 1, and at best of chunk 3, whose first two are not the gold's.
@@ -89,7 +89,7 @@ def test_body_asks_for_the_lines_to_be_written():
 
 def test_coderag_has_windows_for_documents():
     """[0, 25), [0, 35), [0, 45), [5, 55), … : the first six meet [4, 35); one of the two retrieved is among them."""
-    protocol = PROTOCOLS["coderag"]
+    protocol = Protocol.parse("coderag")
     cutter, _ = make_parts(protocol, None)
     planned = plan(BENCHMARK, cutter, protocol)
     windows = planned.corpus.chunks["r"]
@@ -105,7 +105,7 @@ def test_coderag_has_windows_for_documents():
 
 def test_linemap_ranks_the_baselines_chunks():
     """Chunks' scores go to lines, and from lines to chunks of 15 lines: 0.5, 0.4333, 0.3 for the gold's, 0.3667 beside."""
-    protocol = PROTOCOLS["linemap"]
+    protocol = Protocol.parse("linemap")
     planned = plan(BENCHMARK, TENS, protocol, baseline=make_chunker("fixed:max_nws=45"))
     judged = judge_corpus(BENCHMARK, planned.documents, protocol, MEASURES)
     documents, chunks = planned.documents.chunks["r"], planned.corpus.chunks["r"]
@@ -127,20 +127,20 @@ def test_a_protocol_whose_repositories_are_not_there_is_refused():
     (name, *_) = sorted(OUTSIDE_THE_SIX)
     outside = replace(BENCHMARK, files={name: (FILE,)}, tasks=(replace(TASK, repo=name),))
     with pytest.raises(DatasetError, match=f"scores none of {name}; choose other repositories or repositories=all"):
-        select(outside, PROTOCOLS["code-chunk"])
-    assert select(outside, PROTOCOLS["context"]) is outside
+        select(outside, Protocol.parse("code-chunk"))
+    assert select(outside, Protocol.parse("context")) is outside
 
 
 def test_six_repositories_of_which_some_are_missing_say_so_on_the_label():
     """Of the published benchmark; a pack of one's own has no six."""
     part = replace(BENCHMARK, name="repoeval-function-2k-codex", whole_tasks=455, whole_repos=8, is_published=True)
-    label = select(part, PROTOCOLS["code-chunk"]).label
+    label = select(part, Protocol.parse("code-chunk")).label
     assert (
         label
         == f"repoeval-function-2k-codex · 1 of 455 tasks, 1 of 8 repositories (1 of the protocol's 6) · {'0' * 12}"
     )
     files = {f"r{i}": (FILE,) for i in range(6)}
     six = replace(part, files=files, tasks=tuple(replace(TASK, task_id=f"{repo}/0", repo=repo) for repo in files))
-    assert "6 of 8 repositories · " in select(six, PROTOCOLS["code-chunk"]).label
-    assert "1 of 8 repositories · " in select(part, PROTOCOLS["context"]).label
-    assert select(BENCHMARK, PROTOCOLS["code-chunk"]).label == BENCHMARK.label
+    assert "6 of 8 repositories · " in select(six, Protocol.parse("code-chunk")).label
+    assert "1 of 8 repositories · " in select(part, Protocol.parse("context")).label
+    assert select(BENCHMARK, Protocol.parse("code-chunk")).label == BENCHMARK.label

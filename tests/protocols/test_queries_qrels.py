@@ -11,7 +11,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import (
     RULES,
     Shared,
@@ -35,7 +35,7 @@ def chunks(*bounds):
 
 
 def protocol(gold, **choices):
-    return replace(PROTOCOLS["context"], gold=gold, **choices)
+    return replace(Protocol.parse("context"), gold=gold, **choices)
 
 
 def relevant(gold, rule, *bounds, file=FILE):
@@ -175,17 +175,18 @@ def test_query_policies():
 
 def test_overriding_a_choice_renames_the_protocol():
     """A protocol with another choice has another name, which parses back to the same."""
-    changed = PROTOCOLS["context"].override(query="tail:20", relevance="iou:0.3")
+    changed = Protocol.parse("context").override(query="tail:20", relevance="iou:0.3")
     assert changed.name == "context+query=tail:20+relevance=iou:0.3"
     assert Protocol.parse(changed.name) == changed
-    assert PROTOCOLS["context"].override(query="full") is PROTOCOLS["context"]
+    plain = Protocol.parse("context")
+    assert plain.override(query="full") is plain
 
 
 def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
     """The name tells what differs from the protocol it is named after, not what was done to it."""
-    once = PROTOCOLS["context"].override(query="tail:5", copies="credited")
+    once = Protocol.parse("context").override(query="tail:5", copies="credited")
     assert once.override(query="tail:20").name == "context+query=tail:20+copies=credited"
-    assert once.override(query="full", copies="distinct") == PROTOCOLS["context"]
+    assert once.override(query="full", copies="distinct") == Protocol.parse("context")
 
 
 @pytest.mark.parametrize("name", [

@@ -10,7 +10,8 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
-from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.registry import PROTOCOLS
 from repoeval_bench.protocols.windows import CoderagWindows
 from repoeval_bench.retrieval.corpus import blanked, build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.runs.judgements import judge_corpus
@@ -134,7 +135,10 @@ def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
 
 def test_protocols_are_those_of_the_page():
     """Query, gold, relevance, repositories, mean and documents of the five."""
-    table = {n: (p.query, p.gold, p.relevance, p.repositories, p.headline, p.documents) for n, p in PROTOCOLS.items()}
+    table = {
+        n: (p.query, p.gold, p.relevance, p.repositories, p.headline, p.documents)
+        for n, p in ((row.name, row.part) for row in PROTOCOLS)
+    }
     assert table == {
         "context": ("full", "context", "overlap", "all", "micro", "chunks"),
         "code-chunk": ("full", "prompt", "overlap", "six", "macro", "chunks"),

@@ -17,8 +17,9 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.terms import TOKENIZERS, english, identifiers, words
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.bounds import OracleRetriever, RandomRetriever
+from repoeval_bench.retrieval.choice import Material, choose_retriever
 from repoeval_bench.retrieval.linemap import LineMap
-from repoeval_bench.retrieval.registry import RETRIEVERS, Material, choose_retriever
+from repoeval_bench.retrieval.registry import RETRIEVERS
 
 TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")
 
@@ -222,7 +223,7 @@ def test_a_retriever_prints_every_option():
     assert nested.spec == "rerank:overlap,k_raw=100,first=bm25+k1=0.9+b=0.75+tokenizer=code,tokenizer=code"
     assert nested.first.spec == "bm25:k1=0.9,b=0.75,tokenizer=code"
     assert choose_retriever(nested.spec).spec == nested.spec
-    assert [name for name, entry in RETRIEVERS.items() if entry.vectors] == ["dense", "hybrid"]
+    assert [row.name for row in RETRIEVERS if "embedder" in row.needs] == ["dense", "hybrid"]
 
 
 def test_a_reranker_needs_vectors_where_its_first_stage_does():

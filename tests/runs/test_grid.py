@@ -18,7 +18,7 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
-from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol, passed_over
+from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.grid import _Arm, _Setting, grid_problems, make_protocols
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
@@ -241,7 +241,7 @@ def test_the_grid_has_each_protocol_once():
 ])  # fmt: skip
 def test_what_the_grid_sets_is_not_set_by_a_protocol(name, way_out):
     """A query policy or a relevance rule in a protocol's name would be overwritten: it is refused."""
-    (sentence,) = grid_problems(["ast", "fixed"], [PROTOCOLS["context"], Protocol.parse(name)], ["bm25"])
+    (sentence,) = grid_problems(["ast", "fixed"], [Protocol.parse("context"), Protocol.parse(name)], ["bm25"])
     assert sentence == f"protocol {name}: the grid sets every {way_out.split()[2][:-1]}; {way_out}"
 
 

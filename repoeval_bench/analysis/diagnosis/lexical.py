@@ -12,7 +12,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.exclusion import WINDOW
-from repoeval_bench.retrieval.registry import Material, choose_retriever
+from repoeval_bench.retrieval.choice import Material, choose_retriever
 from repoeval_bench.retrieval.scope import pooled
 
 if TYPE_CHECKING:

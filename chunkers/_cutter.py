@@ -1,0 +1,41 @@
+"""What all chunkers of this room have in common: options that are fields, and a spec that prints them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.core.options import read_options
+from repoeval_bench.core.spec import format_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """A chunker whose fields are its options, each made with `core.registry.option`, so that none can be left out.
+
+    SpecError where a value is not possible.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        read_options(
+            f"chunker {self.name}", self.options, {each.name: each.metadata["option"] for each in fields(self)}
+        )
+        self.check()
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every option with its value as text."""
+        return {each.name: str(getattr(self, each.name)) for each in fields(self)}
+
+    @property
+    def spec(self) -> str:
+        """`name:key=value,…` with every option."""
+        return format_spec(self.name, self.options)
+
+    def check(self) -> None:
+        """Refuse what goes beyond single options; a SpecError."""

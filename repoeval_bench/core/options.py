@@ -1,0 +1,186 @@
+"""Options of parts: what each means, its default, and how its text is read and checked.
+
+Readers are plain records, so that whatever holds an option can be pickled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value = str | float | None
+"""What an option of a measure can be."""
+
+
+class Reader(Protocol):
+    """Turns an option's text into its value; a ValueError where the text is not possible."""
+
+    @property
+    def wanted(self) -> str:
+        """What is possible, as the end of the sentence `k1 is …`."""
+
+    def __call__(self, text: str) -> Any:
+        """The value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Reads a whole number of at least `low`."""
+
+    low: float = -math.inf
+
+    @property
+    def wanted(self) -> str:
+        """What is possible."""
+        return "a whole number" + (f" from {self.low}" if math.isfinite(self.low) else "")
+
+    def __call__(self, text: str) -> int:
+        """The number."""
+        if not re.fullmatch(r"-?[0-9]+", text) or int(text) < self.low:
+            raise ValueError(text)
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Reads a finite number from `low` to `high`; without `ends` both are excluded."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    ends: bool = True
+
+    @property
+    def wanted(self) -> str:
+        """What is possible."""
+        if math.isfinite(self.high):
+            words = ("from", "to") if self.ends else ("between", "and")
+            return f"a number {words[0]} {self.low:g} {words[1]} {self.high:g}"
+        return "a number" + (f" {'>=' if self.ends else '>'} {self.low:g}" if math.isfinite(self.low) else "")
+
+    def __call__(self, text: str) -> float:
+        """The number."""
+        value = float(text)
+        inside = self.low <= value <= self.high if self.ends else self.low < value < self.high
+        if not inside or not math.isfinite(value):
+            raise ValueError(text)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Reads one of a few words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def wanted(self) -> str:
+        """What is possible."""
+        *others, last = self.words
+        return f"{', '.join(others)} or {last}" if others else last
+
+    def __call__(self, text: str) -> str:
+        """The word."""
+        if text not in self.words:
+            raise ValueError(text)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Reads any text; `wanted` says what makes sense."""
+
+    wanted: str = "a text"
+
+    def __call__(self, text: str) -> str:
+        """The text as it is written."""
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Reads true or false."""
+
+    wanted: str = "true or false"
+
+    def __call__(self, text: str) -> bool:
+        """The truth value."""
+        return OneOf(("true", "false"))(text.lower()) == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class OrNone:
+    """Reads what another reader does, or `none`."""
+
+    inner: Reader
+
+    @property
+    def wanted(self) -> str:
+        """What is possible."""
+        return f"{self.inner.wanted}, or none"
+
+    def __call__(self, text: str) -> Any:
+        """The value, None for `none`."""
+        return None if text.lower() == "none" else self.inner(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a part, as in `bm25:k1=0.9` or `rbp(p=0.9)`.
+
+    `default` is a value, None where the option takes no part unless it is given. `only` is another option and the
+    value that it must have for this one to say anything. A `required` option has no default.
+    """
+
+    default: Any
+    meaning: str
+    read: Reader
+    only: tuple[str, str] | None = None
+    required: bool = False
+
+
+def named_option(name: str, option: Option) -> str:
+    """An option with its default; its name alone where it has none."""
+    return name if option.default is None else f"{name}={option.default}"
+
+
+def read_options(owner: str, given: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, Any]:
+    """Every option with its value, given or default, in the order of `options`; those without a value are left out.
+
+    A SpecError in one sentence, which names `owner`, for an option that does not exist, is missing, says nothing
+    beside the others, or has an impossible value. No value of an unknown option is repeated: it could be a key.
+    """
+    for key in given:
+        if not options:
+            raise SpecError(f"{owner} takes no options; leave {key} out")
+        if key not in options:
+            raise SpecError(f"{owner}: {nearest('option', key, options)}")
+    values: dict[str, Any] = {}
+    for key, option in options.items():
+        applies = option.only is None or values.get(option.only[0]) == option.only[1]
+        if key in given:
+            if not applies:
+                raise SpecError(f"{owner}: {key} belongs to {'='.join(option.only or ())}; leave it out")
+            values[key] = _read(owner, key, given[key], option)
+        elif option.required:
+            raise SpecError(f"{owner} needs {key}; add {key}=VALUE")
+        elif applies and option.default is not None:
+            values[key] = option.default
+    return values
+
+
+def _read(owner: str, key: str, text: str, option: Option) -> Any:
+    try:
+        return option.read(text)
+    except ValueError:
+        wanted = f"{key} is {option.read.wanted}"
+        if isinstance(option.read, OneOf):
+            raise SpecError(f"{owner}: {nearest(key, text, option.read.words, wanted)}") from None
+        raise SpecError(f"{owner}: {key}={text} is not possible; {wanted}") from None

@@ -1,0 +1,377 @@
+"""The one registry of parts: chunkers, embedders, retrievers, rerankers, protocols and measures.
+
+A built-in part is a `Row` of its room's table. A part from outside is named by `py:module:Name`, or by an entry point
+in the group of its kind, such as `repoeval_bench.chunkers`. All are parsed, checked and printed back by `choose`, and
+imported when they are made.
+
+What a part from outside offers:
+
+- chunker: `chunk(file)` gives the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in order of their start.
+- embedder: `encode(texts, role)` gives an array (n, dim); `identity` is a mapping of all that decides a vector
+  (model, version, options), as the cache keeps vectors by it.
+- retriever: `search(queries, k, exclude)` gives a `Run` with a ranking for each query.
+- reranker: `score(query, texts)` gives a number for each text, the higher the better.
+- protocol: a `Protocol` of `protocols.protocol`.
+- measure: a `Definition` of `metrics.definition`; its `compute` is a function of a module.
+
+The first four are classes, or functions that make one. They are called with keywords. A parameter whose name is in
+`Kind.gives` receives what the part is made from (a retriever's `chunks`: repository -> its chunks); every other one is
+an option, read by its annotation or default.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_args
+
+from repoeval_bench.core.errors import BenchError, SpecError
+from repoeval_bench.core.options import Number, Option, OrNone, Switch, Text, Whole, read_options
+from repoeval_bench.core.spec import Spec, format_spec, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from importlib.metadata import EntryPoint
+
+    from repoeval_bench.core.options import Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of part. `table` and `wrapper` are `module:Name`: core imports no room.
+
+    `gives` are the parameters that are no options. `offers` are the attributes that a part from outside must have;
+    `data` is the class of a part that is not made but is there. `wrapper` completes a part from outside: it is called
+    with the part and its `Chosen`.
+    """
+
+    name: str
+    table: str
+    gives: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()
+    data: str = ""
+    wrapper: str = ""
+
+    @property
+    def plural(self) -> str:
+        """The name of its list."""
+        return f"{self.name}s"
+
+    @property
+    def group(self) -> str:
+        """The group of its entry points."""
+        return f"repoeval_bench.{self.plural}"
+
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            name="chunker",
+            table="repoeval_bench.chunkers.registry:CHUNKERS",
+            offers=("chunk",),
+            wrapper="repoeval_bench.chunkers._adapters:NamedChunker",
+        ),
+        Kind(
+            name="embedder",
+            table="repoeval_bench.embedding.registry:EMBEDDERS",
+            gives=("spec", "files", "folder", "notify"),
+            offers=("encode", "identity"),
+            wrapper="repoeval_bench.embedding.plug_in:PlugInEncoder",
+        ),
+        Kind(
+            name="retriever",
+            table="repoeval_bench.retrieval.registry:RETRIEVERS",
+            gives=("chunks", "own", "embedder", "ideal", "scorer"),
+            offers=("search",),
+            wrapper="repoeval_bench.retrieval.plug_in:PlugInRetriever",
+        ),
+        Kind(
+            name="reranker",
+            table="repoeval_bench.retrieval.registry:RERANKERS",
+            offers=("score",),
+            wrapper="repoeval_bench.retrieval.plug_in:PlugInScorer",
+        ),
+        Kind(
+            name="protocol",
+            table="repoeval_bench.protocols.registry:PROTOCOLS",
+            data="repoeval_bench.protocols.protocol:Protocol",
+        ),
+        Kind(
+            name="measure",
+            table="repoeval_bench.metrics.registry:MEASURES",
+            data="repoeval_bench.metrics.definition:Definition",
+        ),
+    )
+}
+"""name -> kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One part that can be named: what it means, what it takes, and where it is.
+
+    where: `module:Name`, imported on request. options: None where they are read from the class itself. target: what
+    follows the name, as MODEL in `st:MODEL`; in brackets where it may be left out. inner: the kind of part that the
+    target names; its options are taken too. needs: those of `Kind.gives` that it asks for. final: no other part ranks
+    its results again. origin: the package of a part from outside, "" for a built-in one. part: the part itself, where
+    it is data.
+    """
+
+    name: str
+    meaning: str
+    where: str = ""
+    options: Mapping[str, Option] | None = field(default_factory=dict)
+    target: str = ""
+    inner: str = ""
+    needs: frozenset[str] = frozenset()
+    aliases: tuple[str, ...] = ()
+    final: bool = False
+    origin: str = ""
+    part: Any = None
+
+    @property
+    def label(self) -> str:
+        """The name as a list prints it, with the target that has to follow it."""
+        needed = self.target and not self.target.startswith("[") and self.target != self.name
+        return f"{self.name}:{self.target}" if needed else self.name
+
+    def load(self) -> Any:
+        """The class, function or data, imported."""
+        return self.part if self.part is not None else load(self.where)
+
+    def parameters(self) -> Mapping[str, Option]:
+        """The options by name."""
+        return options_of(self.load()) if self.options is None else self.options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A part that was named: its row, its target, and every option that has a value. Plain data."""
+
+    kind: str
+    row: Row
+    target: str
+    values: tuple[tuple[str, Any], ...]
+    inner: Chosen | None = None
+
+    @property
+    def spec(self) -> str:
+        """The spec that rebuilds it, every option printed."""
+        inner = dict(self.inner.values) if self.inner else {}
+        return format_spec(self.row.name, {**dict(self.values), **inner}, self.target)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Option -> value."""
+        return dict(self.values)
+
+    def make(self, **material: Any) -> Any:
+        """The part, made from that of the material which it asks for; SpecError where a part from outside fails."""
+        kind, factory = KINDS[self.kind], self.row.load()
+        material = {"spec": self.spec, "inner": self.inner, self.row.target.strip("[]").lower(): self.target} | material
+        asked = {name: material[name] for name in inspect.signature(factory).parameters if name in material}
+        if not self.row.origin:
+            return factory(**asked, **self.options)
+        try:
+            made = factory(**asked, **self.options)
+        except BenchError:
+            raise
+        except Exception as error:
+            raise SpecError(f"{self.spec} cannot be built: {type(error).__name__}: {error}") from error
+        missing = [name for name in kind.offers if not hasattr(made, name)]
+        if missing:
+            raise SpecError(f"{self.spec} has no {missing[0]}; see docs/plug-ins.md for what {_a(kind.name)} offers")
+        return load(kind.wrapper)(made, self)
+
+
+def rows(kind: str) -> tuple[Row, ...]:
+    """The built-in parts of a kind; nothing but its table is imported."""
+    found: tuple[Row, ...] = load(KINDS[kind].table)
+    return found
+
+
+def plug_ins(kind: str) -> list[Row]:
+    """The parts of a kind that other packages offer, by name; one that cannot be imported says why."""
+    found = []
+    for point in _entry_points(kind).values():
+        try:
+            found.append(_plug_in(kind, point))
+        except SpecError as error:
+            found.append(Row(name=point.name, meaning=str(error), origin=_package(point)))
+    return found
+
+
+def known(kind: str, name: str) -> Row | None:
+    """The row of a name or alias, from the table or another package; None where there is none."""
+    found = next((row for row in rows(kind) if name in (row.name, *row.aliases)), None)
+    if found is None and name in (points := _entry_points(kind)):
+        return _plug_in(kind, points[name])
+    return found
+
+
+def find(kind: str, name: str, target: str = "") -> Row:
+    """The row that a name, or `py` and its target, is about; a SpecError that offers the nearest name.
+
+    The working folder is searched for a `py:` module too, as `python -m` does.
+    """
+    if name == "py":
+        return _from_module(kind, target)
+    found = known(kind, name)
+    if found is None:
+        raise SpecError(nearest(kind, name, [*(row.name for row in rows(kind)), *_entry_points(kind), "py"]))
+    return found
+
+
+def choose(kind: str, spec: str | Spec) -> Chosen:
+    """The part that a spec names, options checked and filled in; nothing is made.
+
+    A SpecError says in one sentence what does not exist, is missing or is not possible.
+    """
+    parsed = Spec.parse(spec) if isinstance(spec, str) else spec
+    row = find(kind, parsed.name, parsed.target)
+    if row.name != "py":
+        _check_target(kind, row, parsed.target)
+    inner_row = _inner(row.inner, parsed.target) if row.inner else None
+    own = dict(row.parameters())
+    owner = f"{kind} {parsed.name}" + (f":{parsed.target}" if row.name == "py" else "")
+    values = read_options(owner, parsed.params, {**own, **(inner_row.parameters() if inner_row else {})})
+    of_row = tuple((key, value) for key, value in values.items() if key in own)
+    inner = None
+    if inner_row:
+        others = tuple((key, value) for key, value in values.items() if key not in own)
+        inner = Chosen(kind=row.inner, row=inner_row, target=parsed.target, values=others)
+    return Chosen(kind=kind, row=row, target=parsed.target, values=of_row, inner=inner)
+
+
+def _check_target(kind: str, row: Row, target: str) -> None:
+    if target and not row.target:
+        raise SpecError(f"{kind} {row.name} takes no name; {target!r} is not key=value")
+    if row.target and not target and not row.target.startswith("["):
+        wanted = (
+            " or ".join(f"{row.name}:{each.name}" for each in rows(row.inner))
+            if row.inner
+            else f"{row.name}:{row.target}"
+        )
+        raise SpecError(f"{kind} {row.name} names no {row.target.lower()}; write {wanted}")
+
+
+def _inner(kind: str, target: str) -> Row:
+    """The row of a part within another: `py:…`, a name, or else the row that takes any name."""
+    if target.startswith("py:"):
+        return _from_module(kind, target.removeprefix("py:"))
+    return known(kind, target) or next(row for row in rows(kind) if row.target == row.name)
+
+
+def load(where: str) -> Any:
+    """What `module:Name` names, imported."""
+    module, _, attribute = where.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@lru_cache(maxsize=32)
+def _points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - packages come with the path
+    from importlib.metadata import entry_points  # reads every installed package: only when a name is not ours
+
+    return {point.name: point for point in sorted(entry_points(group=group))}
+
+
+def _entry_points(kind: str) -> dict[str, EntryPoint]:
+    return _points(KINDS[kind].group, tuple(sys.path))
+
+
+def _package(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "another package"
+
+
+def _plug_in(kind: str, point: EntryPoint) -> Row:
+    try:
+        loaded = point.load()
+    except Exception as error:
+        raise SpecError(
+            f"plug-in {point.name!r} of {_package(point)} cannot be imported ({type(error).__name__}: {error}); "
+            "repair or remove the package"
+        ) from error
+    return _row(kind, point.name, loaded, where=point.value.replace(" ", ""), origin=_package(point))
+
+
+def _from_module(kind: str, target: str) -> Row:
+    name, _, attribute = target.partition(":")
+    if os.getcwd() not in sys.path and "" not in sys.path:  # noqa: PTH109 - sys.path holds strings
+        sys.path.append(os.getcwd())  # noqa: PTH109
+    try:
+        module = import_module(name)
+    except Exception as error:
+        raise SpecError(
+            f"{kind} py:{target}: module {name!r} cannot be imported ({type(error).__name__}: {error}); "
+            "run from the folder that holds it, or install it"
+        ) from error
+    if not hasattr(module, attribute):
+        names = [name for name in vars(module) if not name.startswith("_")]
+        raise SpecError(f"{kind} py:{target}: {nearest(f'name in {name}', attribute, names)}")
+    return _row(kind, "py", getattr(module, attribute), where=target, origin=f"module {name}")
+
+
+def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
+    """The row of a part from outside; SpecError where it cannot be one of this kind."""
+    data = KINDS[kind].data
+    if data:
+        if not isinstance(loaded, load(data)):
+            wanted = data.replace(":", ".")
+            raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; {_a(kind)} is a {wanted}")
+        return Row(name=name, meaning=loaded.meaning, where=where, origin=origin)
+    if not callable(loaded):
+        raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; name a class, or a function that makes one")
+    gives = KINDS[kind].gives
+    return Row(
+        name=name,
+        meaning=(inspect.getdoc(loaded) or "no description").partition("\n")[0],
+        where=where,
+        options=options_of(loaded, gives),
+        needs=frozenset(gives) & inspect.signature(loaded).parameters.keys(),
+        origin=origin,
+    )
+
+
+def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:
+    """The options of a class or function: its parameters that can be given by name, but for those in `gives`.
+
+    A dataclass's field says with `option` what it means and what is possible; every other parameter is read by its
+    annotation, or by the type of its default.
+    """
+    keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    stated = {each.name: each.metadata.get("option") for each in fields(factory)} if is_dataclass(factory) else {}
+    return {
+        name: stated.get(name) or _annotated(parameter)
+        for name, parameter in inspect.signature(factory, eval_str=True).parameters.items()
+        if parameter.kind in keyword and name not in gives
+    }
+
+
+_READERS: Mapping[object, Reader] = {int: Whole(), float: Number(), bool: Switch(), str: Text()}
+
+
+def _annotated(parameter: inspect.Parameter) -> Option:
+    required = parameter.default is parameter.empty
+    kind = parameter.annotation
+    if kind is parameter.empty:
+        kind = str if required else type(parameter.default)
+    members = [member for member in get_args(kind) if member is not type(None)]
+    optional = type(None) in get_args(kind)
+    reader = _READERS.get(members[0] if optional and len(members) == 1 else kind, Text())
+    return Option(
+        None if required else parameter.default, "", OrNone(reader) if optional else reader, required=required
+    )
+
+
+def option(default: Any, meaning: str, read: Reader) -> Any:
+    """A field of a dataclass that is an option of the part."""
+    return field(default=default, metadata={"option": Option(default, meaning, read)})
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -1,0 +1,102 @@
+"""An embedder that was named: its spec checked, filled in and made into an encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.registry import choose, find, known
+from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.embedding import long_text, models
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.parts import Role
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.embedding.long_text import LongText
+    from repoeval_bench.embedding.text_encoder import TextEncoder
+
+
+def _silent(_: str) -> None:
+    """Drops a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What an encoder may be made from: where fitted models are kept, and the benchmark's files (None: not at hand).
+
+    `notify` gets a line where they cannot be kept.
+    """
+
+    folder: Path
+    files: Sequence[SourceFile] | None
+    notify: Callable[[str], None] = _silent
+
+
+def parse_embedder(text: str) -> Spec:
+    """The spec of an embedder, options and values checked, defaults filled in for those that are not a model's folder.
+
+    A SpecError says what is not there or not possible; it never repeats what could be a key.
+    """
+    spec = Spec.parse(text)
+    if spec.name == "openai":
+        _check_no_key(spec)
+    chosen = choose("embedder", spec)
+    if spec.name in models.NAMES:
+        return models.check_spec(spec)
+    values = chosen.options
+    if spec.name == "openai":
+        from repoeval_bench.embedding.server import server_address
+
+        values = {"base_url": server_address(values.pop("base_url", "")), **values}
+    return Spec(spec.name, spec.target, {key: str(value) for key, value in values.items()})
+
+
+def _check_no_key(spec: Spec) -> None:
+    from repoeval_bench.embedding.server import KEY
+
+    if any("key" in option.lower() or "token" in option.lower() for option in spec.params):
+        raise SpecError(f"embedder openai takes its key from {KEY} in the environment only; leave it out here")
+
+
+def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
+    """(the spec of an embedder, options and values checked; role -> what is read of long texts), no model looked for.
+
+    A UsageError says what is not there, not possible, or changes nothing.
+    """
+    model, policies = long_text.split_spec(text)
+    spec = parse_embedder(model)
+    options = find("embedder", spec.name, spec.target).parameters()
+    if set(policies.values()) != {"head"} and not options.keys() >= set(long_text.OPTIONS.values()):
+        raise long_text.changes_nothing(spec)
+    return spec, policies
+
+
+def settled(text: str) -> str:
+    """The spec with all options that are known before a model is found: two that mean one embedder give one text."""
+    spec, policies = choose_embedder(text)
+    if spec.name in models.NAMES:
+        spec = models.settled(spec)
+    named: dict[str, str] = {long_text.OPTIONS[role]: policy for role, policy in policies.items()}
+    return format_spec(spec.name, dict(sorted(spec.params.items())) | named, spec.target)
+
+
+def needs_files(text: str) -> bool:
+    """Whether the embedder that a spec names is made from the benchmark's files; False for an unknown one."""
+    spec = Spec.parse(text)
+    row = find("embedder", "py", spec.target) if spec.name == "py" else known("embedder", spec.name)
+    return row is not None and "files" in row.needs
+
+
+def find_encoder(text: str, material: Material) -> TextEncoder:
+    """The encoder that a spec names, found, verified or made; a model of its own is loaded on the first text."""
+    spec = parse_embedder(text)
+    chosen = choose("embedder", spec)
+    if "files" in chosen.row.needs and material.files is None:
+        raise SpecError(f"embedder {spec.name} is fitted on a benchmark's files; make it with that benchmark")
+    # As it was given: a model's spec names only the options that were.
+    made = chosen.make(spec=str(spec), folder=material.folder, files=material.files, notify=material.notify)
+    return cast("TextEncoder", made)

@@ -1,0 +1,60 @@
+"""An embedder of another package: completed, so that the cache and the retrievers can use it as any other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from repoeval_bench.core.errors import BenchError, EmbeddingError
+from repoeval_bench.embedding.text_encoder import AT_ONCE, NO_USAGE, unit_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.core.parts import Role
+    from repoeval_bench.core.registry import Chosen
+
+
+class PlugInEncoder:
+    """Reads texts whole, without prompts; what `encode` gives is brought to unit length."""
+
+    limit = None
+    count_tokens = None
+    usage = NO_USAGE
+
+    def __init__(self, inner: Any, chosen: Chosen) -> None:
+        self._inner, self.spec = inner, chosen.spec
+        self.identity: Mapping[str, Any] = {"plug_in": chosen.row.where, **dict(inner.identity)}
+
+    def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
+        """No text."""
+        return ""
+
+    def encode_batches(
+        self,
+        texts: Sequence[str],
+        role: Role,
+        tokens: Sequence[int],  # noqa: ARG002 - nothing is known of what a text costs
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), in their order."""
+        for start in range(0, len(texts), AT_ONCE):
+            part = texts[start : start + AT_ONCE]
+            yield list(range(start, start + len(part))), unit_rows(self._rows(part, role), part)
+
+    def _rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        try:
+            rows = np.asarray(self._inner.encode(texts, role), dtype=np.float32)
+        except BenchError:
+            raise
+        except Exception as error:
+            raise EmbeddingError(
+                f"{self.spec} failed with {type(error).__name__}: {error}; repair the embedder"
+            ) from error
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise EmbeddingError(
+                f"{self.spec} gave an array of shape {rows.shape} for {len(texts)} texts; encode gives one row for each"
+            )
+        return rows

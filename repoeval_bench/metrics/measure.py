@@ -1,0 +1,158 @@
+"""A measure with its k and options: read from its name, and printed back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self, cast
+
+from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.options import read_options
+from repoeval_bench.core.registry import find, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from repoeval_bench.core.options import Value
+    from repoeval_bench.metrics.definition import Definition
+    from repoeval_bench.metrics.judged import FloatArray, Judged
+
+_WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z][\w-]*)\s*(?:\((?P<options>.*)\))?\s*\Z")
+_SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure with its k and options. Two are equal where they mean the same.
+
+    >>> str(Measure.parse("nDCG_at_10"))
+    'ndcg@10'
+    >>> str(Measure.parse("ndcg(gain=exp)@10"))
+    'ndcg(gain=exp)@10'
+    """
+
+    name: str
+    k: int | None = None
+    options: tuple[tuple[str, Value], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `name@k`, `name_at_k`, `name(option=value)@k`, in any case, under any alias; `py:module:NAME@k`.
+
+        Unknown names (the nearest is offered), k < 1 and impossible options are a UsageError.
+        """
+        return cls._parse(text, strict=True)
+
+    @classmethod
+    def parse_name(cls, text: str) -> Self:
+        """Read as `parse` does, but let a measure without the cutoff that it must have pass: to be explained."""
+        return cls._parse(text, strict=False)
+
+    @classmethod
+    def _parse(cls, text: str, *, strict: bool) -> Self:
+        body, cutoff = _split(text.strip())
+        match = _WORDS.match(body)
+        if not match:
+            raise UsageError(f"{text!r} is not a measure; write one as ndcg@10 or ndcg(gain=exp)@10")
+        name = _canonical(match["name"])
+        definition = _definition(name)
+        k = None if cutoff is None and not strict else _cutoff(text, name, definition, cutoff)
+        return cls(name, k, _options(name, definition, match["options"] or ""))
+
+    @property
+    def definition(self) -> Definition:
+        """What the registry says of it."""
+        return _definition(self.name)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Inputs it is computed from: `ranking`, and fields of `Context`."""
+        return self.definition.needs
+
+    @property
+    def alias(self) -> str:
+        """The name without punctuation for k, such as `ndcg_at_10`; it parses back to the same measure."""
+        return str(self).replace("@", "_at_")
+
+    def __call__(self, judged: Judged) -> FloatArray:
+        """Its value for every query, float64 (n_queries,)."""
+        definition = self.definition
+        options = {key: option.default for key, option in definition.options.items()}
+        return definition(judged, self.k, {**options, **dict(self.options)})
+
+    def __str__(self) -> str:
+        options = ",".join(f"{key}={_plain(value)}" for key, value in self.options)
+        return self.name + (f"({options})" if options else "") + ("" if self.k is None else f"@{self.k}")
+
+
+def is_measure(text: str) -> bool:
+    """Whether a text starts with the name or an alias of a measure, whatever its cutoff and options are."""
+    match = _WORDS.match(_split(text.strip())[0])
+    try:
+        return match is not None and bool(_definition(_canonical(match["name"])))
+    except SpecError:
+        return False
+
+
+def parse_measures(measures: Iterable[str | Measure]) -> tuple[Measure, ...]:
+    """Measures in the order given, each once."""
+    return tuple(dict.fromkeys(m if isinstance(m, Measure) else Measure.parse(m) for m in measures))
+
+
+def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:
+    """All that the measures need: `ranking`, and the fields of `Context` that a caller must fill."""
+    return frozenset().union(*(measure.needs for measure in parse_measures(measures)))
+
+
+def pattern(name: str, definition: Definition) -> str:
+    """How a measure is written: `name`, `name@k` for a rank, `name@B` for non-whitespace characters."""
+    cut = f"{name}@{'k' if definition.unit == 'rank' else 'B'}"
+    return {"must": cut, "may": f"{name}, {cut}", "none": name}[definition.cutoff]
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    if "@" in text:
+        body, _, cutoff = text.rpartition("@")
+        return body, cutoff
+    match = None if text.startswith("py:") or known("measure", text.lower()) else _SUFFIX.match(text)
+    return (match["body"], match["k"]) if match else (text, None)
+
+
+def _canonical(text: str) -> str:
+    """The measure's own name; a SpecError that offers the nearest where there is none."""
+    return text if text.startswith("py:") else find("measure", text.lower().replace("-", "_")).name
+
+
+@lru_cache(maxsize=256)
+def _definition(name: str) -> Definition:
+    row = find("measure", "py", name.removeprefix("py:")) if name.startswith("py:") else find("measure", name)
+    return cast("Definition", row.load())
+
+
+def _cutoff(text: str, name: str, definition: Definition, cutoff: str | None) -> int | None:
+    example = f"{name}@{10 if definition.unit == 'rank' else 1500}"
+    if cutoff is None:
+        if definition.cutoff == "must":
+            raise UsageError(f"{text!r} has no cutoff; write it as {example}")
+        return None
+    if definition.cutoff == "none":
+        raise UsageError(f"{text!r} has a cutoff, but {name} takes none; write {name}")
+    if not re.fullmatch(r"[+-]?\d+", cutoff.strip()):
+        raise UsageError(f"{text!r}: the cutoff {cutoff!r} is not a whole number; write it as {example}")
+    k = int(cutoff)
+    if k < 1:
+        raise UsageError(f"{text!r}: the cutoff is {k}, but must be at least 1; write it as {example}")
+    return k
+
+
+def _options(name: str, definition: Definition, given: str) -> tuple[tuple[str, Value], ...]:
+    pieces = (piece.partition("=") for piece in given.split(",") if piece.strip())
+    asked = {key.strip(): value.strip() for key, _, value in pieces}
+    values = read_options(f"measure {name}", asked, definition.options)
+    # The order of the definition, and nothing that is the default anyway: so equal measures are equal.
+    return tuple((key, value) for key, value in values.items() if value != definition.options[key].default)
+
+
+def _plain(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:.12g}"

@@ -1,0 +1,105 @@
+"""A retriever that was named: what a run is asked for, and how it is built over a corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.registry import choose, known
+from repoeval_bench.core.spec import Spec, format_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
+    from repoeval_bench.core.registry import Chosen
+    from repoeval_bench.core.source import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a retriever is built over.
+
+    chunks: repository -> its chunks. own: query_id -> chunks that this query alone sees. embedder: None where no
+    vectors are asked for. ideal: gives query_id -> the ids of the relevant chunks, best first; only a retriever that
+    is meant to cheat calls it.
+    """
+
+    chunks: Mapping[str, Sequence[Chunk]]
+    own: Mapping[str, Sequence[Chunk]]
+    embedder: Embedder | None
+    ideal: Callable[[], Mapping[str, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRetriever:
+    """A retriever with every option. Where a `model` reads its pairs, `scorer` has to be set before it is built."""
+
+    part: Chosen
+    scorer: PairScorer | None = None
+
+    @property
+    def spec(self) -> str:
+        """The spec that rebuilds it, every option printed."""
+        return self.part.spec
+
+    @property
+    def first(self) -> ChosenRetriever | None:
+        """The stage whose best `k_raw` results a reranker ranks again; None for every other retriever."""
+        return choose_first(self.part.options["first"]) if self.part.inner else None
+
+    @property
+    def k_raw(self) -> int | None:
+        """How many results of the first stage a reranker ranks again."""
+        k_raw: int | None = self.part.options["k_raw"] if self.part.inner else None
+        return k_raw
+
+    @property
+    def vectors(self) -> bool:
+        """Whether it, or its first stage, compares vectors."""
+        return "embedder" in self.part.row.needs or (self.first is not None and self.first.vectors)
+
+    @property
+    def model(self) -> str:
+        """The spec of the cross-encoder that it reads pairs with; "" where there is none."""
+        inner = self.part.inner
+        return format_spec("st", inner.options, inner.target) if inner and inner.row.target else ""
+
+    def build(self, material: Material) -> Retriever:
+        """The retriever over this material."""
+        built: Retriever = self.part.make(
+            chunks=material.chunks,
+            own=material.own,
+            embedder=material.embedder,
+            ideal=material.ideal,
+            scorer=self.scorer,
+        )
+        return built
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStage:
+    """Reads the spec of a first stage, its options joined by `+`, and prints it in full."""
+
+    wanted: str = "dense, bm25, hybrid, jaccard or random, with options such as bm25+k1=0.9"
+
+    def __call__(self, text: str) -> str:
+        """The spec with every option, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
+        name = text.partition("+")[0]
+        row = known("retriever", name)
+        if row is not None and row.final:
+            raise ValueError(text)
+        spec = Spec.parse(choose_first(text).spec)
+        named = f"py:{spec.target}" if spec.name == "py" else spec.name
+        return "+".join([named, *(f"{key}={value}" for key, value in spec.params.items())])
+
+
+def choose_retriever(text: str) -> ChosenRetriever:
+    """The retriever that a spec such as `bm25:b=0.5` names; a SpecError says what is not there or not possible."""
+    return ChosenRetriever(choose("retriever", text))
+
+
+def choose_first(text: str) -> ChosenRetriever:
+    """The retriever that a first stage names, its options joined by `+`."""
+    name, *options = text.split("+")
+    return choose_retriever(":".join([name, ",".join(options)] if options else [name]))

@@ -1,0 +1,86 @@
+"""Retrievers and rerankers of other packages: completed, and checked where their results come in."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import BenchError, MetricError
+from repoeval_bench.core.run import Run
+from repoeval_bench.retrieval.ranking import rank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.core.benchmark import Query
+    from repoeval_bench.core.registry import Chosen
+    from repoeval_bench.core.run import Ranking
+
+
+class PlugInRetriever:
+    """A retriever of another package; its results are put in order by the one sort that all retrievers share."""
+
+    def __init__(self, inner: Any, chosen: Chosen) -> None:
+        self._inner, self._spec = inner, chosen.spec
+
+    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+        """The k best chunks of each query; MetricError where the plug-in fails or breaks what a retriever offers."""
+        try:
+            run = self._inner.search(queries, k, exclude)
+        except BenchError:
+            raise
+        except Exception as error:
+            raise MetricError(
+                f"{self._spec} failed with {type(error).__name__}: {error}; repair the retriever"
+            ) from error
+        if not isinstance(run, Run):
+            raise MetricError(f"{self._spec} returned a {type(run).__name__}; search returns a Run of core.run")
+        return Run(
+            run.tag,
+            {query.query_id: self._checked(query, run, k, exclude or {}) for query in queries},
+            run.latency_ms,
+            run.rerank_ms,
+            run.pairs,
+        )
+
+    def _checked(self, query: Query, run: Run, k: int, exclude: Mapping[str, frozenset[str]]) -> Ranking:
+        name = query.query_id
+        if name not in run.rankings:
+            raise MetricError(f"{self._spec} returned no ranking for query {name!r}; an empty one is ()")
+        ranking = run.rankings[name]
+        ids = [chunk_id for chunk_id, _ in ranking]
+        hidden = exclude.get(name, frozenset()).intersection(ids)
+        if hidden:
+            raise MetricError(f"{self._spec} returned {min(hidden)}, which query {name!r} may not see; leave it out")
+        if len(set(ids)) < len(ids) or not all(math.isfinite(score) for _, score in ranking):
+            raise MetricError(f"{self._spec} returned a chunk twice or a score that is not finite for query {name!r}")
+        return rank(ranking, k)
+
+
+class PlugInScorer:
+    """A reranker of another package; it reads texts whole and keeps no scores unless it says otherwise."""
+
+    pairs = (0, 0)
+    n_at_hand = 0
+
+    def __init__(self, inner: Any, chosen: Chosen) -> None:
+        self._inner, self._spec = inner, chosen.spec
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides a score beside the two texts and the spec."""
+        return getattr(self._inner, "identity", {})
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score for each text; MetricError where the plug-in fails or gives something else."""
+        try:
+            scores = [float(score) for score in self._inner.score(query, texts)]
+        except Exception as error:
+            raise MetricError(
+                f"{self._spec} failed with {type(error).__name__}: {error}; repair the reranker"
+            ) from error
+        if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
+            raise MetricError(
+                f"{self._spec} gave {len(scores)} scores for {len(texts)} texts, or one that is not finite"
+            )
+        return scores
