@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 __all__ = [
     "RESULTS",
@@ -94,9 +94,9 @@ def match_sizes(
 
 
 def compare(
-    runs: Sequence[StoredRun],
+    runs: Sequence[RunView],
     *,
-    baseline: StoredRun | None = None,
+    baseline: RunView | None = None,
     metrics: Sequence[str] = (),
     equivalence: float | None = None,
 ) -> list[Comparison]:

@@ -17,7 +17,18 @@ import numpy as np
 from _bench import Row, print_rows
 
 from repoeval_bench.metrics import EVAL_MEASURES
-from repoeval_bench.runs.store import METRICS, PER_QUERY, SCHEMA, jsonl, means, pretty, write_folder
+from repoeval_bench.runs.records import (
+    SCHEMA,
+    CodeState,
+    Counts,
+    DatasetRecord,
+    Manifest,
+    Means,
+    Metrics,
+    QueryRow,
+    Sizes,
+)
+from repoeval_bench.runs.store import RunFiles, write_folder
 
 RUNS = 5
 SMALL, LARGE = 455, 100_000
@@ -39,20 +50,47 @@ def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[s
         table = np.clip(hard + 0.01 * run + rng.normal(0, 0.15, (n_queries, len(EVAL_MEASURES))), 0, 1)
         values = {name: table[:, i].tolist() for i, name in enumerate(EVAL_MEASURES)}
         name = f"run{run}"
-        metrics = {
-            "run_id": name, "dataset": {"fingerprint": "made", "label": f"made, {n_queries} queries"},
-            "protocol": "context", "headline": "micro", "chunker": name, "embedder": "none", "retriever": "made",
-            "k": 100, "counts": {"queries": n_queries}, "chunk_nws": {}, **means(values, repos),
-        }  # fmt: skip
+        dataset = DatasetRecord(name="made", fingerprint="made", label=f"made, {n_queries} queries", tasks=n_queries)
+        counts, means = Counts(queries=n_queries), Means.of(values, repos)
+        metrics = Metrics(
+            run_id=name,
+            dataset=dataset,
+            protocol="context",
+            headline="micro",
+            chunker=name,
+            embedder="none",
+            retriever="made",
+            k=100,
+            counts=counts,
+            chunk_nws=Sizes(mean=1.0, median=1, p95=1, max=1),
+            micro=means.micro,
+            macro=means.macro,
+            per_repo=means.per_repo,
+        )
         rows = (
-            {
-                "query_id": f"q{i}", "repo": repos[i], "path": None if per_file is None else f"f{file[i]}.py",
-                "n_relevant": 1, "facts": {}, "metrics": {measure: column[i] for measure, column in values.items()},
-            }
+            QueryRow(
+                query_id=f"q{i}",
+                repo=repos[i],
+                path=None if per_file is None else f"f{file[i]}.py",
+                n_relevant=1,
+                facts={},
+                measures={measure: column[i] for measure, column in values.items()},
+            )
             for i in range(n_queries)
-        )  # fmt: skip
-        manifest = {"run_id": name, "schema": SCHEMA}
-        write_folder(results / name, {METRICS: pretty(metrics), PER_QUERY: jsonl(rows)}, manifest)
+        )
+        manifest = Manifest(
+            schema=SCHEMA,
+            run_id=name,
+            created="2026-01-01T00:00:00+00:00",
+            dataset=dataset,
+            counts=counts,
+            qrels_gain_factor=1,
+            index_version="made",
+            code=CodeState(commit=None, dirty=None),
+            versions={},
+        )
+        files = RunFiles(manifest=manifest, metrics=metrics, queries=rows, timings=(), run="", qrels="", log="")
+        write_folder(results / name, files)
         folders.append(str(results / name))
     return folders
 

@@ -84,7 +84,7 @@ def score_distance(source: str, home: Path) -> Row:
     for spec in ("minilm", "minilm:precision=fp32"):
         model = make_embedder(spec, home=home)
         runs = evaluate_all(benchmark, ("ast", "fixed"), embedder=model, out=home / "results")
-        means.append([run.metrics["micro"]["ndcg@10"] for run in runs])
+        means.append([run.metrics.micro["ndcg@10"] for run in runs])
     distance = float(np.abs(np.subtract(*means)).max())
     what = f"nDCG@10 of ast and fixed on {len(benchmark.tasks)} tasks, distance to fp32"
     return Row(what, f"{distance:.4f}", "<= 0.005", distance <= 0.005)

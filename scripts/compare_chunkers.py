@@ -16,12 +16,12 @@ def main() -> None:
     benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto", notify=print)
     runs = [evaluate(benchmark, spec) for spec in SPECS]
 
-    width = max(len(run.metrics["chunker"]) for run in runs)
+    width = max(len(run.metrics.chunker) for run in runs)
     print(benchmark.label)
     print("chunker".ljust(width) + "".join(f"{name:>11}" for name in MEASURES))
     for run in runs:
-        scores = run.metrics["micro"]
-        print(run.metrics["chunker"].ljust(width) + "".join(f"{scores[name]:11.4f}" for name in MEASURES))
+        scores = run.metrics.micro
+        print(run.metrics.chunker.ljust(width) + "".join(f"{scores[name]:11.4f}" for name in MEASURES))
 
     for c in compare(runs):
         if c.measure in MEASURES:

@@ -44,7 +44,7 @@ def main() -> None:
         for protocol in MEASURES:
             runs = evaluate_all(benchmark, CHUNKERS, protocol=protocol, embedder=embedder, out=arguments.out)
             for chunker, run in zip(CHUNKERS, runs, strict=True):
-                found |= {(protocol, chunker, name): mean for name, mean in run.metrics["micro"].items()}
+                found |= {(protocol, chunker, name): mean for name, mean in run.metrics.micro.items()}
         print(f"| {queries} | {chunks} | " + " | ".join(f"{found[key]:.4f}" for key in columns) + " |", flush=True)
 
 

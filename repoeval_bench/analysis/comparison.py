@@ -31,34 +31,11 @@ from repoeval_bench.protocols.protocol import CHOICES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-    from typing import Protocol
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.runs.query_scores import ScoredQueries
-
-    class ComparableRun(Protocol):
-        """What of a stored run is compared."""
-
-        @property
-        def run_id(self) -> str:
-            """Names the run in errors."""
-
-        @property
-        def folder(self) -> Path:
-            """Where it stands; one configuration may have been run by several versions of the code."""
-
-        @property
-        def manifest(self) -> dict[str, Any]:
-            """Content of manifest.json."""
-
-        @property
-        def metrics(self) -> dict[str, Any]:
-            """Content of metrics.json."""
-
-        @property
-        def scored(self) -> ScoredQueries:
-            """Scores as columns."""
+    from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.view import RunView
 
 
 PARTS = ("chunker", "embedder", "retriever")
@@ -68,21 +45,21 @@ FLIPS_PER_TEST = 100
 """Sign flips drawn at least for each test of the family, so that the smallest p (Holm) is 0.01."""
 
 
-def run_names(runs: Sequence[ComparableRun]) -> list[str]:
+def run_names(runs: Sequence[RunView]) -> list[str]:
     """What to call each run: whatever differs between them (chunker, embedder, retriever), else id or folder."""
-    differing = [part for part in PARTS if len({run.metrics[part] for run in runs}) > 1]
-    names = [" · ".join(run.metrics[part] for part in differing or PARTS[:1]) for run in runs]
+    differing = [part for part in PARTS if len({getattr(run.metrics, part) for run in runs}) > 1]
+    names = [" · ".join(getattr(run.metrics, part) for part in differing or PARTS[:1]) for run in runs]
     if len(set(names)) < len(runs):
         names = [run.run_id for run in runs]
     return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
 
 
-def shared_measures(runs: Sequence[ComparableRun], wanted: Sequence[str] = ()) -> list[str]:
+def shared_measures(runs: Sequence[RunView], wanted: Sequence[str] = ()) -> list[str]:
     """The measures that all runs have, in the first one's order; of those the wanted ones.
 
     A wanted one that is not there is a UsageError.
     """
-    shared = [name for name in runs[0].metrics["micro"] if all(name in run.metrics["micro"] for run in runs[1:])]
+    shared = [name for name in runs[0].metrics.micro if all(name in run.metrics.micro for run in runs[1:])]
     wanted = [name if name in shared else str(Measure.parse(name)) for name in wanted]
     if missing := [name for name in wanted if name not in shared]:
         raise UsageError(
@@ -91,26 +68,26 @@ def shared_measures(runs: Sequence[ComparableRun], wanted: Sequence[str] = ()) -
     return [name for name in shared if not wanted or name in wanted]
 
 
-def headline_measure(runs: Sequence[ComparableRun]) -> str:
+def headline_measure(runs: Sequence[RunView]) -> str:
     """The protocol's headline measure; of runs that were not scored by it, the first measure that all share.
 
     A UsageError where they share none.
     """
     measures = shared_measures(runs)
-    named = runs[0].metrics.get("headline_measure")
+    named = runs[0].metrics.headline_measure
     if named in measures:
-        return str(named)
+        return named
     if not measures:
         raise UsageError("these runs share no measure; score them by the same ones, or look at them one by one")
     return measures[0]
 
 
-def check_comparable(baseline: ComparableRun, run: ComparableRun) -> None:
+def check_comparable(baseline: RunView, run: RunView) -> None:
     """A UsageError that lists every difference, unless both answer one question: protocol, data, queries, depth."""
     check_all_comparable([(baseline, run)])
 
 
-def check_all_comparable(pairs: Iterable[tuple[ComparableRun, ComparableRun]]) -> None:
+def check_all_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
     """A UsageError that lists every difference, unless all pairs answer one question.
 
     The later run of a pair is told once, beside the first run that it is unlike; nothing else is told of such a run.
@@ -131,19 +108,20 @@ def check_all_comparable(pairs: Iterable[tuple[ComparableRun, ComparableRun]]) -
     raise UsageError("\n  ".join([f"{len(found)} runs cannot be compared with one before them; {way_out}:", *told]))
 
 
-def _differences(baseline: ComparableRun, run: ComparableRun) -> list[str]:
+def _differences(baseline: RunView, run: RunView) -> list[str]:
     """What keeps two runs from being compared, one phrase each."""
     a, b = baseline.metrics, run.metrics
-    found = [f"{key} {a[key]} against {b[key]}" for key in ("protocol", "k") if a[key] != b[key]]
+    asked = (("protocol", a.protocol, b.protocol), ("k", a.k, b.k))
+    found = [f"{key} {ours} against {theirs}" for key, ours, theirs in asked if ours != theirs]
     definitions = [_definition(each) for each in (baseline, run)]
     found += [
         f"{key} {ours} against {theirs}"
         for key, ours in definitions[0].items()
         if key in definitions[1] and ours != (theirs := definitions[1][key])
     ]
-    if a["dataset"]["fingerprint"] != b["dataset"]["fingerprint"]:
-        found.append(f"data {a['dataset']['label']} against {b['dataset']['label']}")
-    same_embedder = a["embedder"] == b["embedder"]
+    if a.dataset.fingerprint != b.dataset.fingerprint:
+        found.append(f"data {a.dataset.label} against {b.dataset.label}")
+    same_embedder = a.embedder == b.embedder
     identities = [_identity(each) for each in (baseline, run)]
     precisions = [identity.pop("precision", None) for identity in identities]
     if all(precisions) and precisions[0] != precisions[1]:
@@ -153,14 +131,14 @@ def _differences(baseline: ComparableRun, run: ComparableRun) -> list[str]:
     if same_embedder and identities[0] != identities[1]:
         keys = [key for key in {**identities[0], **identities[1]} if identities[0].get(key) != identities[1].get(key)]
         found.append(f"the embedder's {', '.join(keys)}")
-    ours, theirs = set(baseline.scored.query_ids), set(run.scored.query_ids)
+    queries, others = set(baseline.scores.query_ids), set(run.scores.query_ids)
     found += [
         f"{len(only)} {'query' if len(only) == 1 else 'queries'} only in {name} (such as {min(only)})"
-        for only, name in ((ours - theirs, baseline.run_id), (theirs - ours, run.run_id))
+        for only, name in ((queries - others, baseline.run_id), (others - queries, run.run_id))
         if only
     ]
-    if reworded := _reworded(baseline.scored, run.scored):
-        found.append(f"another text of {len(reworded)} of {len(ours & theirs)} queries (such as {min(reworded)})")
+    if reworded := _reworded(baseline.scores, run.scores):
+        found.append(f"another text of {len(reworded)} of {len(queries & others)} queries (such as {min(reworded)})")
     return found
 
 
@@ -179,8 +157,8 @@ def load() -> None:
 
 
 def compare_runs(
-    runs: Sequence[ComparableRun],
-    baseline: ComparableRun | None = None,
+    runs: Sequence[RunView],
+    baseline: RunView | None = None,
     *,
     measures: Sequence[str] = (),
     equivalence: float | None = None,
@@ -208,12 +186,12 @@ def compare_runs(
     if not chosen:
         raise UsageError("nothing to compare: the runs share no measure")
     names = run_names(distinct)
-    scored = distinct[0].scored
+    scored = distinct[0].scores
     tables = [_table(run, scored.query_ids, chosen) for run in distinct]
     differences = np.column_stack([tables[later] - tables[earlier] for earlier, later in pairs])
     tested = [i for i in range(differences.shape[1]) if not chosen[i % len(chosen)].endswith(CEILING)]
     means = _resample_means(scored, differences, equivalence, draws, max(1, len(tested)))
-    headline: Literal["micro", "macro"] = distinct[0].metrics["headline"]
+    headline: Literal["micro", "macro"] = distinct[0].metrics.headline
     adjusted = _adjusted(means[headline].p, tested)
     equal = _adjusted(means[headline].equal, tested) if equivalence is not None else {}
     by_cluster = Sample.micro(differences, scored.clusters)
@@ -224,7 +202,7 @@ def compare_runs(
         earlier, later = pairs[which]
         name = chosen[measure]
         pair = {
-            over: each.of(column, distinct[earlier].metrics[over][name], distinct[later].metrics[over][name])
+            over: each.of(column, distinct[earlier].metrics.over(over)[name], distinct[later].metrics.over(over)[name])
             for over, each in means.items()
         }
         moved = np.round(differences[:, column], 12)
@@ -287,7 +265,7 @@ class _Resampled:
 
 
 def _resample_means(
-    scored: ScoredQueries, differences: NDArray[np.float64], margin: float | None, draws: int, n_tests: int
+    scored: QueryScores, differences: NDArray[np.float64], margin: float | None, draws: int, n_tests: int
 ) -> dict[str, _Resampled]:
     """What resampling says of the mean over queries and of that over repositories."""
     micro = Sample.micro(differences, scored.clusters)
@@ -325,36 +303,34 @@ def _resample_means(
     return found if "macro" in found else {**found, "macro": found["micro"]}  # of one repository both are one mean
 
 
-def paired_differences(
-    baseline: ComparableRun, others: Sequence[ComparableRun], measures: Sequence[str]
-) -> NDArray[np.float64]:
+def paired_differences(baseline: RunView, others: Sequence[RunView], measures: Sequence[str]) -> NDArray[np.float64]:
     """Other - baseline, float64 (n_queries, n_others x n_measures), the baseline's queries in its order."""
-    ids = baseline.scored.query_ids
-    base = baseline.scored.table(measures)
+    ids = baseline.scores.query_ids
+    base = baseline.scores.table(measures)
     return np.column_stack([_table(run, ids, measures) - base for run in others])
 
 
-def _table(run: ComparableRun, query_ids: tuple[str, ...], measures: Sequence[str]) -> NDArray[np.float64]:
+def _table(run: RunView, query_ids: tuple[str, ...], measures: Sequence[str]) -> NDArray[np.float64]:
     """The run's scores, float64 (n_queries, n_measures), its queries in the order given."""
-    scored = run.scored
+    scored = run.scores
     if scored.query_ids != query_ids:
         place = {query_id: i for i, query_id in enumerate(scored.query_ids)}
         scored = scored.take([place[query_id] for query_id in query_ids])
     return scored.table(measures)
 
 
-def _definition(run: ComparableRun) -> dict[str, Any]:
+def _definition(run: RunView) -> dict[str, str]:
     """What of the benchmark's definition a run states beside its protocol's name: the pack, the choices.
 
     An imported run states none of it, and is held to its queries and its gold alone.
     """
-    config = run.manifest.get("config", {})
-    choices = config.get("protocol", {})
-    stated = {"pack": config.get("pack"), **{key: choices.get(key) for key in CHOICES}}
-    return {key: value for key, value in stated.items() if value is not None}
+    config = run.manifest.config
+    if config is None:
+        return {}
+    return {"pack": config.pack, **{key: getattr(config.protocol, key) for key in CHOICES}}
 
 
-def _reworded(ours: ScoredQueries, theirs: ScoredQueries) -> list[str]:
+def _reworded(ours: QueryScores, theirs: QueryScores) -> list[str]:
     """The queries whose text is not the same in both runs, where both have stored its hash."""
     known = dict(zip(ours.query_ids, ours.query_sha256, strict=True))
     return [
@@ -364,8 +340,9 @@ def _reworded(ours: ScoredQueries, theirs: ScoredQueries) -> list[str]:
     ]
 
 
-def _identity(run: ComparableRun) -> dict[str, Any]:
-    identity = run.manifest.get("config", {}).get("embedder_identity") or {}
+def _identity(run: RunView) -> dict[str, Any]:
+    config = run.manifest.config
+    identity = {} if config is None else config.embedder_identity
     # The device moves no rounded score; model, weights and length do, and so does precision.
     return {key: value for key, value in identity.items() if key != "device"}
 

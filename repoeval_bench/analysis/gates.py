@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.gate_file import GateConfig, LatencyGate, ScoreGate
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.query_scores import QueryScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class GateResult:
 
 def check_gates(
     config: GateConfig,
-    run: ScoredQueries,
-    baseline: ScoredQueries | None,
+    run: QueryScores,
+    baseline: QueryScores | None,
     *,
     headline: str,
     latency: Mapping[str, Sequence[float]],
@@ -71,7 +71,7 @@ def check_gates(
     return results
 
 
-def _score(gate: ScoreGate, run: ScoredQueries, baseline: ScoredQueries | None, over: str, draws: int) -> GateResult:
+def _score(gate: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: str, draws: int) -> GateResult:
     if gate.measure not in run.values:
         raise UsageError(f"{gate.measure} was not scored in this run; it has {', '.join(run.values)}")
     values = run.values[gate.measure]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.core.run import Fact, Qrels
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.query_scores import QueryScores
 
     FloatArray = NDArray[np.float64]
 
@@ -71,14 +71,14 @@ class SegmentDifference:
     shown: bool
 
 
-def segment_names(scored: ScoredQueries) -> list[str]:
+def segment_names(scored: QueryScores) -> list[str]:
     """What the run's queries can be segmented by: repo, what they are clustered by, and every fact that varies."""
     varying = [name for name, column in scored.facts.items() if len(set(column)) > 1]
     clusters = [] if scored.clustered_by == "query" else [scored.clustered_by]
     return ["repo", *clusters, *varying]
 
 
-def split(scored: ScoredQueries, by: str) -> list[Segment]:
+def split(scored: QueryScores, by: str) -> list[Segment]:
     """The segments of one fact; they do not overlap and hold every query.
 
     Words and yes/no make a segment each, numbers too where there are few, else quarters of the queries. Queries
@@ -100,7 +100,7 @@ def split(scored: ScoredQueries, by: str) -> list[Segment]:
     return [Segment(by, label, np.array(places[label], dtype=np.int64)) for label in order]
 
 
-def find(scored: ScoredQueries, by: str, name: str) -> Segment:
+def find(scored: QueryScores, by: str, name: str) -> Segment:
     """One segment by its fact and its name; a UsageError lists the names where there is none."""
     segments = split(scored, by)
     for segment in segments:
@@ -110,7 +110,7 @@ def find(scored: ScoredQueries, by: str, name: str) -> Segment:
 
 
 def segment_means(
-    scored: ScoredQueries, segments: Iterable[Segment], measure: str, draws: int = DRAWS
+    scored: QueryScores, segments: Iterable[Segment], measure: str, draws: int = DRAWS
 ) -> list[SegmentMean]:
     """Mean and interval of each segment, clusters resampled within it."""
     found = []
@@ -122,7 +122,7 @@ def segment_means(
 
 
 def segment_differences(
-    baseline: ScoredQueries, treatment: ScoredQueries, segments: Iterable[Segment], measure: str, draws: int = DRAWS
+    baseline: QueryScores, treatment: QueryScores, segments: Iterable[Segment], measure: str, draws: int = DRAWS
 ) -> list[SegmentDifference]:
     """Paired differences (treatment - baseline) within each of the baseline's segments.
 
@@ -148,7 +148,7 @@ def segment_differences(
     return found
 
 
-def _resampled(scored: ScoredQueries, segment: Segment, values: FloatArray, draws: int) -> tuple[Sample, Interval]:
+def _resampled(scored: QueryScores, segment: Segment, values: FloatArray, draws: int) -> tuple[Sample, Interval]:
     clusters = [scored.clusters[i] for i in segment.positions.tolist()]
     sample = Sample.micro(values[segment.positions], clusters)
     (ci,) = bca_intervals(sample, np.random.default_rng(SEED), draws)

@@ -18,7 +18,8 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.metrics import Measure
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
-from repoeval_bench.runs.store import find_run, jsonl
+from repoeval_bench.runs.store import jsonl
+from repoeval_bench.runs.view import find_run
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

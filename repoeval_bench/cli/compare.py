@@ -15,7 +15,7 @@ from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.report.comparison import comparison_records, comparison_tables
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.store import StoredRun, find_run
+from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,24 +64,24 @@ def compare_command(
     print_comparison(stored, comparisons)
 
 
-def print_comparison(runs: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> None:
+def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> None:
     """The score tables of the runs (an imported one has none), the tables of differences, and their notes."""
-    if not any(run.metrics.get("imported") for run in runs):
+    if not any(run.metrics.imported for run in runs):
         print_scores(runs)
         click.echo()
     print_tables(comparison_tables(comparisons))
 
 
-def baseline_of(stored: Sequence[StoredRun], name: str | None, out: Path) -> StoredRun | None:
+def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:
     """The run that a name, a folder or a spec as it was typed stands for; None where none is given.
 
     A spec that fits two is a UsageError.
     """
     if name is None:
         return None
-    fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or _fits(name, run.metrics["chunker"])]
+    fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or _fits(name, run.metrics.chunker)]
     if len(fitting) > 1:
-        raise UsageError(f"--baseline {name} fits {', '.join(run.metrics['chunker'] for run in fitting)}; name one")
+        raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in fitting)}; name one")
     return fitting[0] if fitting else find_run(name, out)
 
 

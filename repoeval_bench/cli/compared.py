@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.runs.store import find_run
+from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 NAME = "compared.json"
 
 
-def remember(runs: Sequence[StoredRun], out: Path) -> None:
+def remember(runs: Sequence[RunView], out: Path) -> None:
     """Note the runs in the results folder, by id where they stand in it; where none does, it is not theirs."""
     here = out.resolve()
     if all(run.folder.resolve().parent != here for run in runs):
@@ -32,7 +32,7 @@ def remember(runs: Sequence[StoredRun], out: Path) -> None:
         say(f"{out / NAME} cannot be written ({error}), so report has to be told the runs")
 
 
-def recall(out: Path) -> list[StoredRun]:
+def recall(out: Path) -> list[RunView]:
     """The runs that were compared last; a UsageError where there are none, or one of them is gone."""
     path = out / NAME
     if not path.is_file():

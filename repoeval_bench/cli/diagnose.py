@@ -32,7 +32,8 @@ from repoeval_bench.report.diagnosis import (
     worst_note,
     worst_tables,
 )
-from repoeval_bench.runs.store import MANIFEST, RETRIEVED, TIMINGS, StoredRun, find_run
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,50 +84,50 @@ def diagnose_command(
     beside, note = _bm25(stored, evidence, bm25, ids, out)
     queries = worst_queries(evidence, measure, ids, beside)
     found = Diagnosis(
-        stored.run_id, stored.metrics["retriever"], measure, tuple(checks), tuple(queries),
+        stored.run_id, stored.metrics.retriever, measure, tuple(checks), tuple(queries),
         beside.origin if beside else None, note,
     )  # fmt: skip
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False))
         return
     if markdown:
-        click.echo(diagnosis_markdown(found, len(evidence.scored)), nl=False)
+        click.echo(diagnosis_markdown(found, len(evidence.scores)), nl=False)
         return
     print_table(checks_table(checks, f"{stored.run_id}\n{summary(checks)}"))
     for check in checks:
         if check.gaps:
             print_table(gaps_table(check.gaps, measure))
     if queries:
-        click.echo(worst_note(found, len(evidence.scored)))
+        click.echo(worst_note(found, len(evidence.scores)))
     for table in worst_tables(found):
         click.echo()
         print_table(table)
 
 
-def _usual(run: StoredRun) -> str:
-    scored = run.metrics["micro"]
+def _usual(run: RunView) -> str:
+    scored = run.metrics.micro
     if not scored:
         raise UsageError(f"{run.run_id} was scored with no measure; nothing can be told of it")
     return "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
 
 
-def _evidence(run: StoredRun, facts: Path | None) -> Evidence:
+def _evidence(run: RunView, facts: Path | None) -> Evidence:
     return Evidence(
-        scored=with_facts(run.scored, facts)[0],
-        rows={row["query_id"]: row for row in run.rows(RETRIEVED)},
+        scores=with_facts(run.scores, facts)[0],
+        rows={row.query_id: row for row in run.log_rows()},
         qrels=run.qrels(),
         metrics=run.metrics,
-        latency={row["query_id"]: row["latency_ms"] for row in run.rows(TIMINGS) if row.get("latency_ms")},
+        latency=run.timings.queries,
     )
 
 
 def _bm25(
-    run: StoredRun, evidence: Evidence, named: str | None, ids: Sequence[str], out: Path
+    run: RunView, evidence: Evidence, named: str | None, ids: Sequence[str], out: Path
 ) -> tuple[Beside | None, str]:
     """(BM25's ranking of these queries if it is to be had, where it is from or why there is none, in one line)."""
     if named is not None:
         given = find_run(named, out)
-        if not set(ids) <= set(given.scored.query_ids):
+        if not set(ids) <= set(given.scores.query_ids):
             raise UsageError(f"--bm25 {named} answers other queries than {run.run_id}; give a run of the same data")
         return _stored(given), f"BM25 is {given.run_id}."
     if not ids:
@@ -135,29 +136,29 @@ def _bm25(
         return None, "The run is BM25's own."
     for folder in sorted(path.parent for path in run.folder.parent.glob(f"*/{MANIFEST}")):
         try:
-            other = StoredRun.open(folder)
+            other = RunView.open(folder)
             fits = _is_bm25(other) and _answers_the_same(run, other)
         except ResultError:  # a broken neighbour, or another version's, is not asked
             continue
         if fits:
             return _stored(other), f"BM25 is {other.run_id}."
     try:
-        found = rank_by_words(evidence, run.inside, run.manifest.get("config", {}), ids)
+        found = rank_by_words(evidence, run.inspection, run.manifest.config, ids)
     except UsageError as error:
         return None, f"BM25's top 10 is not shown: {error}; name a run of it with --bm25 RUN."
     return found, f"BM25 is {found.origin}."
 
 
-def _stored(run: StoredRun) -> Beside:
-    return Beside({row["query_id"]: row for row in run.rows(RETRIEVED)}, run.qrels(), run.run_id)
+def _stored(run: RunView) -> Beside:
+    return Beside({row.query_id: row.ranked for row in run.log_rows()}, run.qrels(), run.run_id)
 
 
-def _is_bm25(run: StoredRun) -> bool:
-    return BM25 in run.metrics["retriever"].lower()
+def _is_bm25(run: RunView) -> bool:
+    return BM25 in run.metrics.retriever.lower()
 
 
-def _answers_the_same(run: StoredRun, other: StoredRun) -> bool:
+def _answers_the_same(run: RunView, other: RunView) -> bool:
     """Whether the same data, protocol and chunks were searched."""
     a, b = run.metrics, other.metrics
-    same = a["dataset"]["fingerprint"] == b["dataset"]["fingerprint"]
-    return same and all(a[key] == b[key] for key in ("protocol", "chunker"))
+    same = a.dataset.fingerprint == b.dataset.fingerprint
+    return same and (a.protocol, a.chunker) == (b.protocol, b.chunker)

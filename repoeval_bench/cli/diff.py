@@ -17,7 +17,7 @@ from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.table import Column, figures, make_table, spec_column
 from repoeval_bench.report.text import count, heading
-from repoeval_bench.runs.store import find_run
+from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,8 @@ def diff_command(*, baseline: str, treatment: str, metric: str, limit: int, out:
     k = _cutoff(name)
     found = list(
         changes(
-            first.scored.query_ids,
-            (first.scored.by_query(name), second.scored.by_query(name)),
+            first.scores.query_ids,
+            (first.scores.by_query(name), second.scores.by_query(name)),
             (first.ranked_ids(), second.ranked_ids()),
             (first.qrels(), second.qrels()),
             k,
@@ -59,7 +59,7 @@ def diff_command(*, baseline: str, treatment: str, metric: str, limit: int, out:
         return
     names = run_names(runs)
     click.echo(f"baseline   {names[0]}\ntreatment  {names[1]}")
-    total = len(first.scored)
+    total = len(first.scores)
     if not found:
         click.echo(f"{heading(name)}: no query of {total} changed")
         return

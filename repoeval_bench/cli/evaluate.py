@@ -43,7 +43,7 @@ def evaluate_command(
     with ProcessPool() as pool:
         runs = prepared.evaluate(pool)
     if as_json:
-        contents = [run.metrics for run in runs]
+        contents = [run.metrics.as_json() for run in runs]
         click.echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2, ensure_ascii=False))
     else:
         print_scores(runs)

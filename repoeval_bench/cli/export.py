@@ -17,7 +17,8 @@ from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.scores import score_tables, scores_csv
-from repoeval_bench.runs.store import QRELS, RUN, StoredRun, find_run
+from repoeval_bench.runs.records import QRELS, RUN
+from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,7 @@ def export_command(
         raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")
     stored = [find_run(name, out) for name in dict.fromkeys(runs)]
     for run in stored:
-        _ = run.scored  # reading a run's queries checks its means against them
+        _ = run.scores  # reading a run's queries checks its means against them
     base = baseline_of(stored, baseline, out)
     if plots is not None:
         _draw(stored, base, plots, sensitivity)
@@ -89,7 +90,7 @@ def export_command(
         say(f"wrote {path}")
 
 
-def _files(stored: Sequence[StoredRun], base: StoredRun | None, form: str, output: Path) -> dict[Path, str]:
+def _files(stored: Sequence[RunView], base: RunView | None, form: str, output: Path) -> dict[Path, str]:
     """Path -> content; the first is what is asked for, others go with it."""
     if form == "trec":
         if len(stored) > 1:
@@ -107,22 +108,22 @@ def _files(stored: Sequence[StoredRun], base: StoredRun | None, form: str, outpu
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
 
 
-def _content(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def _content(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> dict[str, Any]:
     if len(stored) == 1:
-        return stored[0].metrics
-    return {"runs": [run.metrics for run in stored], "comparisons": comparison_records(comparisons)}
+        return stored[0].metrics.as_json()
+    return {"runs": [run.metrics.as_json() for run in stored], "comparisons": comparison_records(comparisons)}
 
 
-def _tables(stored: Sequence[StoredRun], comparisons: Sequence[Comparison]) -> list[Table]:
+def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> list[Table]:
     """What `eval` and `compare` print; an imported run has no table of its own."""
-    imported = [run.run_id for run in stored if run.metrics.get("imported")]
+    imported = [run.run_id for run in stored if run.metrics.imported]
     if imported and not comparisons:
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
     scores = [] if imported else score_tables(stored)
     return [*scores, *(comparison_tables(comparisons) if comparisons else [])]
 
 
-def _draw(stored: Sequence[StoredRun], base: StoredRun | None, folder: Path, sensitivity: Path | None) -> None:
+def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensitivity: Path | None) -> None:
     from repoeval_bench.report.plots import figures, write
 
     contests = read_cells(sensitivity) if sensitivity else []

@@ -13,12 +13,13 @@ from repoeval_bench.cli.options import dataset_options, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.source import encode_id
-from repoeval_bench.runs.store import find_run, jsonl
+from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.trec import format_qrels
+from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.stages import Plan
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 
 @click.command("export-beir", short_help="Write a run's corpus, queries and qrels as BEIR and MTEB read them.")
@@ -35,22 +36,20 @@ def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) ->
     run: they are cut again from the data, which must be that of the run.
     """
     stored = find_run(run, out)
-    if stored.metrics.get("imported"):
+    config = stored.manifest.config
+    if config is None:
         raise UsageError(f"{stored.run_id} was imported, and its texts are not at hand")
     benchmark = api.load_benchmark(**options, notify=say)
-    fingerprint = stored.metrics["dataset"]["fingerprint"]
+    fingerprint = stored.metrics.dataset.fingerprint
     if benchmark.fingerprint != fingerprint:
         raise UsageError(
             f"{stored.run_id} ran on data {fingerprint}, this is {benchmark.label}; name the run's with --source, "
             "--level, --context, --repos and --limit"
         )
-    config = stored.manifest["config"]
-    chunker = config["chunker"] if config["protocol"].get("documents", "chunks") in {"chunks", "baseline"} else None
-    planned = api.plan_run(
-        benchmark, chunker, protocol=stored.metrics["protocol"], skip_errors=config.get("skip_errors", False)
-    )
+    chunker = None if config.protocol.documents == "windows" else config.chunker
+    planned = api.plan_run(benchmark, chunker, protocol=stored.metrics.protocol, skip_errors=config.skip_errors)
     if planned.documents.own:
-        raise UsageError(f"protocol {stored.metrics['protocol']} gives queries documents of their own; BEIR has none")
+        raise UsageError(f"protocol {stored.metrics.protocol} gives queries documents of their own; BEIR has none")
     for path, text in _files(stored, planned).items():
         try:
             write_atomic(output / path, text)
@@ -59,7 +58,7 @@ def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) ->
     say(f"wrote {len(planned.documents.chunks)} data sets into {output}")
 
 
-def _files(stored: StoredRun, planned: Plan) -> dict[str, str]:
+def _files(stored: RunView, planned: Plan) -> dict[str, str]:
     qrels = stored.qrels()
     known = {chunk.chunk_id for chunk in planned.documents}
     if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:

@@ -12,13 +12,13 @@ from repoeval_bench.analysis.user_facts import read_facts
 from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.query_scores import QueryScores
 
 facts_option = click.option("--facts", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                             help="Facts of your own: CSV or JSONL with query_id and one value per fact.")  # fmt: skip
 
 
-def with_facts(scored: ScoredQueries, path: Path | None) -> tuple[ScoredQueries, tuple[str, ...]]:
+def with_facts(scored: QueryScores, path: Path | None) -> tuple[QueryScores, tuple[str, ...]]:
     """The queries with the facts of a file, and those facts' names; a name that is taken is a UsageError."""
     if path is None:
         return scored, ()

@@ -17,7 +17,7 @@ from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
-from repoeval_bench.runs.store import find_run
+from repoeval_bench.runs.view import find_run
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -55,10 +55,10 @@ def gate_command(
     try:
         results = check_gates(
             limits,
-            stored.scored,
-            base.scored if base else None,
-            headline=stored.metrics["headline"],
-            latency=stored.latencies(),
+            stored.scores,
+            base.scores if base else None,
+            headline=stored.metrics.headline,
+            latency=stored.timings.by_step(),
         )
     except UsageError as error:
         raise UsageError(f"{config}: {error}") from error

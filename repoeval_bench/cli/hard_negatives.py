@@ -14,7 +14,7 @@ from repoeval_bench.cli.judged_run import judged_log, title_of
 from repoeval_bench.cli.options import runs_folder
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.retrieval import section_tables
-from repoeval_bench.runs.store import find_run
+from repoeval_bench.runs.view import find_run
 
 
 @click.command("hard-negatives", short_help="Put hard negatives at a run's top and report the loss.")

@@ -14,7 +14,7 @@ from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.log import schema
-from repoeval_bench.runs.store import TIMINGS
+from repoeval_bench.runs.records import TIMINGS
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -65,24 +65,22 @@ def import_run_command(
         corpus=corpus,
         timings=timings or (beside if beside.is_file() else None),
     )
-    say(f"{run.metrics['retriever']} -> {run.folder}")
+    say(f"{run.metrics.retriever} -> {run.folder}")
     if as_json:
-        click.echo(json.dumps(run.metrics, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(run.metrics.as_json(), indent=2, ensure_ascii=False))
         return
-    counts = run.metrics["counts"]
-    click.echo(f"{run.metrics['dataset']['label']} · {run.metrics['protocol']}")
-    for name, value in run.metrics["micro"].items():
+    counts = run.counts
+    click.echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")
+    for name, value in run.metrics.micro.items():
         click.echo(f"{heading(name):<14} {value:.4f}")
     notes = {
-        "queries of the gold are not in the log and score 0": counts["queries_not_in_log"],
-        "queries have no relevant chunk and score 0": counts["queries_without_relevant"],
-        "queries of the log have no gold and are not scored": counts["queries_without_gold"],
-        "queries have no answer and are not scored; retrieval says what was found for them": counts[
-            "queries_no_answer"
-        ],
+        "queries of the gold are not in the log and score 0": counts.queries_not_in_log,
+        "queries have no relevant chunk and score 0": counts.queries_without_relevant,
+        "queries of the log have no gold and are not scored": counts.queries_without_gold,
+        "queries have no answer and are not scored; retrieval says what was found for them": counts.queries_no_answer,
     }
     for what, number in notes.items():
         if number:
             click.echo(f"mind: {number} {what}")
-    if run.manifest["imported"]["pooled"]:
+    if run.manifest.imported and run.manifest.imported.pooled:
         click.echo("mind: relevant chunks the log does not show are not counted: recall is too high without --corpus")

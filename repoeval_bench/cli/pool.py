@@ -13,7 +13,8 @@ from repoeval_bench.cli.options import depth_option, runs_folder, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.text import count
-from repoeval_bench.runs.store import StoredRun, find_run, jsonl
+from repoeval_bench.runs.store import jsonl
+from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, skip_gold: bool, outpu
         pool(
             [log_rows(run) for run in stored],
             depth,
-            stored[0].scored.query_ids,
+            stored[0].scores.query_ids,
             leave_out=lambda query_id, chunk_id: any(chunk_id in gold.get(query_id, {}) for gold in qrels),
             texts=_texts(stored),
         )
@@ -60,11 +61,11 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, skip_gold: bool, outpu
     )
 
 
-def _texts(runs: Sequence[StoredRun]) -> dict[str, str]:
+def _texts(runs: Sequence[RunView]) -> dict[str, str]:
     """chunk_id -> text, of the runs that keep their sources."""
     found: dict[str, str] = {}
     for run in runs:
-        if (inside := run.inside) is None:
+        if (inside := run.inspection) is None:
             continue
         for held in (*inside.chunks.values(), *inside.own.values()):
             found.update({chunk.chunk_id: inside.sources[chunk.file].slice(chunk.chars) for chunk in held})

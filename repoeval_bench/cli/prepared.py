@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,7 +153,7 @@ class Prepared:
             made.append(cls(benchmark, chunkers, each.protocol, embedder, each.options))
         return made
 
-    def evaluate(self, executor: Executor, *, reuse: bool = False) -> list[StoredRun]:
+    def evaluate(self, executor: Executor, *, reuse: bool = False) -> list[RunView]:
         """Make (or with `reuse` find) the run of every chunker, in their order."""
         runs = []
         for run in api.evaluate_all(
@@ -172,7 +172,7 @@ class Prepared:
             notify=say,
             executor=executor,
         ):
-            say(f"{run.metrics['chunker']} -> {run.folder}")
+            say(f"{run.metrics.chunker} -> {run.folder}")
             runs.append(run)
         return runs
 
@@ -192,7 +192,7 @@ def say_unread(asked: Sequence[Mapping[str, Any]], *, vectors: bool) -> None:
         say(f"mind: {', '.join(dict.fromkeys(given))}: not read, for no retriever or measure here needs an embedder")
 
 
-def print_scores(runs: Sequence[StoredRun]) -> None:
+def print_scores(runs: Sequence[RunView]) -> None:
     """The score tables of runs of one protocol and what stands under them; at a terminal the headline as bars first."""
     from repoeval_bench.report.scores import headline_table, score_tables
 

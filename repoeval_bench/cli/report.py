@@ -13,12 +13,12 @@ from repoeval_bench.cli.compared import recall
 from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.runs.store import find_run
+from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 
 @click.command("report", short_help="Write stored runs as one HTML page.")
@@ -62,30 +62,30 @@ def report_command(
     say(f"wrote {output}")
 
 
-def _make_bm25(stored: Sequence[StoredRun], source: str, home: Path | None) -> None:
+def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> None:
     """Rank the same chunks for the same queries by BM25 where no such run is stored; say where that cannot be."""
     from repoeval_bench.report.html_run import bm25_beside
 
     for run in stored:
         if bm25_beside(run) is not None:
             continue
-        metrics, dataset = run.metrics, run.metrics["dataset"]
-        if metrics.get("imported"):
+        metrics, dataset = run.metrics, run.metrics.dataset
+        if metrics.imported:
             say(f"{run.run_id} was imported: its chunks are not here, so BM25 is not asked")
             continue
-        _, level, context, tokenizer = str(dataset["name"]).rsplit("-", 3)
-        part = dataset["tasks"] != dataset["whole_tasks"]
+        _, level, context, tokenizer = dataset.name.rsplit("-", 3)
+        part = dataset.tasks != dataset.whole_tasks
         benchmark = api.load_benchmark(
             source, level=level, context=context, tokenizer=tokenizer, home=home, notify=say,
-            repos=dataset["repositories"] if part else None, limit=dataset["tasks"] if part else None,
+            repos=dataset.repositories if part else None, limit=dataset.tasks if part else None,
         )  # fmt: skip
-        documents = (run.manifest.get("config") or {}).get("protocol", {}).get("documents")
-        chunker = None if documents == "windows" else metrics["chunker"]
+        config = run.manifest.config
+        chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
         made = api.evaluate(
-            benchmark, chunker, protocol=metrics["protocol"], retriever="bm25", k=metrics["k"], out=run.folder.parent,
+            benchmark, chunker, protocol=metrics.protocol, retriever="bm25", k=metrics.k, out=run.folder.parent,
             home=home,
         )  # fmt: skip
-        if made.metrics["dataset"]["fingerprint"] == dataset["fingerprint"]:
-            say(f"{metrics['chunker']} by BM25 -> {made.folder}")
+        if made.metrics.dataset.fingerprint == dataset.fingerprint:
+            say(f"{metrics.chunker} by BM25 -> {made.folder}")
         else:
             say(f"{run.run_id} is over other data than --source {source} holds, so BM25 does not stand beside it")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 EXPECTED = {"ast": (0.75, 0.82, 0.65, 0.78), "fixed": (0.55, 0.62, 0.45, 0.58)}
 """The table of expected results, in the order of `MEASURES`; quoted as approximate, its model not stated."""
@@ -105,7 +105,7 @@ def reproduce(  # noqa: C901, PLR0912
 
     def run(
         chunker: str | None, *, retriever: str = api.RETRIEVER, protocol: str, embedder: str = api.EMBEDDER
-    ) -> tuple[StoredRun, str]:
+    ) -> tuple[RunView, str]:
         parts = ["repoeval-bench eval", f"-c {chunker}" if chunker else "", f"--protocol {protocol}"]
         parts += [f"--retriever {retriever}" if retriever != api.RETRIEVER else ""]
         parts += [f"--embedder {embedder}" if embedder != api.EMBEDDER else ""]
@@ -131,7 +131,7 @@ def reproduce(  # noqa: C901, PLR0912
     why_not = _why_not_judged(benchmark)
 
     def row(
-        made: tuple[StoredRun, str],
+        made: tuple[RunView, str],
         table: str,
         setting: str,
         system: str,
@@ -176,7 +176,7 @@ def reproduce(  # noqa: C901, PLR0912
             found.append(Row("coderag", "coderag", name, "ndcg@10", published, verdict=reason))
         else:
             found.append(row(made, "coderag", "coderag", name, "ndcg@10", published=published))
-    scored = len(made[0].metrics["per_repo"])
+    scored = len(made[0].metrics.per_repo)
     page = format_page(benchmark.label, found, scored)
     try:
         write_atomic(out / "reproduction.json", json.dumps([asdict(row) for row in found], indent=2) + "\n")
@@ -200,12 +200,12 @@ def _embed_ahead(benchmark: Benchmark, home: Path | None) -> None:
         embed(planned_with, api.make_embedder(with_precision(embedder, "fp32"), home=home))
 
 
-def _row(made: tuple[StoredRun, str], asked: Row, why_not: str) -> Row:
+def _row(made: tuple[RunView, str], asked: Row, why_not: str) -> Row:
     """The row with what was measured; judged where something was published, unless `why_not` says why not."""
     stored, command = made
-    scored = stored.scored
+    scored = stored.scores
     (mean,), (ci,) = mean_intervals(
-        scored.table([asked.measure]), scored.clusters, scored.repos, stored.metrics["headline"]
+        scored.table([asked.measure]), scored.clusters, scored.repos, stored.metrics.headline
     )
     low, high = ci or (None, None)
     tolerance = TOLERANCE if asked.table == "expected" else CODERAG_TOLERANCE / 100

@@ -19,8 +19,8 @@ from repoeval_bench.cli.judged_run import check_same_queries, chosen_depth, judg
 from repoeval_bench.cli.options import depth_option, runs_folder
 from repoeval_bench.report.retrieval import missing_line, section_tables
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.log import IndexCost
-from repoeval_bench.runs.store import EMBED_STEP, MANIFEST, TIMINGS, StoredRun, find_run
+from repoeval_bench.runs.records import EMBED_STEP, MANIFEST
+from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,10 +73,10 @@ def retrieval_command(
         "no-answer": lambda: false_evidence(log, evidence_score),
         "entities": lambda: entity_linking(log, depth),
         "latency": lambda: latency(
-            stored.latency_by_query(),
+            stored.timings.queries,
             dict(zip(log.query_ids, log.clusters, strict=True)),
-            search_only=not stored.metrics.get("imported") and stored.metrics["embedder"] != NO_EMBEDDER,
-            reranked=bool(stored.manifest.get("first_stage")),
+            search_only=not stored.metrics.imported and stored.metrics.embedder != NO_EMBEDDER,
+            reranked=stored.manifest.first_stage is not None,
         ),
         "cost": lambda: _cost(stored, log),
     }
@@ -98,11 +98,11 @@ def retrieval_command(
             click.echo(f"note: {note}")
 
 
-def _first_stage(run: StoredRun) -> StoredRun | None:
+def _first_stage(run: RunView) -> RunView | None:
     """The run of the raw retriever that a reranked one names in its manifest, if it stands beside it."""
-    named = (run.manifest.get("first_stage") or {}).get("run_id")
-    folder = run.folder.parent / str(named)
-    return StoredRun.open(folder) if named and (folder / MANIFEST).is_file() else None
+    first = run.manifest.first_stage
+    folder = run.folder.parent / first.run_id if first else None
+    return RunView.open(folder) if folder and (folder / MANIFEST).is_file() else None
 
 
 def _with_raw(rows: Mapping[str, LogRow], raw: Mapping[str, LogRow]) -> dict[str, LogRow]:
@@ -114,16 +114,15 @@ def _with_raw(rows: Mapping[str, LogRow], raw: Mapping[str, LogRow]) -> dict[str
     }
 
 
-def _cost(run: StoredRun, log: JudgedLog) -> Section:
-    version = str(run.manifest.get("index_version", "unknown"))
+def _cost(run: RunView, log: JudgedLog) -> Section:
+    version = run.manifest.index_version
     tokens = [row.query_tokens for row in log.rows.values() if row.query_tokens is not None]
     logged = next((row.index for row in log.rows.values() if row.index is not None), None)
     encoded = None
     if logged is not None and logged.vectors and logged.seconds:
         encoded = logged.vectors, logged.seconds
-    own = run.manifest.get("index")
-    if logged is None and own:
-        logged = IndexCost(**own)
-        steps = (row for row in run.rows(TIMINGS) if row.get("step") == EMBED_STEP)
-        encoded = next(((row.get("encoded", 0), row["seconds"]) for row in steps), None)
+    if logged is None and run.manifest.index:
+        logged = run.manifest.index
+        step = run.timings.step(EMBED_STEP)
+        encoded = (step.encoded or 0, step.seconds or 0.0) if step else None
     return cost(logged, encoded, tokens, version)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.cli.gathered import Mistake
     from repoeval_bench.core.strict_yaml import Place
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 _WAY_OUT = "name a bench file, or `repoeval` for the one that is shipped"
 
@@ -74,7 +74,7 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
         _list(bench, as_json=as_json)
         return
     results = []
-    first: list[StoredRun] = []
+    first: list[RunView] = []
     for choices, prepared in zip(bench.choices, Prepared.make_all(bench.choices), strict=True):
         with ProcessPool() as pool:
             runs = prepared.evaluate(pool, reuse=True)
@@ -93,7 +93,7 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
         setting = choices.named(_COMBINED) | {"protocol": prepared.protocol.name}
         if as_json:
             results.append({
-                "pack": bench.pack, **setting, "runs": [run.metrics for run in runs],
+                "pack": bench.pack, **setting, "runs": [run.metrics.as_json() for run in runs],
                 "comparisons": comparison_records(comparisons),
             })  # fmt: skip
             continue

@@ -24,11 +24,11 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.facts import facts_option, with_facts
 from repoeval_bench.report.segments import differences_table, distribution_line, few_note, means_table, simpson_note
 from repoeval_bench.report.text import count, heading
-from repoeval_bench.runs.store import StoredRun, find_run
+from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.segments import Segment
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.query_scores import QueryScores
 
 
 @click.command("segments", short_help="Say for which queries a run is good, or which of two.")
@@ -50,7 +50,7 @@ def segments_command(
     """
     runs = [find_run(name, out) for name in (run, other) if name]
     (measure,) = shared_measures(runs, [metric])
-    scored, brought = with_facts(runs[0].scored, facts)
+    scored, brought = with_facts(runs[0].scores, facts)
     chosen = by or brought or tuple(name for name in segment_names(scored) if name != scored.clustered_by)
     parts = [segment for name in dict.fromkeys(chosen) for segment in split(scored, name)]
     if len(runs) == 1:
@@ -60,9 +60,9 @@ def segments_command(
         _two(runs, scored, parts, measure, as_json=as_json)
 
 
-def _one(run: StoredRun, scored: ScoredQueries, parts: list[Segment], measure: str, *, as_json: bool) -> None:
+def _one(run: RunView, scored: QueryScores, parts: list[Segment], measure: str, *, as_json: bool) -> None:
     found = segment_means(scored, parts, measure)
-    curves = recall_curves(scored.query_ids, run.ranked_ids(), run.qrels(), run.metrics["k"])
+    curves = recall_curves(scored.query_ids, run.ranked_ids(), run.qrels(), run.metrics.k)
     mean_curves = [curves[segment.positions].mean(axis=0) for segment in parts]
     knees = [knee(curve) for curve in mean_curves]
     shares = distribution(scored.values[measure])
@@ -88,9 +88,9 @@ def _one(run: StoredRun, scored: ScoredQueries, parts: list[Segment], measure: s
         )
 
 
-def _two(runs: list[StoredRun], scored: ScoredQueries, parts: list[Segment], measure: str, *, as_json: bool) -> None:
-    found = segment_differences(scored, runs[1].scored, parts, measure)
-    means = [run.metrics["micro"][measure] for run in runs]
+def _two(runs: list[RunView], scored: QueryScores, parts: list[Segment], measure: str, *, as_json: bool) -> None:
+    found = segment_differences(scored, runs[1].scores, parts, measure)
+    means = [run.metrics.micro[measure] for run in runs]
     names = run_names(runs)
     note = simpson_note(found, means[1] - means[0], names)
     if as_json:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.report.table import Table
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 CUTOFFS = (1, 3, 5, 10, 20, 50)
 K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
@@ -73,8 +73,8 @@ def sweep_command(
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     metrics = runs[0].metrics
-    click.echo(metrics["dataset"]["label"])
-    click.echo(f"protocol {metrics['protocol']} · embedder {metrics['embedder']} · retriever {metrics['retriever']}")
+    click.echo(metrics.dataset.label)
+    click.echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.retriever}")
     print_table(_table(rows))
 
 
@@ -102,14 +102,14 @@ def _specs(chunkers: Sequence[str], nominal: Sequence[int], options: Mapping[str
     return specs
 
 
-def _row(run: StoredRun) -> dict[str, Any]:
+def _row(run: RunView) -> dict[str, Any]:
     metrics = run.metrics
-    means = metrics[metrics["headline"]]
+    means = metrics.headline_means
     recall = {k: means[f"recall@{k}"] for k in CUTOFFS if f"recall@{k}" in means}
     row = {
-        "chunker": metrics["chunker"],
-        "mean_nws": metrics["chunk_nws"]["mean"],
-        "chunks": metrics["counts"]["chunks"],
+        "chunker": metrics.chunker,
+        "mean_nws": metrics.chunk_nws.mean if metrics.chunk_nws else None,
+        "chunks": metrics.counts.chunks,
     }
     if len(recall) == len(CUTOFFS):
         row["knee"] = knee(list(recall.values()), list(recall))

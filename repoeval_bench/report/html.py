@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from repoeval_bench.report.html_verdict import Verdict
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
@@ -35,7 +35,7 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 
 
 def report_page(
-    stored: Sequence[StoredRun], output: str, contests: Sequence[Mapping[str, Any]] = (), grid: str | None = None
+    stored: Sequence[RunView], output: str, contests: Sequence[Mapping[str, Any]] = (), grid: str | None = None
 ) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
@@ -54,7 +54,7 @@ def report_page(
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
     code, digest = script(SCRIPTS)
     columns = headline_columns(runs)
-    clustered = runs[0].scored.clustered_by
+    clustered = runs[0].scores.clustered_by
     kind = kind_of(runs)
     return (
         environment()
@@ -63,9 +63,9 @@ def report_page(
             title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
             kind=kind,
             shared_chunker=_shared_chunker(runs),
-            dataset=metrics["dataset"]["label"],
-            protocol=metrics["protocol"],
-            over=f"{metrics['headline']} mean over {_over(runs[0])}",
+            dataset=metrics.dataset.label,
+            protocol=metrics.protocol,
+            over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=found,
             columns=columns,
@@ -92,7 +92,7 @@ def report_page(
 
 
 def _report_command(
-    stored: Sequence[StoredRun], bm25: Sequence[PageRun | None], output: str, grid: str | None
+    stored: Sequence[RunView], bm25: Sequence[PageRun | None], output: str, grid: str | None
 ) -> list[str]:
     """The words that make this page again: with what stands beside its runs, and the settings that it draws."""
     named = [run.run_id for run in stored]
@@ -104,11 +104,11 @@ def _report_command(
     return [*words, "-o", Path(output).name]
 
 
-def _page_run(peer: StoredRun | None) -> PageRun | None:
-    return None if peer is None else PageRun(peer, peer.run_id, "BM25", peer.scored)
+def _page_run(peer: RunView | None) -> PageRun | None:
+    return None if peer is None else PageRun(peer, peer.run_id, "BM25", peer.scores)
 
 
-def _run_colours(stored: Sequence[StoredRun]) -> str:
+def _run_colours(stored: Sequence[RunView]) -> str:
     """`.run0`, `.run1`, …: every run in the colour that it has in the figures."""
     variables = {light: name for name, (light, _) in VARIABLES.items()}
     return "".join(f".run{at} {{ --run: var({variables[look.colour]}); }}\n" for at, look in enumerate(looks(stored)))
@@ -116,15 +116,15 @@ def _run_colours(stored: Sequence[StoredRun]) -> str:
 
 def _shared_chunker(runs: Sequence[PageRun]) -> str:
     """The one chunker of several runs, which their names leave out; empty where there is none."""
-    chunkers = {run.stored.metrics["chunker"] for run in runs}
+    chunkers = {run.stored.metrics.chunker for run in runs}
     return chunkers.pop() if len(runs) > 1 and len(chunkers) == 1 else ""
 
 
 def _over(run: PageRun) -> str:
     metrics = run.stored.metrics
-    if metrics["headline"] == "micro":
-        return count(metrics["counts"]["queries"], "query", "queries")
-    return count(len(metrics["per_repo"]), "repository", "repositories")
+    if metrics.headline == "micro":
+        return count(metrics.counts.queries, "query", "queries")
+    return count(len(metrics.per_repo), "repository", "repositories")
 
 
 def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collection[str]) -> list[dict[str, Any]]:
@@ -173,7 +173,7 @@ def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
         f"{run.short}: this run stored no sources and chunk boundaries (it was imported, or made by an earlier "
         "version), so its chunks cannot be drawn; run the evaluation again for them."
         for run in runs
-        if run.stored.inside is None
+        if run.stored.inspection is None
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.repoeval import DEFAULT, combination_of
 from repoeval_bench.metrics import EVAL_MEASURES
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.report.html_run import PageRun
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.records import DatasetRecord
+    from repoeval_bench.runs.view import RunView
 
 COUNTS = {
     "queries": "queries",
@@ -68,55 +69,48 @@ class Artefacts:
 def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
     """Everything about the runs that is no score; `command` are the words that make the page from them."""
     stored = [run.stored for run in runs]
-    names: list[str] = list(dict.fromkeys(name for run in stored for name in run.metrics["counts"]))
+    names: list[str] = list(dict.fromkeys(name for run in stored for name in run.counts.stated()))
     counts = [name for name in COUNTS if name in names] + [name for name in names if name not in COUNTS]
-    packages = list(dict.fromkeys(name for run in stored for name in run.manifest.get("versions", {})))
-    left_out = dict.fromkeys(
-        str(each) for run in stored for key in ("skipped", "undecodable") for each in run.manifest.get(key, ())
-    )
+    packages = list(dict.fromkeys(name for run in stored for name in run.manifest.versions))
+    left_out = dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))
     return Artefacts(
         _table(stored),
         tuple(
-            Fact(COUNTS.get(name, name), tuple(_number(run.metrics["counts"].get(name)) for run in stored))
+            Fact(COUNTS.get(name, name), tuple(_number(run.counts.stated().get(name)) for run in stored))
             for name in counts
         ),
-        tuple(
-            Fact(name, tuple(str(run.manifest.get("versions", {}).get(name, "")) for run in stored))
-            for name in packages
-        ),
+        tuple(Fact(name, tuple(str(run.manifest.versions.get(name, "")) for run in stored)) for name in packages),
         tuple(left_out),
         (*dict.fromkeys(map(_command, stored)), shlex.join(command)),
     )
 
 
-def _table(stored: Sequence[StoredRun]) -> tuple[Fact, ...]:
+def _table(stored: Sequence[RunView]) -> tuple[Fact, ...]:
     rows = [_facts(run) for run in stored]
     names = dict.fromkeys(name for row in rows for name in row)
     facts = (Fact(name, tuple(row.get(name, "") for row in rows)) for name in names)
     return tuple(fact for fact in facts if any(fact.values))
 
 
-def _facts(run: StoredRun) -> dict[str, str]:
+def _facts(run: RunView) -> dict[str, str]:
     metrics, manifest = run.metrics, run.manifest
-    config: dict[str, Any] = manifest.get("config") or {}
-    code = manifest.get("code") or {}
-    identity = config.get("embedder_identity") or {}
-    sizes = metrics.get("chunk_nws") or {}
+    config, sizes, code = manifest.config, metrics.chunk_nws, manifest.code
+    choices = config.protocol.as_json() if config else {}
     return {
         "run": run.run_id,
-        "made": str(manifest.get("created") or ""),
-        "dataset": metrics["dataset"]["label"],
-        "fingerprint": metrics["dataset"]["fingerprint"],
-        "definition": str(config.get("pack") or ""),
-        "protocol": metrics["protocol"],
-        **{f"protocol: {key}": str(value) for key, value in (config.get("protocol") or {}).items() if key != "name"},
-        "chunker": metrics["chunker"],
-        "mean chunk size (nws)": f"{sizes['mean']:.0f}" if sizes else "",
-        "retriever": metrics["retriever"],
-        "depth k": str(metrics["k"]),
-        "embedder": metrics["embedder"],
-        **{f"embedder: {key}": str(value) for key, value in identity.items()},
-        "commit": f"{code.get('commit') or ''}{' with changes' if code.get('dirty') else ''}",
+        "made": manifest.created,
+        "dataset": metrics.dataset.label,
+        "fingerprint": metrics.dataset.fingerprint,
+        "definition": config.pack if config else "",
+        "protocol": metrics.protocol,
+        **{f"protocol: {key}": value for key, value in choices.items() if key != "name"},
+        "chunker": metrics.chunker,
+        "mean chunk size (nws)": f"{sizes.mean:.0f}" if sizes else "",
+        "retriever": metrics.retriever,
+        "depth k": str(metrics.k),
+        "embedder": metrics.embedder,
+        **{f"embedder: {key}": str(value) for key, value in (config.embedder_identity if config else {}).items()},
+        "commit": f"{code.commit or ''}{' with changes' if code.dirty else ''}",
     }
 
 
@@ -124,35 +118,33 @@ def _number(value: object) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _command(run: StoredRun) -> str:
+def _command(run: RunView) -> str:
     """What a person types to make the run again, from the root of a checkout."""
-    manifest, metrics = run.manifest, run.metrics
-    if imported := manifest.get("imported"):
-        return shlex.join(["repoeval-bench", "import-run", imported["log"], "--gold", imported["gold"]])
-    config = manifest.get("config") or {}
+    config, imported, metrics = run.manifest.config, run.manifest.imported, run.metrics
+    if imported:
+        return shlex.join(["repoeval-bench", "import-run", imported.log, "--gold", imported.gold])
     words = ["repoeval-bench", "eval"]
-    if (config.get("protocol") or {}).get("documents") != "windows":
-        words += ["--chunker", metrics["chunker"]]
-    words += ["--protocol", metrics["protocol"], "--retriever", metrics["retriever"]]
-    if metrics["embedder"] != NO_EMBEDDER:
-        words += ["--embedder", metrics["embedder"]]
-    if metrics["k"] != DEPTH:
-        words += ["--k", str(metrics["k"])]
-    measures = config.get("measures") or []
-    if tuple(measures) != EVAL_MEASURES:
-        words += [word for name in measures for word in ("--metrics", name)]
-    if config.get("skip_errors"):
+    if config is None or config.protocol.documents != "windows":
+        words += ["--chunker", metrics.chunker]
+    words += ["--protocol", metrics.protocol, "--retriever", metrics.retriever]
+    if metrics.embedder != NO_EMBEDDER:
+        words += ["--embedder", metrics.embedder]
+    if metrics.k != DEPTH:
+        words += ["--k", str(metrics.k)]
+    if config and config.measures != EVAL_MEASURES:
+        words += [word for name in config.measures for word in ("--metrics", name)]
+    if config and config.skip_errors:
         words.append("--skip-errors")
-    return shlex.join([*words, *_dataset(metrics["dataset"])])
+    return shlex.join([*words, *_dataset(metrics.dataset)])
 
 
-def _dataset(dataset: dict[str, Any]) -> list[str]:
+def _dataset(dataset: DatasetRecord) -> list[str]:
     """Options that select the data; of a set of one's own and of a part the source has to be named by the reader."""
-    combination = combination_of(str(dataset["name"])) or DEFAULT
+    combination = combination_of(dataset.name) or DEFAULT
     options = []
     for name in ("level", "context", "tokenizer"):
         if (value := getattr(combination, name)) != getattr(DEFAULT, name):
             options += [f"--{name}", value]
-    if dataset.get("tasks") != dataset.get("whole_tasks"):
-        options += ["--repos", " ".join(dataset.get("repositories", ())), "--limit", str(dataset["tasks"])]
+    if dataset.tasks != dataset.whole_tasks:
+        options += ["--repos", " ".join(dataset.repositories), "--limit", str(dataset.tasks)]
     return options

@@ -13,6 +13,7 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.report.html_code import cut_lines, place, syntax
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.spans import CharSpan
     from repoeval_bench.report.html_run import Hit, PageRun
-    from repoeval_bench.runs.inspection import Inside, StoredChunk
+    from repoeval_bench.runs.inspection import Inspection, StoredChunk
 
 TOP = 10
 """Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""
@@ -34,13 +35,13 @@ def pack(content: Mapping[str, Any]) -> str:
 
 def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: Sequence[str]) -> dict[str, Any]:
     """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored."""
-    insides = [run.stored.inside for run in runs]
+    insides = [run.stored.inspection for run in runs]
     files = _Files(next((each for each in insides if each), None))
     columns = [[_column(run, name) for name in measures] for run in runs]
     queries = []
-    for row, query_id in enumerate(runs[0].scored.query_ids):
+    for row, query_id in enumerate(runs[0].scores.query_ids):
         query = _query(query_id, runs, insides, files)
-        query["repo"] = runs[0].scored.repos[row]
+        query["repo"] = runs[0].scores.repos[row]
         query["scores"] = [[column and round(column[row], 4) for column in each] for each in columns]
         queries.append(query)
     missed = {query["id"] for query in queries if not all(any(hit[3] for hit in top) for top in query["top"])}
@@ -63,7 +64,7 @@ def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: S
 class _Files:
     """Numbers files as they are met."""
 
-    def __init__(self, inside: Inside | None) -> None:
+    def __init__(self, inside: Inspection | None) -> None:
         self._sources = inside.sources if inside else {}
         self._numbers: dict[str, int] = {}
         self._lines: dict[str, list[str]] = {}
@@ -95,7 +96,9 @@ class _Files:
         return found
 
 
-def _query(query_id: str, runs: Sequence[PageRun], insides: Sequence[Inside | None], files: _Files) -> dict[str, Any]:
+def _query(
+    query_id: str, runs: Sequence[PageRun], insides: Sequence[Inspection | None], files: _Files
+) -> dict[str, Any]:
     tops = [_top(run, query_id, files) for run in runs]
     entry: dict[str, Any] = {
         "id": query_id,
@@ -108,9 +111,11 @@ def _query(query_id: str, runs: Sequence[PageRun], insides: Sequence[Inside | No
     if inside is None:
         return entry if text is None else entry | {"text": cut_lines(text)[0]}
     stored = inside.queries[query_id]
+    # The page shows one file of a query: of its gold, the first place there.
+    gold = next(iter(stored.gold_here()), LineSpan(0, 0))
     entry |= {
         "file": files.number(stored.file),
-        "gold": [stored.gold.start, stored.gold.end],
+        "gold": [gold.start, gold.end],
         "body": [stored.body.start, stored.body.end],
         "ranks": [_ranks(run, query_id, stored.file, each) for run, each in zip(runs, insides, strict=True)],
     }
@@ -120,7 +125,7 @@ def _query(query_id: str, runs: Sequence[PageRun], insides: Sequence[Inside | No
     return (
         entry
         if text is None
-        else entry | _text(text, stored.gold.start, stored.body.start, stored.read, files.lines(stored.file))
+        else entry | _text(text, gold.start, stored.body.start, stored.read, files.lines(stored.file))
     )
 
 
@@ -160,7 +165,7 @@ def _first(run: PageRun, query_id: str) -> int:
     return next((rank for rank, found in enumerate(run.ranked(query_id), start=1) if found in relevant), 0)
 
 
-def _ranks(run: PageRun, query_id: str, file: str, inside: Inside | None) -> list[int] | None:
+def _ranks(run: PageRun, query_id: str, file: str, inside: Inspection | None) -> list[int] | None:
     """For each chunk of the query's file 2 x its rank (0 where it was not retrieved), plus 1 where it is relevant."""
     if inside is None or not run.ranks_own_chunks:
         return None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparison import PARTS, check_all_comparable, run_names
 from repoeval_bench.core.errors import ResultError
@@ -13,17 +12,19 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import ChunkPlace, Context, Measure, score_run
 from repoeval_bench.report.text import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.store import MANIFEST, RETRIEVED, StoredRun
+from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.trec import as_field
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from repoeval_bench.core.run import Qrels
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.log import Retrieved
+    from repoeval_bench.runs.query_scores import QueryScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,89 +44,75 @@ class Hit:
 class PageRun:
     """A run with the names it goes by on the page: `name` in full, `short` where there is little room.
 
-    `scored` are its scores in the order of the first run's queries.
+    `scores` are in the order of the first run's queries.
     """
 
-    stored: StoredRun
+    stored: RunView
     name: str
     short: str
-    scored: ScoredQueries
+    scores: QueryScores
 
     @cached_property
-    def log(self) -> dict[str, tuple[str | None, list[dict[str, Any]]]]:
-        """query_id -> (the query's text if it was logged, the log's entries of what was retrieved, best first)."""
-        try:
-            found = {
-                row["query_id"]: (row.get("query"), sorted(row["topk"], key=itemgetter("rank")))
-                for row in self.stored.rows(RETRIEVED)
-            }
-            for _, entries in found.values():
-                for entry in entries:
-                    entry["chunk_id"] = as_field(entry["chunk_id"], "chunk id")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ResultError(
-                f"{self.stored.folder / RETRIEVED} is no run log ({error}); run the evaluation again"
-            ) from error
-        return found
+    def log(self) -> dict[str, tuple[str | None, tuple[Hit, ...]]]:
+        """query_id -> (the query's text if it was logged, what was retrieved, best first)."""
+        return {row.query_id: (row.query, tuple(map(_hit, row.ranked))) for row in self.stored.log_rows()}
 
     def ranked(self, query_id: str) -> list[str]:
         """The ids of what was retrieved, best first, as TREC files spell them."""
-        return [entry["chunk_id"] for entry in self.log.get(query_id, (None, []))[1]]
+        return [hit.chunk_id for hit in self.top(query_id)]
 
-    def top(self, query_id: str, k: int) -> list[Hit]:
-        """The first k of what was retrieved."""
-        return [_hit(entry) for entry in self.log.get(query_id, (None, []))[1][:k]]
+    def top(self, query_id: str, k: int | None = None) -> tuple[Hit, ...]:
+        """The first k of what was retrieved, or all of it."""
+        return self.log.get(query_id, (None, ()))[1][:k]
 
     @cached_property
     def _material(self) -> tuple[dict[str, tuple[tuple[str, float], ...]], Context]:
         """(rankings, the places of what was retrieved where the log has all of them): what measures are made of."""
-        entries = [entry for _, found in self.log.values() for entry in found]
         rankings = {
             query_id: tuple((chunk_id, -float(rank)) for rank, chunk_id in enumerate(self.ranked(query_id)))
             for query_id in self.log
         }
-        if not all(entry.get("file") for entry in entries):
-            return rankings, Context()
         nowhere = LineSpan(0, 0)  # the file is all that is asked for
-        return rankings, Context(places={each["chunk_id"]: ChunkPlace(each["file"], nowhere) for each in entries})
+        hits = [hit for _, found in self.log.values() for hit in found]
+        places = {hit.chunk_id: ChunkPlace(hit.file, nowhere) for hit in hits if hit.file}
+        return rankings, Context(places=places) if all(hit.file for hit in hits) else Context()
 
     @property
     def ranks_own_chunks(self) -> bool:
         """Whether what was ranked in the end are the chunker's chunks, and not those of a baseline."""
-        protocol = (self.stored.manifest.get("config") or {}).get("protocol") or {}
-        return bool(protocol.get("documents") != "baseline")
+        config = self.stored.manifest.config
+        return config is None or config.protocol.documents != "baseline"
 
     @cached_property
     def qrels(self) -> Qrels:
         """query_id -> chunk_id -> gain, for every scored query; chunk ids as TREC files spell them."""
         found = self.stored.qrels()
-        return {query_id: found.get(as_field(query_id, "query id"), {}) for query_id in self.scored.query_ids}
+        return {query_id: found.get(as_field(query_id, "query id"), {}) for query_id in self.scores.query_ids}
 
     def values(self, measure: str) -> NDArray[np.float64] | None:
-        """One value per query, float64 in the order of `scored`; None where this run cannot have it.
+        """One value per query, float64 in the order of `scores`; None where this run cannot have it.
 
         A measure that was not asked for at `eval` is scored from the stored ranking and judgements, if those suffice.
         """
-        scored = self.scored
-        if measure in scored.values:
-            return scored.values[measure]
+        if measure in self.scores.values:
+            return self.scores.values[measure]
         parsed = Measure.parse(measure)
         rankings, context = self._material
-        if (parsed.k or 0) > self.stored.metrics["k"] or not parsed.needs <= {"ranking"} | context.has():
+        if (parsed.k or 0) > self.stored.metrics.k or not parsed.needs <= {"ranking"} | context.has():
             return None
         return score_run(rankings, self.qrels, [measure], context).values[str(parsed)]
 
 
-def page_runs(stored: Sequence[StoredRun]) -> list[PageRun]:
+def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
     """The runs with their names.
 
     A UsageError with every difference where two do not answer one question: protocol, data, queries, depth.
     """
     check_all_comparable((stored[0], run) for run in stored[1:])
     names = run_names(stored)
-    ids = stored[0].scored.query_ids
+    ids = stored[0].scores.query_ids
     return [
-        PageRun(run, name, short, _in_order(run.scored, ids))
+        PageRun(run, name, short, _in_order(run.scores, ids))
         for run, name, short in zip(stored, names, short_names(names), strict=True)
     ]
 
@@ -137,34 +124,31 @@ def kind_of(runs: Sequence[PageRun]) -> str:
     """
     if len(runs) == 1:
         return PARTS[0]
-    differing = [part for part in PARTS if len({str(run.stored.metrics[part]) for run in runs} - {NO_EMBEDDER}) > 1]
+    differing = [part for part in PARTS if len({getattr(run.stored.metrics, part) for run in runs} - {NO_EMBEDDER}) > 1]
     return differing[0] if len(differing) == 1 else "run"
 
 
-def bm25_beside(run: StoredRun) -> StoredRun | None:
+def bm25_beside(run: RunView) -> RunView | None:
     """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
     ours = run.metrics
     for folder in [run.folder, *(path.parent for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")))]:
         try:
-            other = StoredRun.open(folder)
+            other = RunView.open(folder)
             theirs = other.metrics
         except ResultError:  # a broken neighbour is no part of this report
             continue
-        same = all(theirs[key] == ours[key] for key in ("protocol", "chunker"))
-        same &= theirs["dataset"]["fingerprint"] == ours["dataset"]["fingerprint"]
-        if same and str(theirs["retriever"]).startswith("bm25"):
+        same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
+        if same and theirs.dataset.fingerprint == ours.dataset.fingerprint and theirs.retriever.startswith("bm25"):
             return other
     return None
 
 
-def _in_order(scored: ScoredQueries, query_ids: tuple[str, ...]) -> ScoredQueries:
+def _in_order(scored: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
     if scored.query_ids == query_ids:
         return scored
     place = {query_id: i for i, query_id in enumerate(scored.query_ids)}
     return scored.take([place[query_id] for query_id in query_ids])
 
 
-def _hit(entry: Mapping[str, Any]) -> Hit:
-    start, end = entry.get("start_line"), entry.get("end_line")
-    lines = None if start is None or end is None else LineSpan(start, end)
-    return Hit(entry["chunk_id"], entry.get("file"), lines, entry["score"])
+def _hit(entry: Retrieved) -> Hit:
+    return Hit(as_field(entry.chunk_id, "chunk id"), entry.file, entry.lines, entry.score)

@@ -82,7 +82,7 @@ class Column:
 def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
     """The table's columns; a measure that some run lacks has an empty cell there, one that all lack no column."""
     metrics = runs[0].stored.metrics
-    over = metrics["headline"]
+    over = metrics.headline
     first = headline_measure([run.stored for run in runs])
     columns = []
     names = tuple(dict.fromkeys((first, *MEASURES)))
@@ -93,9 +93,9 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
         found = [means.get(name) for means in by_run]
         if any(cell is not None for cell in found):
             columns.append(Column(name, title(name), meaning, cells_on_one_scale(found), judged=name not in NEUTRAL))
-        if name == first and all("ceilings" in run.stored.metrics for run in runs):
+        if name == first and all(run.stored.metrics.ceilings for run in runs):
             columns.append(_shares(runs, first))
-    latency = [run.stored.latencies().get("retrieve", []) for run in runs]
+    latency = [run.stored.timings.by_step().get("retrieve", []) for run in runs]
     if any(latency):
         cells = tuple(Cell(median(times), f"{median(times):.2f} ms") if times else Cell(None, "") for times in latency)
         meaning = (
@@ -116,8 +116,8 @@ def _means(run: PageRun, names: Sequence[str], over: str) -> dict[str, tuple[flo
     values = {name: column for name in names if (column := run.values(name)) is not None}
     if not values:
         return {}
-    curve = mean_curve(run.scored, np.column_stack(list(values.values())), tuple(range(len(values))), over)
-    stored = run.stored.metrics[over]
+    curve = mean_curve(run.scores, np.column_stack(list(values.values())), tuple(range(len(values))), over)
+    stored = run.stored.metrics.over(over)
     # What eval stored is what is shown, to the last bit.
     return {name: (stored.get(name, float(curve.mean[i])), curve.interval(i)) for i, name in enumerate(values)}
 

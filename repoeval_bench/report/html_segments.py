@@ -42,7 +42,7 @@ class Segments:
 
 def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
     """Every segment of every fact that the first run stored, scored by `measure` for each run."""
-    scored = [run.scored for run in runs]
+    scored = [run.scores for run in runs]
     first = scored[0]
     parts = [part for by in segment_names(first) if by != first.clustered_by for part in split(first, by)]
     means = [segment_means(each, parts, measure) for each in scored]

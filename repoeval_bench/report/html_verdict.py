@@ -44,10 +44,10 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     it: there p holds for whichever run is picked.
     """
     metrics = runs[0].stored.metrics
-    over, measure = metrics["headline"], headline_measure([run.stored for run in runs])
-    means = [run.stored.metrics[over][measure] for run in runs]
+    over, measure = metrics.headline, headline_measure([run.stored for run in runs])
+    means = [run.stored.metrics.over(over)[measure] for run in runs]
     best = max(range(len(runs)), key=lambda i: means[i])
-    where = f"under protocol {metrics['protocol']}"
+    where = f"under protocol {metrics.protocol}"
     what = f"{_words(measure)} ({over} mean)"
     if len(runs) == 1:
         share = _share(runs[0], measure)
@@ -111,26 +111,23 @@ def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
 def _mind(runs: Sequence[PageRun]) -> tuple[str, ...]:
     lines = []
     metrics = [run.stored.metrics for run in runs]
-    if all("chunk_nws" in each for each in metrics) and not any(each.get("imported") for each in metrics):
-        sizes = [each["chunk_nws"]["mean"] for each in metrics]
-        if len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
-            named = ", ".join(f"{run.short} {size:.0f}" for run, size in zip(runs, sizes, strict=True))
-            lines.append(
-                f"Chunks are not of one size (mean non-whitespace characters: {named}), and size alone moves scores; "
-                "--match-size takes that away."
-            )
+    sizes = [each.chunk_nws.mean for each in metrics if each.chunk_nws]
+    if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
+        named = ", ".join(f"{run.short} {size:.0f}" for run, size in zip(runs, sizes, strict=True))
+        lines.append(
+            f"Chunks are not of one size (mean non-whitespace characters: {named}), and size alone moves scores; "
+            "--match-size takes that away."
+        )
     try:
-        caution = Protocol.parse(metrics[0]["protocol"]).caution
+        caution = Protocol.parse(metrics[0].protocol).caution
     except UsageError:  # an imported run's protocol has no text of ours
         return tuple(lines)
-    return (*lines, f"Protocol {metrics[0]['protocol']}: {caution}.")
+    return (*lines, f"Protocol {metrics[0].protocol}: {caution}.")
 
 
 def _share(run: PageRun, measure: str) -> str:
     from repoeval_bench.report.scores import shares_of_ceiling
 
-    if "ceilings" not in run.stored.metrics:
-        return ""
     share = shares_of_ceiling(run.stored).get(measure)
     return "" if share is None else f", {share:.0%} of what a greedy ranker that knows the gold reaches"
 

@@ -17,7 +17,8 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.scores import shares_of_ceiling
 from repoeval_bench.report.text import count
-from repoeval_bench.runs.store import MANIFEST, StoredRun
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,16 +85,14 @@ def rank_folder(results: Path) -> Leaderboard:
     """
     if not results.is_dir():
         raise UsageError(f"there is no folder {results}; name one with run folders, as eval writes them")
-    runs: list[StoredRun] = []
+    runs: list[RunView] = []
     left_out: dict[str, str] = {}
     for folder in sorted(path for path in results.iterdir() if path.is_dir()):
-        run = StoredRun(folder)
+        run = RunView(folder)
         try:
             _check(run)
         except BenchError as error:
             left_out[folder.name] = str(error)
-        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-            left_out[folder.name] = f"its files are not of the shape that eval writes ({error!r})"
         else:
             runs.append(run)
     if not runs and not left_out:
@@ -109,27 +108,24 @@ def summary(found: Leaderboard) -> str:
     return line + (f"; {count(len(found.left_out), 'folder')} not ranked" if found.left_out else "")
 
 
-def _check(run: StoredRun) -> None:
+def _check(run: RunView) -> None:
     """Read all that a board needs, so that what is wrong is told here."""
     if not (run.folder / MANIFEST).is_file():
         raise UsageError(f"no {MANIFEST}: the run was not finished, or this is no run")
     _precision(run)
     measure = headline_measure([run])
-    if len(run.scored) == 0:
+    if len(run.scores) == 0:
         raise UsageError("it holds no query")
-    _ = run.metrics[run.metrics["headline"]][measure], run.scored.values[measure]
-    for part in ("chunker", "embedder", "retriever", "protocol"):
-        if not isinstance(run.metrics[part], str):
-            raise TypeError(part)
-    str(run.metrics["dataset"]["label"])
+    if measure not in run.scores.values:
+        raise UsageError(f"{measure} was not scored")
 
 
-def _comparable(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
+def _comparable(runs: Sequence[RunView]) -> list[list[RunView]]:
     """Groups within which every two runs can be compared.
 
     A run without vectors knows no precision: it stands in every group that it fits.
     """
-    groups: list[list[StoredRun]] = []
+    groups: list[list[RunView]] = []
     for run in (run for run in runs if _precision(run)):
         for group in groups:
             if _precision(group[0]) == _precision(run) and all(_fits(each, run) for each in group):
@@ -150,7 +146,7 @@ def _comparable(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
     return groups
 
 
-def _fits(a: StoredRun, b: StoredRun) -> bool:
+def _fits(a: RunView, b: RunView) -> bool:
     if headline_measure([a]) != headline_measure([b]):
         return False
     try:
@@ -160,49 +156,49 @@ def _fits(a: StoredRun, b: StoredRun) -> bool:
     return True
 
 
-def _precision(run: StoredRun) -> str:
-    identity = (run.manifest.get("config") or {}).get("embedder_identity") or {}
-    return str(identity.get("precision", ""))
+def _precision(run: RunView) -> str:
+    config = run.manifest.config
+    return "" if config is None else str(config.embedder_identity.get("precision", ""))
 
 
-def _board(runs: Sequence[StoredRun]) -> Board:
+def _board(runs: Sequence[RunView]) -> Board:
     first = runs[0].metrics
-    measure, over = headline_measure(runs[:1]), first["headline"]
-    ordered = sorted(runs, key=lambda run: (-run.metrics[over][measure], run.run_id))
+    measure, over = headline_measure(runs[:1]), first.headline
+    ordered = sorted(runs, key=lambda run: (-run.metrics.over(over)[measure], run.run_id))
     best, n = ordered[0], len(ordered)
     # All columns share their draws: every run's score, then the difference of each but the first to the first.
-    own = best.scored.table([measure])
+    own = best.scores.table([measure])
     differences = paired_differences(best, ordered[1:], [measure]) if n > 1 else own[:, :0]
     columns = np.column_stack([own, own + differences, differences])
-    curve = mean_curve(best.scored, columns, tuple(range(columns.shape[1])), over)
+    curve = mean_curve(best.scores, columns, tuple(range(columns.shape[1])), over)
     entries: list[Entry] = []
     for at, run in enumerate(ordered):
-        score = run.metrics[over][measure]
+        score = run.metrics.over(over)[measure]
         tied = bool(entries) and round(entries[-1].score, 12) == round(score, 12)
         entries.append(
             Entry(
                 rank=entries[-1].rank if tied else at + 1,
                 run_id=run.run_id,
-                chunker=run.metrics["chunker"],
-                embedder=run.metrics["embedder"],
-                retriever=run.metrics["retriever"],
+                chunker=run.metrics.chunker,
+                embedder=run.metrics.embedder,
+                retriever=run.metrics.retriever,
                 score=score,
                 ci=curve.interval(at),
-                share=shares_of_ceiling(run).get(measure) if "ceilings" in run.metrics else None,
+                share=shares_of_ceiling(run).get(measure),
                 behind=(float(curve.mean[n + at - 1]), curve.interval(n + at - 1)) if at else None,
-                beside=tuple(run.metrics[over].get(name) for name in BESIDE),
-                nws=run.metrics.get("chunk_nws", {}).get("mean"),
+                beside=tuple(run.metrics.over(over).get(name) for name in BESIDE),
+                nws=run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None,
             )
         )
     precisions = [precision for precision in map(_precision, runs) if precision]
     return Board(
-        protocol=first["protocol"],
-        dataset=first["dataset"]["label"],
-        k=first["k"],
+        protocol=first.protocol,
+        dataset=first.dataset.label,
+        k=first.k,
         precision=precisions[0] if precisions else "",
         measure=measure,
         over=over,
-        clustered_by=runs[0].scored.clustered_by,
+        clustered_by=runs[0].scores.clustered_by,
         entries=tuple(entries),
     )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.query_scores import QueryScores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class Curve:
         return None if self.low is None or self.high is None else (float(self.low[i]), float(self.high[i]))
 
 
-def mean_curve(scored: ScoredQueries, values: NDArray[np.float64], at: tuple[int, ...], headline: str) -> Curve:
+def mean_curve(scored: QueryScores, values: NDArray[np.float64], at: tuple[int, ...], headline: str) -> Curve:
     """Mean and band of each column of `values`, float64 (n_queries, len(at)), files resampled."""
     if headline == "macro":
         sample = Sample.macro(values, scored.clusters, scored.repos)

@@ -13,16 +13,17 @@ from repoeval_bench.report.table import Bar, Column, Row, figures, make_table, r
 from repoeval_bench.report.text import count, elided, heading, short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from repoeval_bench.report.table import Table
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.records import Means, Metrics
+    from repoeval_bench.runs.view import RunView
 
 SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
 """The default line measures that the terminal's table has room for."""
 
 
-def score_tables(runs: Sequence[StoredRun]) -> list[Table]:
+def score_tables(runs: Sequence[RunView]) -> list[Table]:
     """The line measures (comparable between chunkers, so they come first), then the measures over chunks.
 
     One row per chunker and mean; all runs are of one protocol and dataset. Below the means of each run are the ends of
@@ -31,13 +32,13 @@ def score_tables(runs: Sequence[StoredRun]) -> list[Table]:
     """
     first = runs[0].metrics
     title = [
-        first["dataset"]["label"],
-        f"protocol {first['protocol']} · embedder {first['embedder']} · retriever {first['retriever']}",
+        first.dataset.label,
+        f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.retriever}",
     ]
     if len(runs) == 1:
-        title[1] = f"{first['chunker']} · {title[1]}"
+        title[1] = f"{first.chunker} · {title[1]}"
     # Ceilings have rows of their own, so their columns are for `compare`.
-    measures = [measure for measure in first["micro"] if not measure.endswith((CEILING, SHARE))]
+    measures = [measure for measure in first.micro if not measure.endswith((CEILING, SHARE))]
     lines = [measure for measure in measures if measure.startswith("line_")]
     chunks = [measure for measure in measures if measure not in lines]
     if set(LINE_MEASURES) <= set(lines):
@@ -58,8 +59,8 @@ def score_tables(runs: Sequence[StoredRun]) -> list[Table]:
     return with_notes(tables, _notes(runs))
 
 
-def _score_rows(run: StoredRun, measures: Sequence[str], *, alone: bool) -> list[Row]:
-    headline = run.metrics["headline"]
+def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[Row]:
+    headline = run.metrics.headline
     rows: list[Row] = []
     for label, means in _means(run, per_repo=alone):
         cells = [means[measure] for measure in measures]
@@ -76,44 +77,43 @@ def _score_rows(run: StoredRun, measures: Sequence[str], *, alone: bool) -> list
             rows.append(Row((f"  {headline} {label}", *found), "faint", number))
     if alone:
         return rows
-    names = [run.metrics["chunker"], *[""] * (len(rows) - 1)]
+    names = [run.metrics.chunker, *[""] * (len(rows) - 1)]
     return [Row((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
 
 
-def _means(run: StoredRun, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:
+def _means(run: RunView, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:
     """(what is averaged, measure -> mean): the repositories if asked for, then micro and macro."""
     metrics = run.metrics
     return [
-        *(metrics["per_repo"].items() if per_repo else ()),
-        ("micro", metrics["micro"]),
-        ("macro", metrics["macro"]),
+        *(metrics.per_repo.items() if per_repo else ()),
+        ("micro", metrics.micro),
+        ("macro", metrics.macro),
     ]
 
 
-def _ends(run: StoredRun, measures: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
+def _ends(run: RunView, measures: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
     """Low and high ends of the headline mean's 95 % interval by measure; empty where one cluster gives none."""
-    scored = run.scored
-    _, intervals = mean_intervals(scored.table(measures), scored.clusters, scored.repos, run.metrics["headline"])
+    scored = run.scores
+    _, intervals = mean_intervals(scored.table(measures), scored.clusters, scored.repos, run.metrics.headline)
     known = {measure: ends for measure, ends in zip(measures, intervals, strict=True) if ends}
     return {name: ends[0] for name, ends in known.items()}, {name: ends[1] for name, ends in known.items()}
 
 
-def _ceilings(run: StoredRun) -> dict[str, float]:
-    ceilings: dict[str, float] = run.metrics.get("ceilings", {}).get(run.metrics["headline"], {})
-    return ceilings
+def _ceilings(run: RunView) -> dict[str, float]:
+    return run.metrics.headline_ceilings
 
 
-def shares_of_ceiling(run: StoredRun) -> dict[str, float]:
+def shares_of_ceiling(run: RunView) -> dict[str, float]:
     """Measure -> headline mean over its ceiling's mean: 1 - it is what the retriever lost, 1 - ceiling the chunker.
 
     A measure whose ceiling is 0 has no share and is left out.
     """
-    means = run.metrics[run.metrics["headline"]]
+    means = run.metrics.headline_means
     return {name: means[name] / ceiling for name, ceiling in _ceilings(run).items() if ceiling > 0}
 
 
-def _mean_label(label: str, metrics: dict[str, Any]) -> str:
-    n_queries, n_repos = metrics["counts"]["queries"], len(metrics["per_repo"])
+def _mean_label(label: str, metrics: Metrics) -> str:
+    n_queries, n_repos = metrics.counts.queries, len(metrics.per_repo)
     number = {
         "micro": count(n_queries, "query", "queries"),
         "macro": count(n_repos, "repository", "repositories"),
@@ -121,72 +121,76 @@ def _mean_label(label: str, metrics: dict[str, Any]) -> str:
     return f"{label}, {number[label]}" if label in number else label
 
 
-def _notes(runs: Sequence[StoredRun]) -> list[str]:
-    headline = runs[0].metrics["headline"]
+def _notes(runs: Sequence[RunView]) -> list[str]:
+    headline = runs[0].metrics.headline
     return [
         *(line for run in runs for line in footnotes(run)),
         f"95 % CI: interval of the {headline} mean, BCa, files resampled; compare says which differences are real",
-        f"note: {Protocol.parse(runs[0].metrics['protocol']).caution}",
+        f"note: {Protocol.parse(runs[0].metrics.protocol).caution}",
     ]
 
 
-def _cut(counts: Mapping[str, int], what: str) -> str:
+def _cut(what: str, texts: int, truncated: int | None, tokens: int | None, lost: int | None) -> str:
     """How many texts of a kind the model does not read whole, and what share of all their tokens is lost."""
-    share = ""
-    if lost := counts.get(f"{what}_tokens_lost"):
-        share = f" ({lost / counts[f'{what}_tokens']:.1%} of their tokens lost)"
-    return f"{counts[f'{what}_truncated']} of {counts[what]} {what}{share}"
+    share = f" ({lost / tokens:.1%} of their tokens lost)" if lost and tokens else ""
+    return f"{truncated} of {texts} {what}{share}"
 
 
-def _truncation(metrics: dict[str, Any]) -> str:
-    if metrics["chunk_tokens"]:
-        return "truncated by the model: " + ", ".join(_cut(metrics["counts"], what) for what in ("queries", "chunks"))
-    if metrics["counts"]["queries_truncated"] is None:
-        return f"truncated by the model: not known, {metrics['embedder']} does not count tokens"
+def _truncation(metrics: Metrics) -> str:
+    counts = metrics.counts
+    if metrics.chunk_tokens:
+        queries = (counts.queries, counts.queries_truncated, counts.queries_tokens, counts.queries_tokens_lost)
+        chunks = (counts.chunks, counts.chunks_truncated, counts.chunks_tokens, counts.chunks_tokens_lost)
+        return f"truncated by the model: {_cut('queries', *queries)}, {_cut('chunks', *chunks)}"
+    if counts.queries_truncated is None:
+        return f"truncated by the model: not known, {metrics.embedder} does not count tokens"
     return "nothing embedded, nothing truncated"
 
 
-def footnotes(run: StoredRun) -> list[str]:
+def footnotes(run: RunView) -> list[str]:
     """Notes on a run: sizes, truncation, and everything that was skipped or cannot be found."""
     metrics = run.metrics
-    counts, sizes, tokens = metrics["counts"], metrics["chunk_nws"], metrics["chunk_tokens"]
-    leak = metrics["leak"][metrics["headline"]]
+    counts, sizes, tokens = metrics.counts, metrics.chunk_nws, metrics.chunk_tokens
     lines = [
-        f"{metrics['chunker']}: {count(counts['chunks'], 'chunk')} of {count(counts['files'], 'file')}, "
-        f"nws mean {sizes['mean']:.0f}, median {sizes['median']}, p95 {sizes['p95']}"
-        + (f"; tokens mean {tokens['mean']:.0f}, median {tokens['median']}, p95 {tokens['p95']}" if tokens else ""),
+        f"{metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
+        + (f", nws mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
+        + (f"; tokens mean {tokens.mean:.0f}, median {tokens.median}, p95 {tokens.p95}" if tokens else ""),
         f"  {_truncation(metrics)} · queries with no relevant chunk: "
-        f"{counts['queries_without_relevant']} of {counts['queries']}",
-        f"  leak: {leak['gold_lines_in_query']:.1%} of the gold lines are in the query, "
-        f"{leak['top10_over_prompt']:.1%} of the top 10 overlap the prompt's own lines",
+        f"{counts.queries_without_relevant} of {counts.queries}",
     ]
-    if 2 * (without := counts["queries_without_relevant"]) > counts["queries"]:
+    if metrics.leak:
+        leak = metrics.leak.over(metrics.headline)
         lines.append(
-            f"  note: {without} of {counts['queries']} queries have no relevant chunk and score 0 with every ranking, "
+            f"  leak: {leak['gold_lines_in_query']:.1%} of the gold lines are in the query, "
+            f"{leak['top10_over_prompt']:.1%} of the top 10 overlap the prompt's own lines"
+        )
+    if 2 * (without := counts.queries_without_relevant) > counts.queries:
+        lines.append(
+            f"  note: {without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking, "
             "so these means describe the chunks more than the ranking"
         )
     lost = {
-        "chunks whose text is also elsewhere in the repository": counts["chunks_duplicate"],
-        "documents merged into an identical one": counts["chunks_merged"],
-        f"of {counts.get('pairs', 0)} pairs of query and chunk, cut by the reranker": counts.get("pairs_truncated", 0),
-        "files the chunker failed on, left out": counts["files_skipped"],
-        "files that are not UTF-8, left out": counts["files_undecodable"],
-        "non-blank lines in no chunk": counts["lines_uncovered"],
+        "chunks whose text is also elsewhere in the repository": counts.chunks_duplicate,
+        "documents merged into an identical one": counts.chunks_merged,
+        f"of {counts.pairs} pairs of query and chunk, cut by the reranker": counts.pairs_truncated,
+        "files the chunker failed on, left out": counts.files_skipped,
+        "files that are not UTF-8, left out": counts.files_undecodable,
+        "non-blank lines in no chunk": counts.lines_uncovered,
     }
     return [*lines, *(f"  {what}: {number}" for what, number in lost.items() if number)]
 
 
-def headline_table(runs: Sequence[StoredRun]) -> Table | None:
+def headline_table(runs: Sequence[RunView]) -> Table | None:
     """The protocol's first measure of every run, or of one run's repositories, as a bar up to its ceiling.
 
     A narrow table to read before the wide ones, on a terminal. None where the runs were not scored by the measure.
     """
     first = runs[0].metrics
-    measure, over = str(first.get("headline_measure")), first["headline"]
-    if any(measure not in run.metrics["micro"] or "ceilings" not in run.metrics for run in runs):
+    measure, over = str(first.headline_measure), first.headline
+    if any(measure not in run.metrics.micro or run.metrics.ceilings is None for run in runs):
         return None
     if len(runs) == 1:
-        found = [(label, runs[0], label) for label in (*first["per_repo"], "micro", "macro")]
+        found = [(label, runs[0], label) for label in (*first.per_repo, "micro", "macro")]
     else:
         found = [(name, run, over) for name, run in zip(short_names(run_names(runs)), runs, strict=True)]
     rows = []
@@ -204,34 +208,36 @@ def headline_table(runs: Sequence[StoredRun]) -> Table | None:
     )
 
 
-def _score_and_ceiling(run: StoredRun, label: str, measure: str) -> tuple[float, float]:
+def _score_and_ceiling(run: RunView, label: str, measure: str) -> tuple[float, float]:
     """Score and ceiling of a mean or a repository; the score twice where no ceiling is stored."""
-    score, ceiling = (
-        content.get(label, content.get("per_repo", {}).get(label, {}))
-        for content in (run.metrics, run.metrics.get("ceilings", {}))
-    )
-    return float(score[measure]), float(ceiling.get(measure, score[measure]))
+    score = _means_of(run.metrics, label)[measure]
+    ceilings = {} if run.metrics.ceilings is None else _means_of(run.metrics.ceilings, label)
+    return score, ceilings.get(measure, score)
 
 
-def scores_csv(runs: Sequence[StoredRun]) -> str:
+def _means_of(means: Means | Metrics, label: str) -> dict[str, float]:
+    return means.over(label) if label in {"micro", "macro"} else means.per_repo[label]
+
+
+def scores_csv(runs: Sequence[RunView]) -> str:
     """One line per run and mean, every measure in full precision; empty where a run lacks one."""
     return as_csv(record_table(record for run in runs for record in _records(run)))
 
 
-def _records(run: StoredRun) -> list[dict[str, Any]]:
+def _records(run: RunView) -> list[dict[str, Any]]:
     """A flat record per repository, mean, ceiling and share of ceiling, each with the dataset and specs."""
     metrics = run.metrics
     identity = {
-        "dataset": metrics["dataset"]["name"],
-        "fingerprint": metrics["dataset"]["fingerprint"],
-        "tasks": metrics["dataset"]["tasks"],
-        "protocol": metrics["protocol"],
-        "chunker": metrics["chunker"],
-        "embedder": metrics["embedder"],
-        "retriever": metrics["retriever"],
+        "dataset": metrics.dataset.name,
+        "fingerprint": metrics.dataset.fingerprint,
+        "tasks": metrics.dataset.tasks,
+        "protocol": metrics.protocol,
+        "chunker": metrics.chunker,
+        "embedder": metrics.embedder,
+        "retriever": metrics.retriever,
     }
     means = _means(run, per_repo=True)
-    if "ceilings" in metrics:
-        headline = metrics["headline"]
+    if metrics.ceilings:
+        headline = metrics.headline
         means += [(f"{headline} ceiling", _ceilings(run)), (f"{headline} share of ceiling", shares_of_ceiling(run))]
     return [{**identity, "mean_over": label, **values} for label, values in means]

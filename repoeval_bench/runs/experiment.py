@@ -26,6 +26,7 @@ from repoeval_bench.runs.parts import (
     silent,
 )
 from repoeval_bench.runs.stages import Plan, embed, execute, is_large, plan, plan_all, select
+from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.shared import Given
-    from repoeval_bench.runs.store import StoredRun
 
 
 def plan_run(
@@ -65,7 +65,7 @@ def evaluate(
     home: Path | None = None,
     pack: str = PACK,
     notify: Callable[[str], None] = silent,
-) -> StoredRun:
+) -> RunView:
     """Chunk, embed, retrieve, score and store one run; returns what was stored.
 
     `chunker` is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own. `k`
@@ -109,7 +109,7 @@ def evaluate_all(
     pack: str = PACK,
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
-) -> Iterator[StoredRun]:
+) -> Iterator[RunView]:
     """The runs of several chunkers, in their order, each stored when it is done; options as `evaluate` has them.
 
     All that is missing of all of them is embedded in one pass, each distinct text once, before the first is ranked.
@@ -144,7 +144,7 @@ def evaluate_all(
         )
         for cutter, _ in parts
     ]
-    stored = [store.current(Path(out) / config.run_id) if reuse else None for config in configs]
+    stored = [current_run(Path(out) / config.run_id) if reuse else None for config in configs]
     if not all(stored):
         store.check_writable(Path(out))
     missing = [(config, each) for config, each, run in zip(configs, parts, stored, strict=True) if run is None]
@@ -169,7 +169,7 @@ def evaluate_all(
         ]
         made = executor.map(jobs)
     for run in stored:
-        yield run or store.StoredRun(next(made))
+        yield run or RunView(next(made))
 
 
 def fitting(executor: Executor, benchmark: Benchmark, chunkers: Iterable[Chunker], parts: Parts) -> Executor:
@@ -188,4 +188,4 @@ def fitting(executor: Executor, benchmark: Benchmark, chunkers: Iterable[Chunker
 
 def _make_run(planned: Plan, config: RunConfig, given: Given, out: Path, parts: Parts) -> Path:
     outcome = execute(planned, config, parts.embedder, parts.retrievers[0], given)
-    return store.save(outcome, out, created=datetime.now(UTC).isoformat(timespec="seconds")).folder
+    return store.save(outcome, out, created=datetime.now(UTC).isoformat(timespec="seconds"))

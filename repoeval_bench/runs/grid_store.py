@@ -63,8 +63,8 @@ class CellFile:
     def __init__(self, folder: Path, name: str, identity: Mapping[str, Any]) -> None:
         state = code_state()
         # Files that differ from the commit are no version: what they computed is kept for nobody.
-        self._keeps = not state["dirty"]
-        key = json.dumps([FORMAT, identity, state, versions()], sort_keys=True, ensure_ascii=False)
+        self._keeps = not state.dirty
+        key = json.dumps([FORMAT, identity, state.as_json(), versions()], sort_keys=True, ensure_ascii=False)
         self.path = folder / f"{slug(name)}-{short_hash(key, 16)}.cells"
         self._values = self._read() if self._keeps else {}
 

@@ -1,11 +1,11 @@
-"""What a run keeps so that a person can look inside a query: sources, chunk boundaries, and what was read of it.
+"""What a run keeps so that a person can look at a query: sources, chunk boundaries, gold, and what was read of it.
 
 sources.jsonl.gz   every file that was chunked, with its text
 chunks.jsonl.gz    every chunk the chunker made, by file, as spans
-queries.jsonl.gz   which of a query's characters the model read, and the lines that are gold; its text is in the log
+queries.jsonl.gz   which of a query's characters the model read, and the places that are gold; its text is in the log
 
-The compressed bytes carry no time, so that a second identical run writes the same files. A run that was imported, or
-stored by an earlier version, has none of them.
+The compressed bytes carry no time, so that a second identical run writes the same files. A run that was imported has
+none of them.
 """
 
 from __future__ import annotations
@@ -14,23 +14,62 @@ import gzip
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from pydantic import Field, ValidationError
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.runs.records import Record, mistakes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.places import Gold
     from repoeval_bench.core.source import Chunk
     from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"
 CHUNKS = "chunks.jsonl.gz"
 QUERIES = "queries.jsonl.gz"
+
+_Ends = Annotated[tuple[int, int], Field(strict=False)]
+_Chunk = Annotated[tuple[int, int, int, int, int], Field(strict=False)]
+_Gold = Annotated[tuple[str, int, int], Field(strict=False)]
+"""JSON knows no tuple: a list is one here."""
+
+
+class SourceRow(Record):
+    """A row of sources.jsonl.gz."""
+
+    repo: str
+    path: str
+    text: str
+
+
+class ChunksRow(Record):
+    """A row of chunks.jsonl.gz: the chunks of a file, those of one query only where it has chunks of its own.
+
+    A span is [characters from, to, lines from, to, nws].
+    """
+
+    file: str
+    query_id: str | None = None
+    spans: list[_Chunk]
+
+
+class QueryGoldRow(Record):
+    """A row of queries.jsonl.gz; `gold` are [file, lines from, to]."""
+
+    query_id: str
+    file: str
+    read: _Ends
+    gold: list[_Gold]
+    body: _Ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +90,19 @@ class StoredQuery:
     query_id: str
     file: str
     read: CharSpan
-    gold: LineSpan
+    gold: Gold
     body: LineSpan
+
+    def gold_here(self) -> list[LineSpan]:
+        """The gold in the query's own file."""
+        return [place.lines for place in self.gold if place.file == self.file]
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
-    """What of a run can be looked into. `chunks` and `own` (query_id -> chunks it saw in place of its file's) by file.
+class Inspection:
+    """What a run keeps of its data, by `repo/path`: sources and chunks.
 
-    `sources` is `repo/path` -> file.
+    `own` is query_id -> the chunks that the query saw in place of its file's.
     """
 
     sources: Mapping[str, SourceFile]
@@ -71,105 +114,113 @@ class Inside:
 def pack_sources(benchmark: Benchmark) -> bytes:
     """The content of sources.jsonl.gz, which no chunker changes."""
     return _packed(
-        {"repo": file.repo, "path": file.path, "text": file.text}
+        SourceRow(repo=file.repo, path=file.path, text=file.text)
         for files in benchmark.files.values()
         for file in files
     )
 
 
-def files_of(
+def inspection_files(
     sources: bytes,
     corpus: Corpus,
     tasks: Iterable[Task],
-    spans: Mapping[str, LineSpan],
+    gold: Mapping[str, Gold],
     read: Mapping[str, CharSpan],
 ) -> dict[str, bytes]:
     """The three files, name -> content, `sources` as `pack_sources` made them.
 
-    `spans` are the tasks' gold lines, `read` the characters that the model read of their queries.
+    `gold` is query_id -> its places, `read` query_id -> the characters that the model read of it.
     """
     return {
         SOURCES: sources,
         CHUNKS: _packed(_chunk_rows(corpus)),
         QUERIES: _packed(
-            {
-                "query_id": task.task_id,
-                "file": f"{task.repo}/{task.path}",
-                "read": _ends(read[task.task_id]),
-                "gold": _ends(spans[task.task_id]),
-                "body": _ends(task.body),
-            }
+            QueryGoldRow(
+                query_id=task.task_id,
+                file=f"{task.repo}/{task.path}",
+                read=_ends(read[task.task_id]),
+                gold=[(place.file, *_ends(place.lines)) for place in gold[task.task_id]],
+                body=_ends(task.body),
+            )
             for task in tasks
         ),
     }
 
 
-def read_inside(folder: Path) -> Inside | None:
-    """What `files_of` wrote into a run folder; None where the run has none of it, a ResultError where it is broken."""
+def read_inspection(folder: Path) -> Inspection | None:
+    """What `inspection_files` made; None where the run folder lacks one of them, a ResultError where one is broken."""
     if not all((folder / name).is_file() for name in (SOURCES, CHUNKS, QUERIES)):
         return None
     sources = {
-        f"{row['repo']}/{row['path']}": SourceFile(row["repo"], row["path"], row["text"])
-        for row in _rows(folder / SOURCES)
+        f"{row.repo}/{row.path}": SourceFile(row.repo, row.path, row.text) for row in _rows(folder / SOURCES, SourceRow)
     }
     chunks: dict[str, tuple[StoredChunk, ...]] = {}
     own: dict[str, tuple[StoredChunk, ...]] = {}
-    for row in _rows(folder / CHUNKS):
-        ending = f"#{row['query_id']}" if "query_id" in row else ""
-        found = tuple(_chunk(row["file"], span, ending) for span in row["spans"])
-        if ending:
-            own[row["query_id"]] = found
+    for row in _rows(folder / CHUNKS, ChunksRow):
+        if row.query_id is None:
+            chunks[row.file] = _chunks(row)
         else:
-            chunks[row["file"]] = found
+            own[row.query_id] = _chunks(row)
     queries = {
-        row["query_id"]: StoredQuery(
-            row["query_id"], row["file"], CharSpan(*row["read"]), LineSpan(*row["gold"]), LineSpan(*row["body"])
+        row.query_id: StoredQuery(
+            row.query_id,
+            row.file,
+            CharSpan(*row.read),
+            tuple(Place(file, LineSpan(start, end)) for file, start, end in row.gold),
+            LineSpan(*row.body),
         )
-        for row in _rows(folder / QUERIES)
-    }  # fmt: skip
-    return Inside(sources, chunks, own, queries)
+        for row in _rows(folder / QUERIES, QueryGoldRow)
+    }
+    return Inspection(sources, chunks, own, queries)
 
 
-def _chunk_rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
+def _chunk_rows(corpus: Corpus) -> Iterator[ChunksRow]:
     by_file: dict[str, list[Chunk]] = defaultdict(list)
     for repo, chunks in corpus.chunks.items():
         # What was merged into an identical chunk was cut all the same.
         for chunk in (*chunks, *corpus.dropped.get(repo, ())):
             by_file[f"{chunk.repo}/{chunk.path}"].append(chunk)
     for file, chunks_of_file in by_file.items():
-        yield {"file": file, "spans": _spans(chunks_of_file)}
+        yield ChunksRow(file=file, spans=_spans(chunks_of_file))
     for query_id, seen in corpus.own.items():
         if seen:
-            yield {"query_id": query_id, "file": f"{seen[0].repo}/{seen[0].path}", "spans": _spans(seen)}
+            yield ChunksRow(query_id=query_id, file=f"{seen[0].repo}/{seen[0].path}", spans=_spans(seen))
 
 
-def _spans(chunks: Iterable[Chunk]) -> list[list[int]]:
-    """[characters from, to, lines from, to, nws] of each chunk, by start."""
-    return sorted([*_ends(chunk.chars), *_ends(chunk.lines), count_nws(chunk.text)] for chunk in chunks)
+def _spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:
+    return sorted((*_ends(chunk.chars), *_ends(chunk.lines), count_nws(chunk.text)) for chunk in chunks)
 
 
-def _chunk(file: str, span: Sequence[int], ending: str) -> StoredChunk:
-    first, last, line, end, nws = span
-    # The id as `Chunk.cut` gives it, and once more encoded where the query's own chunk got the query's id.
-    chunk_id = encode_id(f"{file}@{first}-{last}")
-    chunk_id = encode_id(chunk_id + ending) if ending else chunk_id
-    return StoredChunk(chunk_id, file, CharSpan(first, last), LineSpan(line, end), nws)
+def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
+    found = []
+    for first, last, start, end, nws in row.spans:
+        # The id as `Chunk.cut` gives it, and once more encoded where the query's own chunk got the query's id.
+        chunk_id = encode_id(f"{row.file}@{first}-{last}")
+        if row.query_id is not None:
+            chunk_id = encode_id(f"{chunk_id}#{row.query_id}")
+        found.append(StoredChunk(chunk_id, row.file, CharSpan(first, last), LineSpan(start, end), nws))
+    return tuple(found)
 
 
-def _ends(span: CharSpan | LineSpan) -> list[int]:
-    return [span.start, span.end]
+def _ends(span: CharSpan | LineSpan) -> tuple[int, int]:
+    return span.start, span.end
 
 
-def _packed(rows: Iterable[Mapping[str, Any]]) -> bytes:
+def _packed(rows: Iterable[Record]) -> bytes:
     # Escaped to ASCII, a lone surrogate is text too.
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+    text = "".join(json.dumps(row.model_dump(exclude_unset=True)) + "\n" for row in rows)
     return gzip.compress(text.encode("ascii"), compresslevel=3, mtime=0)
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+_Row = TypeVar("_Row", bound=Record)
+
+
+def _rows(path: Path, model: type[_Row]) -> Iterator[_Row]:
     try:
         with gzip.open(path, "rt", encoding="ascii") as stream:
             for line in stream:
-                yield json.loads(line)
+                # pydantic's own reader of JSON refuses a lone surrogate.
+                yield model.model_validate(json.loads(line))
     except (OSError, EOFError, ValueError) as error:
-        raise ResultError(f"{path} is broken ({error}); run the evaluation again") from error
+        what = mistakes(error)[0] if isinstance(error, ValidationError) else error
+        raise ResultError(f"{path} is broken ({what}); run the evaluation again") from error

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, date, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from repoeval_bench.core.errors import ResultError, all_mistakes
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.validation import expectation
+from repoeval_bench.runs.records import IndexCost, Record, mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,7 @@ _Name = Annotated[str, Field(min_length=1)]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class _Placed(_Row):
+class _Placed(Record):
     start_line: Annotated[int, Field(ge=0)] | None = None
     end_line: Annotated[int, Field(ge=0)] | None = None
 
@@ -58,60 +55,58 @@ class Retrieved(_Placed):
     chunk_id: _Name
     score: Annotated[float, Field(allow_inf_nan=False)]
     file: str | None = None
-    doc_version: str | None = Field(None, description="Version or ISO 8601 date of the document.")
-    source: str | None = Field(None, description="Which source (index, collection) the chunk came from.")
+    doc_version: str | None = Field(default=None, description="Version or ISO 8601 date of the document.")
+    source: str | None = Field(default=None, description="Which source (index, collection) the chunk came from.")
     entities: list[str] | None = None
 
 
-class ChunkerOfLog(_Row):
+class ChunkerOfLog(Record):
     """How the index was cut."""
 
     algo: _Name
     parameters: dict[str, Any]
 
 
-class Latency(_Row):
+class Latency(Record):
     """Milliseconds per step."""
 
     retrieve: _Milliseconds | None = None
     rerank: _Milliseconds | None = None
 
 
-class IndexCost(_Row):
-    """What the index of this index_version took to build; the same in every row that gives it."""
-
-    vectors: Annotated[int, Field(ge=0)] | None = None
-    tokens: Annotated[int, Field(ge=0, description="Tokens that were embedded.")] | None = None
-    bytes: Annotated[int, Field(ge=0)] | None = None
-    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Of embedding.")] | None = None
-
-
-class LogRow(_Row):
+class LogRow(Record):
     """One query and what one system retrieved for it. What a contract does not name belongs in `extra`."""
 
     query_id: _Name
     system: _Name
     k_raw: Annotated[int, Field(ge=1, description="How deep the system was asked to rank.")]
     topk: list[Retrieved]
-    raw_topk: list[Retrieved] | None = Field(None, description="What the retriever ranked, before the reranker.")
+    raw_topk: list[Retrieved] | None = Field(
+        default=None, description="What the retriever ranked, before the reranker."
+    )
     original_topk: list[Retrieved] | None = Field(
-        None, description="What the query retrieves as it was asked, before it was rewritten."
+        default=None, description="What the query retrieves as it was asked, before it was rewritten."
     )
     index_version: _Name
     chunker: ChunkerOfLog
     latency_ms: Latency | None = None
-    as_of: str | None = Field(None, description="ISO 8601: what the query may know of.")
-    no_answer: bool | None = Field(None, description="Whether the corpus is known to hold no answer.")
-    source: str | None = Field(None, description="The source the query was routed to; none: it was not routed.")
-    expected_source: str | None = Field(None, description="The source that holds the answer.")
+    as_of: str | None = Field(default=None, description="ISO 8601: what the query may know of.")
+    no_answer: bool | None = Field(default=None, description="Whether the corpus is known to hold no answer.")
+    source: str | None = Field(default=None, description="The source the query was routed to; none: it was not routed.")
+    expected_source: str | None = Field(default=None, description="The source that holds the answer.")
     query: str | None = None
     rewritten_query: str | None = None
     query_sha256: str | None = None
     query_tokens: Annotated[int, Field(ge=0)] | None = None
     entities: list[str] | None = None
-    conversation: str | None = Field(None, description="Queries of one conversation are resampled together.")
+    conversation: str | None = Field(default=None, description="Queries of one conversation are resampled together.")
     index: IndexCost | None = None
     extra: dict[str, Any] | None = None
+
+    @property
+    def ranked(self) -> list[Retrieved]:
+        """What was retrieved, best first."""
+        return sorted(self.topk, key=attrgetter("rank"))
 
     @field_validator("as_of")
     @classmethod
@@ -156,7 +151,7 @@ class Judgement(_Placed):
     note: str | None = None
 
 
-class Calibrated(_Row):
+class Calibrated(Record):
     """One chunk that a trusted person graded (`gold`) and the judge too; ids only say which chunk it was."""
 
     gold: _Grade
@@ -165,7 +160,7 @@ class Calibrated(_Row):
     chunk_id: str | None = None
 
 
-class Negative(_Row):
+class Negative(Record):
     """A chunk that looks relevant to a query and is not."""
 
     query_id: _Name
@@ -198,7 +193,7 @@ def moment(text: str) -> Moment | None:
     return Moment(at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC), whole_day=False)
 
 
-_Model = TypeVar("_Model", bound=_Row)
+_Model = TypeVar("_Model", bound=Record)
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
@@ -231,10 +226,7 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
 
 def _told(where: str, error: ValidationError) -> str:
     """What is wrong with the row that stands there; several mistakes one a line."""
-    found = [
-        (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + expectation(dict(each))
-        for each in error.errors()
-    ]
+    found = mistakes(error)
     return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
 
 

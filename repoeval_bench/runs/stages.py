@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, ResultError
-from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.facts import task_facts
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
@@ -21,10 +21,11 @@ from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_i
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.executors import IN_PROCESS, LARGE
-from repoeval_bench.runs.inspection import files_of
+from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.records import EMBED_STEP, Counts, FirstStage, IndexCost, Sizes
 from repoeval_bench.runs.shared import Given
-from repoeval_bench.runs.store import EMBED_STEP, Outcome
+from repoeval_bench.runs.store import Cost, Judged, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -158,7 +159,7 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
     return texts
 
 
-def execute(  # noqa: PLR0915
+def execute(
     planned: Plan,
     config: RunConfig,
     embedder: Embedder | None,
@@ -217,39 +218,52 @@ def execute(  # noqa: PLR0915
     lap("leak")
     truncated = {role: _truncated(embedder, tokens.get(role, ()), role) for role in texts}
     lost = {role: _tokens_lost(embedder, tokens.get(role, ()), role) for role in texts}
-    counts: dict[str, int | None] = {
-        "queries": len(planned.queries),
-        "queries_truncated": truncated["query"],
-        "queries_tokens": sum(tokens.get("query", ())),
-        "queries_tokens_lost": lost["query"],
-        "queries_without_relevant": sum(not gains for gains in judged.qrels.values()),
-        "chunks": corpus.n_chunks,
-        "chunks_truncated": truncated["document"],
-        "chunks_tokens": sum(tokens.get("document", ())),
-        "chunks_tokens_lost": lost["document"],
-        "chunks_duplicate": sum(map(len, corpus.duplicates())),
-        "chunks_merged": len(corpus.merged),
-        "files": corpus.n_files,
-        "files_skipped": len(corpus.skipped),
-        "files_undecodable": len(benchmark.undecodable),
-        "lines_uncovered": corpus.uncovered_lines,
-    }
-    if embedder and not counted:
-        # The model does not tell its tokens: nobody can say what it cut.
-        counts |= dict.fromkeys(name for name in counts if name.endswith(("_truncated", "_tokens", "_tokens_lost")))
-    if run.pairs[0]:
-        counts |= {"pairs": run.pairs[0], "pairs_truncated": run.pairs[1]}
-    chunk_tokens = summarize(tokens.get("document", [])) if tokens else None
+    # A model that does not count tokens does not say what it cut.
+    unknown = embedder is not None and not tokens
+    counts = Counts(
+        queries=len(planned.queries),
+        queries_truncated=None if unknown else truncated["query"],
+        queries_tokens=None if unknown else sum(tokens.get("query", ())),
+        queries_tokens_lost=None if unknown else lost["query"],
+        queries_without_relevant=sum(not gains for gains in judged.qrels.values()),
+        chunks=corpus.n_chunks,
+        chunks_truncated=None if unknown else truncated["document"],
+        chunks_tokens=None if unknown else sum(tokens.get("document", ())),
+        chunks_tokens_lost=None if unknown else lost["document"],
+        chunks_duplicate=sum(map(len, corpus.duplicates())),
+        chunks_merged=len(corpus.merged),
+        files=corpus.n_files,
+        files_skipped=len(corpus.skipped),
+        files_undecodable=len(benchmark.undecodable),
+        lines_uncovered=corpus.uncovered_lines,
+        **({"pairs": run.pairs[0], "pairs_truncated": run.pairs[1]} if run.pairs[0] else {}),
+    )
+    chunk_tokens = Sizes.model_validate(summarize(tokens.get("document", []))) if tokens else None
     facts = _facts(planned, given.facts, tokens.get("query", ()), embedder)
     index_cost = _index_cost(planned, tokens.get("document"), embedder) if embedder and retriever.vectors else None
     lap("facts")
-    spans = {query_id: gold[0].lines if gold else LineSpan(0, 0) for query_id, gold in judged.gold.items()}
-    inside = files_of(given.sources, corpus, benchmark.tasks, spans, _read_chars(planned, embedder))
-    lap("what to look into")
+    kept = inspection_files(given.sources, corpus, benchmark.tasks, judged.gold, _read_chars(planned, embedder))
+    lap("inspection")
     return Outcome(
-        config, benchmark, corpus, documents, planned.queries, judged.qrels, run, scores, ceilings, leak, facts, counts,
-        chunk_tokens, seconds, inside, index_cost, planned.encoded, planned.usage, _first_stage(config, retriever),
-    )  # fmt: skip
+        config=config,
+        benchmark=benchmark,
+        corpus=corpus,
+        documents=documents,
+        judged=Judged(
+            queries=planned.queries,
+            qrels=judged.qrels,
+            run=run,
+            scores=scores,
+            ceilings=ceilings,
+            leak=leak,
+            facts=facts,
+        ),
+        counts=counts,
+        chunk_tokens=chunk_tokens,
+        cost=Cost(seconds=seconds, encoded=planned.encoded, usage=planned.usage, index=index_cost),
+        first_stage=_first_stage(config, retriever),
+        inspection=kept,
+    )
 
 
 def is_large(benchmark: Benchmark) -> bool:
@@ -280,14 +294,14 @@ def _read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]
     return {query.query_id: span for query, span in zip(planned.queries, spans, strict=True)}
 
 
-def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> dict[str, Any] | None:
+def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | None:
     if retriever.first is None:
         return None
     raw = replace(config, retriever=retriever.first.spec, retriever_identity={})
-    return {"retriever": raw.retriever, "k_raw": retriever.k_raw, "run_id": raw.run_id}
+    return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=raw.run_id)
 
 
-def _index_cost(planned: Plan, tokens: Sequence[int] | None, embedder: Embedder) -> dict[str, int | None] | None:
+def _index_cost(planned: Plan, tokens: Sequence[int] | None, embedder: Embedder) -> IndexCost | None:
     """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any.
 
     A text that is searched by its windows has a vector for each; of long texts the parts that are read count. Tokens
@@ -305,7 +319,7 @@ def _index_cost(planned: Plan, tokens: Sequence[int] | None, embedder: Embedder)
         cut = [part for part in parts if part not in whole]
         counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document") or (), strict=True))
         n_read = sum(min(counts[part], embedder.max_tokens or counts[part]) for part in parts)
-    return {"vectors": n_vectors, "tokens": n_read, "bytes": n_vectors * row.nbytes}
+    return IndexCost(vectors=n_vectors, tokens=n_read, bytes=n_vectors * row.nbytes)
 
 
 def _facts(

@@ -9,7 +9,7 @@ from repoeval_bench.analysis.comparison import compare_runs, run_names
 from repoeval_bench.analysis.diff import changes
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
-from support.runs import write_run
+from support.runs import edit, set_config, write_run
 
 FILES = [f"f{i // 4}.py" for i in range(120)]
 REPOS = [f"r{i // 40}" for i in range(120)]
@@ -111,9 +111,7 @@ def test_queries_in_another_order_are_paired_by_id(tmp_path):
 
 def restate(run, *, config=None, hashes=None):
     """The run with what its files state about the benchmark's definition changed."""
-    manifest = json.loads((run.folder / "manifest.json").read_text())
-    manifest["config"] = {"pack": "p@1", "protocol": {"relevance": "overlap", "gold": "body"}} | (config or {})
-    (run.folder / "manifest.json").write_text(json.dumps(manifest))
+    run = set_config(run, **{"pack": "p@1", "protocol": {"relevance": "overlap", "gold": "body"}} | (config or {}))
     rows = [json.loads(line) for line in (run.folder / "per_query.jsonl").read_text().splitlines()]
     for row in rows:
         row["query_sha256"] = (hashes or {}).get(row["query_id"], "0" * 64)
@@ -143,9 +141,7 @@ def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
     b = write_run(
         tmp_path / "b", {"mrr": [1.0, 0.5]}, query_ids=["q000001", "other"], protocol="body", k=5, dataset=dataset
     )
-    manifest = json.loads((b.folder / "manifest.json").read_text())
-    manifest["config"]["embedder_identity"]["precision"] = "bf16"
-    (b.folder / "manifest.json").write_text(json.dumps(manifest))
+    b = set_config(b, embedder_identity={"precision": "bf16"})
     with pytest.raises(UsageError) as error:
         compare_runs([a, b], a)
     for piece in (
@@ -226,8 +222,8 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
     ordered = sorted(c.micro.p for c in found)
     stepped = np.minimum(1, np.maximum.accumulate([(6 - i) * p for i, p in enumerate(ordered)]))
     assert sorted(c.p_adjusted for c in found) == pytest.approx(stepped.tolist())
-    assert found[5].micro.baseline == runs[1].metrics["micro"]["hit@5"]
-    assert found[5].micro.treatment == runs[2].metrics["micro"]["hit@5"]
+    assert found[5].micro.baseline == runs[1].metrics.micro["hit@5"]
+    assert found[5].micro.treatment == runs[2].metrics.micro["hit@5"]
 
 
 def test_a_ceiling_is_compared_and_not_tested(tmp_path):
@@ -285,11 +281,8 @@ def test_each_pair_has_to_be_comparable(tmp_path):
     """Two runs of two precisions are refused although a first one without vectors goes with both."""
     runs = three(tmp_path)
     for run, precision in zip(runs, (None, "bf16", "fp32"), strict=True):
-        manifest = json.loads((run.folder / "manifest.json").read_text())
-        manifest["config"]["embedder_identity"] = {"precision": precision} if precision else {}
-        (run.folder / "manifest.json").write_text(json.dumps(manifest))
-        metrics = json.loads((run.folder / "metrics.json").read_text()) | {"embedder": str(precision)}
-        (run.folder / "metrics.json").write_text(json.dumps(metrics))
+        set_config(run, embedder_identity={"precision": precision} if precision else {})
+        edit(run, "metrics.json", embedder=str(precision))
     runs = [type(run)(run.folder) for run in runs]
     compare_runs(runs, runs[0], draws=200)
     with pytest.raises(UsageError, match="b and c cannot be compared: precision bf16 against fp32"):

@@ -8,9 +8,12 @@ from repoeval_bench.analysis.diagnosis.evidence import newer_share, repeats
 from repoeval_bench.analysis.diagnosis.gaps import find_gaps
 from repoeval_bench.analysis.diagnosis.lexical import Beside
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.runs.query_scores import ScoredQueries
+from repoeval_bench.runs.log import LogRow, Retrieved
+from support.runs import metrics as made_metrics
+from support.runs import query_scores
 
 N = 60
+COUNTS = {"queries": N, "queries_truncated": 0, "chunks": 100, "chunks_truncated": 0, "files_skipped": 0}
 
 
 def entry(chunk_id, rank, **more):
@@ -19,6 +22,19 @@ def entry(chunk_id, rank, **more):
     begin = 10 * int(start or 0)
     return {"rank": rank, "chunk_id": chunk_id, "score": 1 / rank, "file": file, "start_line": begin,
             "end_line": begin + 10, **more}  # fmt: skip
+
+
+def log_row(query_id, topk, **more):
+    """A row of the run log."""
+    return LogRow.model_validate(
+        {"query_id": query_id, "system": "s", "k_raw": 50, "topk": topk, "index_version": "1",
+         "chunker": {"algo": "ast", "parameters": {}}, **more}
+    )  # fmt: skip
+
+
+def results(*entries):
+    """Results as the run log has them."""
+    return [Retrieved(**{"chunk_id": f"c{rank}", "rank": rank, **each}) for rank, each in enumerate(entries, 1)]
 
 
 def filler(i):
@@ -38,21 +54,26 @@ def evidence(tops=None, golds=None, values=None, rows=None, latency=None, k=50, 
     golds = golds or {i: [f"r{i // 2 % 4}/f{i // 2}.py@{i}"] for i in range(N)}
     tops = tops or {i: ranking(i, golds[i], range(1, len(golds[i]) + 1)) for i in range(N)}
     values = values if values is not None else np.full(N, 0.8) + np.tile([0.05, -0.05], N // 2)
-    scored = ScoredQueries.from_rows(
+    scored = query_scores(
         {"query_id": f"q{i:02d}", "repo": f"r{i // 2 % 4}", "path": f"f{i // 2}.py", "n_relevant": len(golds[i]),
-         "facts": (facts or {}).get(i, {}), "metrics": {"ndcg@10": float(values[i])}}
+         "facts": (facts or {}).get(i, {}), "measures": {"ndcg@10": float(values[i])}}
         for i in range(N)
     )  # fmt: skip
     log = {
-        f"q{i:02d}": {"query": f"text {i}\n", "topk": [entry(c, r) for r, c in enumerate(tops[i], 1)],
-                      **((rows or {}).get(i, {}))}
+        f"q{i:02d}": log_row(
+            f"q{i:02d}",
+            **{"query": f"text {i}\n", "topk": [entry(c, r) for r, c in enumerate(tops[i], 1)], **(rows or {}).get(i, {})},
+        )
         for i in range(N)
     }  # fmt: skip
-    content = {
-        "k": k, "chunker": "ast", "protocol": "context", "chunk_tokens": {"mean": 100},
-        "counts": {"queries": N, "queries_truncated": 0, "chunks": 100, "chunks_truncated": 0, "files_skipped": 0},
-        "micro": {"line_rprec": 0.9}, "ceilings": {"micro": {"line_rprec": 0.95}}, **metrics,
-    }  # fmt: skip
+    content = made_metrics(
+        {}, ["r"] * N,
+        **{
+            "k": k, "chunker": "ast", "protocol": "context", "counts": COUNTS, "micro": {"line_rprec": 0.9},
+            "chunk_tokens": {"mean": 100.0, "median": 100, "p95": 100, "max": 100},
+            "ceilings": {"micro": {"line_rprec": 0.95}}, **metrics,
+        },
+    )  # fmt: skip
     qrels = {f"q{i:02d}": dict.fromkeys(golds[i], 1.0) for i in range(N)}
     return Evidence(scored, log, qrels, content, latency or {})
 
@@ -132,10 +153,10 @@ def test_repeats_counts_shown_lines_and_equal_scores():
     """Half of the second stands in the first; zeros are no copies; other files are other lines."""
     assert repeats([]) == 0.0
     first = {"score": 3.0, "file": "a", "start_line": 0, "end_line": 10}
-    assert repeats([first, {"score": 2.0, "file": "a", "start_line": 5, "end_line": 15}]) == 0.25
-    assert repeats([first, {"score": 2.0, "file": "b", "start_line": 5, "end_line": 15}]) == 0.0
-    assert repeats([{"score": 2.0}, {"score": 2.0}]) == 0.5
-    assert repeats([{"score": 0.0}, {"score": 0.0}]) == 0.0
+    assert repeats(results(first, {"score": 2.0, "file": "a", "start_line": 5, "end_line": 15})) == 0.25
+    assert repeats(results(first, {"score": 2.0, "file": "b", "start_line": 5, "end_line": 15})) == 0.0
+    assert repeats(results({"score": 2.0}, {"score": 2.0})) == 0.5
+    assert repeats(results({"score": 0.0}, {"score": 0.0})) == 0.0
 
 
 def test_a_first_hit_that_stands_low_is_the_rankings_fault():
@@ -166,7 +187,7 @@ def test_a_gap_of_two_segments_names_the_lower_one_once():
     """Of yes and no each is the other's rest."""
     facts = {i: {"has_docstring": i % 3 > 0} for i in range(N)}
     values = np.where(np.arange(N) % 3 > 0, 0.4, 0.9)
-    gaps, _ = find_gaps(evidence(values=values, facts=facts).scored, "ndcg@10")
+    gaps, _ = find_gaps(evidence(values=values, facts=facts).scores, "ndcg@10")
     (gap,) = [gap for gap in gaps if gap.by == "has_docstring"]
     assert (gap.name, gap.mean, gap.rest, gap.p) == ("yes", pytest.approx(0.4), pytest.approx(0.9), pytest.approx(0))
 
@@ -188,7 +209,7 @@ def test_gaps_under_no_difference_are_rare():
     for _ in range(trials):
         values = 0.5 + np.repeat(source.normal(0, 0.2, N // 2), 2) + source.normal(0, 0.1, N)
         facts = {i: {"a": bool(source.integers(2)), "b": float(source.uniform())} for i in range(N)}
-        gaps, _ = find_gaps(evidence(values=values, facts=facts).scored, "ndcg@10")
+        gaps, _ = find_gaps(evidence(values=values, facts=facts).scores, "ndcg@10")
         wrong += any(gap.p_adjusted < 0.05 for gap in gaps)
     assert wrong / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
 
@@ -200,7 +221,7 @@ def test_results_newer_than_the_query():
     ]}}  # fmt: skip
     check = only(evidence(rows=rows), "freshness")
     assert check.numbers == {"share of the top 10 newer than as_of": 0.2, "results with both dates": 10}
-    assert newer_share([{"as_of": "2024-05-01", "topk": [entry("a@1", 1, doc_version="v7")]}], 10) == (None, 0)
+    assert newer_share([log_row("q", [entry("a@1", 1, doc_version="v7")], as_of="2024-05-01")], 10) == (None, 0)
 
 
 def test_latency_is_split_into_its_steps():
@@ -229,9 +250,6 @@ def test_a_reranker_whose_scores_were_at_hand_is_not_called_quick():
     latency["q00"] = {"retrieve": 10.0, "rerank": 900.0}
     assert said(retriever="rerank:some/model").numbers["both p90, ms"] == 910
     assert said().numbers["both median, ms"] == 10
-
-
-COUNTS = {"queries": N, "queries_truncated": 0, "chunks": 100, "chunks_truncated": 0, "files_skipped": 0}
 
 
 @pytest.mark.parametrize(
@@ -299,7 +317,7 @@ def test_the_worst_queries_with_gold_and_both_rankings():
     found = evidence(tops, golds, values)
     ids = worst_ids(found, "ndcg@10", 3)
     assert ids == ["q09", "q05", "q07"]
-    rows = {"q09": {"topk": [entry("r0/f4.py@9", 1), entry("r1/x.py@1", 2)]}}
+    rows = {"q09": results(entry("r0/f4.py@9", 1), entry("r1/x.py@1", 2))}
     nine, five, _ = worst_queries(found, "ndcg@10", ids, Beside(rows, found.qrels, "a stored run"))
     assert (nine.value, nine.first_hit, nine.relevant, nine.query) == (0.0, None, 1, "text 9\n")
     assert [(place.chunk_id, place.start_line) for place in nine.gold] == [("r0/f4.py@9", 90)]

@@ -20,7 +20,7 @@ FACTS = [{"is_method": i % 2 == 0, "lines": 7} for i in range(90)]
 def run(tmp_path, name="a", shift=0.0, **options):
     values = np.random.default_rng(1).uniform(0.4, 0.6, 90) + shift
     settings = {"files": FILES, "repos": REPOS, "facts": FACTS, **options}
-    return write_run(tmp_path / name, {"ndcg@10": values.tolist()}, **settings).scored
+    return write_run(tmp_path / name, {"ndcg@10": values.tolist()}, **settings).scores
 
 
 def check(config, scored, baseline=None, latency=None):
@@ -59,7 +59,7 @@ def test_a_drop_is_held_against_the_interval_of_the_paired_difference(tmp_path):
 def test_segments_and_macro(tmp_path):
     """A gate looks at its segment alone, by repository, yes/no fact or number; macro averages repositories."""
     values = np.where(np.array(REPOS) == "r1", 0.1, 0.9)
-    scored = write_run(tmp_path / "a", {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS, facts=FACTS).scored
+    scored = write_run(tmp_path / "a", {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS, facts=FACTS).scores
     assert one({"at_least": 0.85, "segment": {"repo": "r0"}}, scored).passed
     weak = one({"at_least": 0.85, "segment": {"repo": "r1"}}, scored)
     assert (weak.passed, weak.n_queries, weak.value) == (False, 30, pytest.approx(0.1))

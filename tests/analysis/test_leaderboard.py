@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 
 import pytest
@@ -13,7 +12,7 @@ from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_reco
 from repoeval_bench.report.formats import markdown
 from repoeval_bench.report.html_leaderboard import leaderboard_page
 from repoeval_bench.report.leaderboard import rank_folder, summary
-from support.runs import write_run
+from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
 
@@ -30,14 +29,8 @@ def made(results, name, mean, **changed):
     )
 
 
-def edit(run, name, **changed):
-    """Change what a run's file says."""
-    path = run.folder / name
-    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-
-
 def precision(run, word):
-    edit(run, "manifest.json", config={"embedder_identity": {"precision": word} if word else {}})
+    set_config(run, embedder_identity={"precision": word} if word else {})
 
 
 @pytest.fixture
@@ -52,10 +45,10 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
     (board,) = found.boards
     assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "high"), (2, "low")]
     for entry, run in zip(board.entries, (high, low), strict=True):
-        assert entry.score == run.metrics["micro"]["line_rprec"]
+        assert entry.score == run.metrics.micro["line_rprec"]
         assert entry.share == pytest.approx(entry.score / 0.9)
-        assert entry.nws == run.metrics["chunk_nws"]["mean"]
-        assert entry.beside == (run.metrics["micro"]["ndcg@10"], None)
+        assert entry.nws == run.metrics.chunk_nws.mean
+        assert entry.beside == (run.metrics.micro["ndcg@10"], None)
         assert entry.ci[0] <= entry.score <= entry.ci[1]
     (said,) = compare_runs([high, low], high, measures=["line_rprec"])
     assert board.entries[0].behind is None
@@ -114,7 +107,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     found = rank_folder(results)
     assert [entry.run_id for board in found.boards for entry in board.entries] == ["good"]
     why = {"unfinished": "not finished", "newer": "schema 99", "torn": "is broken", "short": "cannot be read",
-           "edited": "different things of line_rprec", "shape": "not of the shape", "list": "not of the shape",
+           "edited": "different things of line_rprec", "shape": "metrics.json is broken (dataset", "list": "metrics.json is broken (chunker",
            "notes": "not finished, or this is no run"}  # fmt: skip
     assert found.left_out.keys() == why.keys()
     for name, part in why.items():

@@ -25,8 +25,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.facts import FACTS, task_facts
 from repoeval_bench.report.segments import few_note, means_table, simpson_note
-from repoeval_bench.runs.query_scores import ScoredQueries
-from support.runs import write_run
+from support.runs import query_scores, write_run
 
 
 def scored(values, facts=(), **fields):
@@ -35,12 +34,12 @@ def scored(values, facts=(), **fields):
             "query_id": f"q{i}",
             "repo": "r",
             "path": f"f{i // 2}.py",
-            "metrics": {"mrr": float(v)},
+            "measures": {"mrr": float(v)},
             **({"facts": facts[i]} if facts else {}),
         }
         for i, v in enumerate(values)
     ]
-    return ScoredQueries.from_rows([{**row, **fields} for row in rows])
+    return query_scores([{**row, **fields} for row in rows])
 
 
 @given(
@@ -234,32 +233,32 @@ def test_broken_facts_name_file_and_line(tmp_path, name, text, message):
 
 def test_columns_refuse_what_cannot_be_paired():
     """Mixed clusters, a query twice, and a measure that some rows lack."""
-    row = {"query_id": "a", "repo": "r", "path": "f", "metrics": {"mrr": 1.0}}
+    row = {"query_id": "a", "repo": "r", "path": "f", "measures": {"mrr": 1.0}}
     with pytest.raises(ResultError, match="scored twice"):
-        ScoredQueries.from_rows([row, row])
+        query_scores([row, row])
     with pytest.raises(ResultError, match="clustered by"):
-        ScoredQueries.from_rows([row, {**row, "query_id": "b", "path": None}])
-    for lacking in ([row, {**row, "query_id": "b", "metrics": {}}], [{**row, "query_id": "b", "metrics": {}}, row]):
+        query_scores([row, {**row, "query_id": "b", "path": None}])
+    for lacking in ([row, {**row, "query_id": "b", "measures": {}}], [{**row, "query_id": "b", "measures": {}}, row]):
         with pytest.raises(ResultError, match="mrr is scored for 1 of 2 queries"):
-            ScoredQueries.from_rows(lacking)
+            query_scores(lacking)
 
 
 def test_measures_of_a_row_may_stand_in_any_order():
     """Columns go by name, not by place."""
     rows = [
-        {"query_id": "a", "repo": "r", "path": "f", "metrics": {"mrr": 1.0, "hit@5": 0.0}},
-        {"query_id": "b", "repo": "r", "path": "f", "metrics": {"hit@5": 0.25, "mrr": 0.5}},
+        {"query_id": "a", "repo": "r", "path": "f", "measures": {"mrr": 1.0, "hit@5": 0.0}},
+        {"query_id": "b", "repo": "r", "path": "f", "measures": {"hit@5": 0.25, "mrr": 0.5}},
     ]
-    values = ScoredQueries.from_rows(rows).values
+    values = query_scores(rows).values
     assert {name: column.tolist() for name, column in values.items()} == {"mrr": [1.0, 0.5], "hit@5": [0.0, 0.25]}
 
 
 def test_a_log_with_conversations_clusters_by_them(tmp_path):
     """A row without a file is clustered by the field it names."""
-    run = ScoredQueries.from_rows(
-        {"query_id": f"q{i}", "cluster": f"talk {i // 3}", "cluster_by": "conversation", "metrics": {"mrr": 1.0}}
+    run = query_scores(
+        {"query_id": f"q{i}", "cluster": f"talk {i // 3}", "cluster_by": "conversation", "measures": {"mrr": 1.0}}
         for i in range(6)
     )
     assert (run.clustered_by, len(set(run.clusters))) == ("conversation", 2)
     assert [part.name for part in split(run, "conversation")] == ["talk 0", "talk 1"]
-    assert write_run(tmp_path / "a", {"mrr": [1.0, 0.0]}).scored.clustered_by == "query"
+    assert write_run(tmp_path / "a", {"mrr": [1.0, 0.0]}).scores.clustered_by == "query"

@@ -112,7 +112,7 @@ def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
     read = sum(
         min(40, len(part.split())) for part in {part for parts in long.parts(texts, "document") for part in parts}
     )
-    assert run.manifest["index"] == {"vectors": len(rows), "tokens": read, "bytes": rows.nbytes}
+    assert run.manifest.index.as_json() == {"vectors": len(rows), "tokens": read, "bytes": rows.nbytes}
 
 
 def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):

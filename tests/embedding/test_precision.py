@@ -10,7 +10,7 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16, with_precision
 from repoeval_bench.embedding.storage import VectorCache
-from support.runs import write_run
+from support.runs import edit, set_config, write_run
 
 FLAGS = "processor\t: 0\nflags\t\t: fpu avx2 avx512f {}\nprocessor\t: 1\n"
 
@@ -90,9 +90,9 @@ def test_runs_of_two_precisions_are_not_compared(tmp_path):
     """The difference is listed with every other one; even two embedders must be of one precision."""
     runs = [write_run(tmp_path / name, {"ndcg@10": [0.5, 0.6]}) for name in ("a", "b")]
     check_comparable(*runs)
-    runs[1].manifest["config"]["embedder_identity"]["precision"] = "bf16"
+    runs[1] = set_config(runs[1], embedder_identity={"precision": "bf16"})
     with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--precision fp32 makes"):
         check_comparable(*runs)
-    runs[1].metrics.update(embedder="st:other", protocol="body")
+    runs[1] = edit(runs[1], "metrics.json", embedder="st:other", protocol="body")
     with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
         check_comparable(*runs)

@@ -73,7 +73,7 @@ def test_diff_lists_what_changed(runs, tmp_path):
     arguments = ("diff", *runs, "--out", tmp_path / "results", "-m", "recall@5")
     rows = json.loads(bench(*arguments, "--json").out)
     scores = [
-        {row["query_id"]: row["metrics"]["recall@5"] for row in map(json.loads, path.read_text().splitlines())}
+        {row["query_id"]: row["measures"]["recall@5"] for row in map(json.loads, path.read_text().splitlines())}
         for path in (tmp_path / "results" / run / "per_query.jsonl" for run in runs)
     ]
     assert {row["query_id"] for row in rows} == {query for query in scores[0] if scores[0][query] != scores[1][query]}

@@ -46,7 +46,7 @@ def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
     name, *options = command
     folders = [write_run(tmp_path / each, {"mrr": [0.5, 1.0]}).folder for each in "ab"]
     manifest = folders[0] / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"schema": 2}))
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"schema": 1}))
     given = folders if name in {"compare", "diff"} else folders[:1]
     if name == "gate":
         options = ["--config", gates]
@@ -55,7 +55,7 @@ def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
         judged.write_text("")
         options = ["--judgements", judged]
     done = bench(name, *given, *options)
-    assert "is of schema 2, and this version reads 1; run the evaluation again" in one_sentence(done, 1)
+    assert "is of schema 1, and this version reads schema 2; run the evaluation again" in one_sentence(done, 1)
     assert not done.out
 
 
@@ -65,7 +65,7 @@ def test_means_that_its_queries_do_not_have_are_not_printed(tmp_path, gates, com
     """A metrics.json that says other than per_query.jsonl does is refused: nobody knows which of them is true."""
     run = write_run(tmp_path / "a", {"mrr": [0.5, 1.0], "ndcg@10": [0.25, 0.5]})
     told = {"mrr": 0.75, "ndcg@10": 0.99}
-    edited = run.metrics | {mean: {"repo": told} if mean == "per_repo" else told}
+    edited = run.metrics.as_json() | {mean: {"repo": told} if mean == "per_repo" else told}
     (run.folder / "metrics.json").write_text(json.dumps(edited))
     options = {"export": ["--format", "csv"], "gate": ["--config", gates], "report": ["-o", tmp_path / "r.html"]}
     done = bench(command, run.folder, *options[command])

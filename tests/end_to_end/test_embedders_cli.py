@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from repoeval_bench.runs.store import StoredRun
+from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
 from support.embedding_server import KEY, serving
 
@@ -52,11 +52,12 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, m
         assert there["counts"][name] is None
     assert there["chunk_tokens"] is None
     (folder,) = (path.parent for path in results.glob("*/manifest.json"))
-    (embedded,) = (row for row in StoredRun(folder).rows("timings.jsonl") if row.get("step") == "embed")
-    assert embedded["encoded"] == sum(len(each["input"]) for each in server.seen()[3:])
-    assert embedded["total_tokens"] == embedded["prompt_tokens"] > 10 * embedded["encoded"]
-    said = f"{embedded['encoded']} texts embedded: {embedded['prompt_tokens']:,} prompt tokens, "
-    assert f"{said}{embedded['total_tokens']:,} total tokens, as the server counts them" in done.err
+    embedded = RunView(folder).timings.step("embed")
+    assert embedded.encoded == sum(len(each["input"]) for each in server.seen()[3:])
+    used = embedded.usage
+    assert used["total_tokens"] == used["prompt_tokens"] > 10 * embedded.encoded
+    said = f"{embedded.encoded} texts embedded: {used['prompt_tokens']:,} prompt tokens, "
+    assert f"{said}{used['total_tokens']:,} total tokens, as the server counts them" in done.err
     table = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
     assert server.seen() == []
     assert "does not tell its tokens" in table.out

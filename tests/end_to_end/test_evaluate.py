@@ -61,10 +61,10 @@ def test_means_are_those_of_the_queries(evaluate, tmp_path):
     rows = [json.loads(line) for line in (folder / "per_query.jsonl").read_text().splitlines()]
     assert len(rows) == metrics["counts"]["queries"]
     for name, value in metrics["micro"].items():
-        assert value == pytest.approx(sum(row["metrics"][name] for row in rows) / len(rows), abs=1e-12)
+        assert value == pytest.approx(sum(row["measures"][name] for row in rows) / len(rows), abs=1e-12)
         per_repo = []
         for repo, means in metrics["per_repo"].items():
-            mine = [row["metrics"][name] for row in rows if row["repo"] == repo]
+            mine = [row["measures"][name] for row in rows if row["repo"] == repo]
             assert means[name] == pytest.approx(sum(mine) / len(mine), abs=1e-12)
             per_repo.append(means[name])
         assert metrics["macro"][name] == pytest.approx(sum(per_repo) / len(per_repo), abs=1e-12)
@@ -246,9 +246,9 @@ def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, 
     evaluate("--chunker", AST)
     benchmark = load_benchmark(str(mirror))
     run = evaluate_in_python(benchmark, make_chunker(AST), out=tmp_path / "python")
-    assert run.metrics == json.loads((only_run(tmp_path / "results") / "metrics.json").read_text())
+    assert run.metrics.as_json() == json.loads((only_run(tmp_path / "results") / "metrics.json").read_text())
     other = evaluate_in_python(benchmark, "fixed:max_nws=400", out=tmp_path / "python")
-    assert {c.measure for c in compare([run, other])} == set(run.metrics["micro"])
+    assert {c.measure for c in compare([run, other])} == set(run.metrics.micro)
 
 
 @pytest.mark.parametrize(

@@ -179,4 +179,4 @@ def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
     gold.write_text(
         gold.read_text() + json.dumps(json.loads(gold.read_text().splitlines()[0]) | {"query_id": "none"}) + "\n"
     )
-    assert "'none' is no_answer in" in one_sentence(bench("import-run", log, "--gold", gold, *options), 1)
+    assert "the log calls query 'none' no_answer" in one_sentence(bench("import-run", log, "--gold", gold, *options), 1)

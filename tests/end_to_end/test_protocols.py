@@ -38,7 +38,7 @@ def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, 
             mine[file] = [0 if line in task.body else size for line, size in enumerate(nws[file])]
         chunks = [(each["file"], each["start_line"], each["end_line"], 0) for each in entry["topk"]]
         span = [(file, gold.start, gold.end)]
-        scores = rows[entry["query_id"]]["metrics"]
+        scores = rows[entry["query_id"]]["measures"]
         for budget in (250, 500, 1000, 1500, 3000, 6000, 12000):
             assert scores[f"line_recall@{budget}"] == pytest.approx(line_recall(chunks, span, mine, budget))
         assert scores["line_rprec"] == pytest.approx(line_rprec(chunks, span, mine))

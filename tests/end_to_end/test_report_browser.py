@@ -114,7 +114,7 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     from selenium.webdriver.support.ui import Select
 
     visit(browser, page)
-    scored = [run.scored for run in runs]
+    scored = [run.scores for run in runs]
     values = [run.values["line_recall_auc"] for run in scored]
     worst = min(range(len(scored[0])), key=lambda i: sum(column[i] for column in values))
     ids = browser.execute_script("return [...document.querySelectorAll('#q-list button')].map((b) => b.dataset.query)")
@@ -144,14 +144,14 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
 
 def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     """Gold lines are the protocol's, every lane has the chunker's chunks, ranks are the log's, the cut is struck out."""
-    inside = runs[1].inside
-    query = next(q for q in inside.queries.values() if q.file.endswith("stock.py") and q.gold.end - q.gold.start > 20)
+    inside = runs[1].inspection
+    query = next(q for q in inside.queries.values() if q.file.endswith("stock.py") and len(q.gold[0].lines) > 20)
     visit(browser, page, part=f"#query={query.query_id.replace('/', '%2F')}")
     assert browser.find_element("css selector", "#q-detail h3").text == query.query_id
     gold = browser.execute_script(
         "return [...document.querySelectorAll('#q-detail .lines .gold .no')].map((e) => Number(e.textContent))"
     )
-    assert gold == [line + 1 for line in query.gold]
+    assert gold == [line + 1 for line in query.gold[0].lines]
     source = inside.sources[query.file]
     shown = browser.execute_script(
         "return [...document.querySelectorAll('#q-detail .lines .l')].map((e) => e.textContent.slice(e.firstChild.textContent.length))"
@@ -168,7 +168,7 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
         "return [...document.querySelectorAll('#q-detail .lane:nth-child(2) .chunk')].map((e) => e.title)"
     )
     assert [title.partition(": ")[2] for title in titles] == wanted
-    text = {row["query_id"]: row["query"] for row in runs[1].rows("retrieved.jsonl")}[query.query_id]
+    text = {row.query_id: row.query for row in runs[1].log_rows()}[query.query_id]
     struck = browser.execute_script("return [...document.querySelectorAll('#q-detail del')].map((e) => e.textContent)")
     assert struck == [text[query.read.end :]]
     assert browser.find_element("css selector", "#q-detail .query-text").get_attribute("textContent") == text
@@ -179,8 +179,8 @@ def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, r
     visit(browser, page)
     browser.find_element("css selector", "#q-detail .hits summary").click()
     query_id = browser.find_element("css selector", "#q-detail h3").text
-    first = next(row for row in runs[0].rows("retrieved.jsonl") if row["query_id"] == query_id)["topk"][0]
-    lines = runs[0].inside.sources[first["file"]].text.splitlines()[first["start_line"] : first["end_line"]]
+    first = next(row for row in runs[0].log_rows() if row.query_id == query_id).topk[0]
+    lines = runs[0].inspection.sources[first.file].text.splitlines()[first.start_line : first.end_line]
     assert browser.find_element("css selector", "#q-detail .hits pre").get_attribute("textContent") == "\n".join(
         [*lines, ""]
     )
@@ -203,7 +203,7 @@ def test_nothing_overflows_and_axe_finds_nothing_serious(browser, page, width, d
 
 def test_hostile_source_is_shown_and_does_not_run(browser, page, runs):
     """Markup in source and prompt is text; a line of a megabyte is cut, and neither swells nor breaks the page."""
-    query = next(q for q in runs[0].inside.queries.values() if q.file.endswith("hostile.py"))
+    query = next(q for q in runs[0].inspection.queries.values() if q.file.endswith("hostile.py"))
     console(browser)
     visit(browser, page, part=f"#query={query.query_id.replace('/', '%2F')}")
     assert browser.execute_script("return window.ran ?? null") is None

@@ -13,7 +13,7 @@ from repoeval_bench import api
 from repoeval_bench.report.html_artefacts import COUNTS
 from support.command import bench_here, one_sentence
 from support.minirepo import build_mirror
-from support.runs import write_run
+from support.runs import edit, write_run
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400")
 
@@ -57,7 +57,7 @@ def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
 
 def test_every_count_stands_in_words(stored):
     """No key of metrics.json is shown as it is."""
-    assert stored[0].metrics["counts"].keys() <= COUNTS.keys()
+    assert stored[0].counts.stated().keys() <= COUNTS.keys()
 
 
 def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp_path, monkeypatch):
@@ -95,13 +95,13 @@ def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(s
     ("break_it", "says"),
     [
         (lambda folder: (folder / "metrics.json").unlink(), "metrics.json cannot be read"),
-        (lambda folder: (folder / "retrieved.jsonl").write_text('{"query_id": "x"}\n'), "is no run log"),
+        (lambda folder: (folder / "retrieved.jsonl").write_text('{"query_id": "x"}\n'), "retrieved.jsonl:1 is broken"),
         (lambda folder: (folder / "sources.jsonl.gz").write_bytes(b"x"), "sources.jsonl.gz is broken"),
         (
             lambda folder: (folder / "manifest.json").write_text(
-                (folder / "manifest.json").read_text().replace('"schema": 1', '"schema": 9')
+                (folder / "manifest.json").read_text().replace('"schema": 2', '"schema": 9')
             ),
-            "is of schema 9, and this version reads 1",
+            "is of schema 9, and this version reads schema 2",
         ),
     ],
 )
@@ -130,8 +130,7 @@ def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
 def test_an_imported_run_has_a_page_too(tmp_path):
     """Without chunk sizes, repositories or files: what is there is shown."""
     run = write_run(tmp_path / "mine", {"ndcg@10": [0.1, 0.4, 1.0], "recall@10": [0.0, 0.5, 1.0]}, imported=True)
-    manifest = json.loads((run.folder / "manifest.json").read_text()) | {"schema": 1}
-    (run.folder / "manifest.json").write_text(json.dumps(manifest | {"imported": {"log": "l", "gold": "g"}}))
+    edit(run, "manifest.json", imported={"log": "l", "gold": "g", "gold_kind": "chunks", "pooled": False})
     page = tmp_path / "r.html"
     done = bench_here("report", run.folder, "-o", page)
     assert done.code == 0, done.err
@@ -141,7 +140,7 @@ def test_an_imported_run_has_a_page_too(tmp_path):
 def test_a_grid_is_drawn_or_refused(stored, tmp_path):
     """What sensitivity wrote becomes a heat map; anything else is one sentence."""
     cell = {
-        "a": stored[0].metrics["chunker"], "b": stored[1].metrics["chunker"], "sizes": "nominal", "protocol": "context",
+        "a": stored[0].metrics.chunker, "b": stored[1].metrics.chunker, "sizes": "nominal", "protocol": "context",
         "retriever": "bm25", "measure": "ndcg@10", "difference": 0.1, "interval": [0.05, 0.15], "placebo_band": None,
         "verdict": "wins",
     }  # fmt: skip

@@ -55,7 +55,7 @@ def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped
     written = first.stat().st_mtime_ns
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    if not code_state()["dirty"]:  # what changed code has made is made again
+    if not code_state().dirty:  # what changed code has made is made again
         assert first.stat().st_mtime_ns == written
     assert done.stdout == (tmp_path / "reproduction.md").read_text()
     rows = json.loads((tmp_path / "reproduction.json").read_text())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from repoeval_bench.runs.log import LogRow, read_rows
-from repoeval_bench.runs.store import StoredRun
+from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
 from support.models import tiny_cross_encoder
 
@@ -75,7 +75,7 @@ def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
     assert f"of {metrics['counts']['pairs']} pairs of query and chunk, cut by the reranker" in again.out
     for name in ("metrics.json", "retrieved.jsonl", "run.trec", "per_query.jsonl"):
         assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
-    times = {out: StoredRun(tmp_path / out / folder.name).latencies() for out in ("results", "again")}
+    times = {out: RunView(tmp_path / out / folder.name).timings.by_step() for out in ("results", "again")}
     assert {out: set(steps) for out, steps in times.items()} == {
         "results": {"retrieve", "rerank"},
         "again": {"retrieve"},

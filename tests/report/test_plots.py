@@ -44,7 +44,7 @@ def made(folder, chunker, shift=0.0, **more):
 def runs(tmp_path_factory):
     """Two built-in chunkers and one of another's, with a name that means harm."""
     folder = tmp_path_factory.mktemp("runs")
-    sizes = ({"mean": mean, "median": mean, "p95": 2 * mean} for mean in (900.0, 700.0, 1500.0))
+    sizes = ({"mean": float(mean), "median": mean, "p95": 2 * mean} for mean in (900, 700, 1500))
     return [
         made(folder / str(i), chunker, shift, chunk_nws=size)
         for i, (chunker, shift, size) in enumerate(
@@ -82,7 +82,7 @@ def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
 
 def test_one_cluster_has_no_band(tmp_path):
     run = write_run(tmp_path / "run", {"mrr": [0.5, 1.0]}, files=["a.py", "a.py"])
-    curve = mean_curve(run.scored, run.scored.table(["mrr"]), (1,), "micro")
+    curve = mean_curve(run.scores, run.scores.table(["mrr"]), (1,), "micro")
     assert (curve.mean.tolist(), curve.interval(0)) == ([0.75], None)
     assert all(svg(figure) for figure in figures([run]))
 

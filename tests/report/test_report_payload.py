@@ -42,18 +42,18 @@ def test_it_is_one_word_that_unpacks_to_what_was_packed():
 def test_every_query_has_its_hits_its_relevant_ones_and_its_text(of):
     """Top hits are the log's first, marked by the judgements; the text is the query's, as lines of the file or itself."""
     run, found = of()
-    qrels, rows = run.qrels(), {row["query_id"]: row for row in run.rows("retrieved.jsonl")}
-    assert [query["id"] for query in found["queries"]] == list(run.scored.query_ids)
+    qrels, rows = run.qrels(), {row.query_id: row for row in run.log_rows()}
+    assert [query["id"] for query in found["queries"]] == list(run.scores.query_ids)
     for query in found["queries"]:
-        logged = rows[query["id"]]["topk"][:TOP]
+        logged = rows[query["id"]].topk[:TOP]
         (top,) = query["top"]
         for (file, start, end, relevant, _), entry in zip(top, logged, strict=True):
-            assert (found["files"][file]["name"], start, end) == (entry["file"], entry["start_line"], entry["end_line"])
-            assert relevant == (entry["chunk_id"] in qrels[query["id"]])
+            assert (found["files"][file]["name"], start, end) == (entry.file, entry.start_line, entry.end_line)
+            assert relevant == (entry.chunk_id in qrels[query["id"]])
         lines = query["text"]
         if lines and isinstance(lines[0], int):
             lines = found["files"][query["file"]]["text"].split("\n")[slice(*lines)]
-        assert lines == rows[query["id"]]["query"].splitlines()
+        assert lines == rows[query["id"]].query.splitlines()
         assert "read" not in query
 
 
@@ -63,7 +63,7 @@ def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
     qrels, ranked = run.qrels(), run.ranked_ids()
     for query in found["queries"]:
         file = found["files"][query["file"]]["name"]
-        chunks = run.inside.chunks[file]
+        chunks = run.inspection.chunks[file]
         assert found["chunks"][0][query["file"]] == [end for c in chunks for end in (c.lines.start, c.lines.end)]
         wanted = [
             2 * (ranked[query["id"]].index(c.chunk_id) + 1 if c.chunk_id in ranked[query["id"]] else 0)
@@ -77,7 +77,7 @@ def test_a_query_with_chunks_of_its_own_brings_them(of):
     """Where the body is blanked for each query, its lanes are its own."""
     run, found = of("context+exclusion=body")
     for query in found["queries"]:
-        own = run.inside.own[query["id"]]
+        own = run.inspection.own[query["id"]]
         assert query["own"] == [[end for c in own for end in (c.lines.start, c.lines.end)]]
         assert len(query["ranks"][0]) == len(own)
         assert any(rank > 1 for rank in query["ranks"][0])

@@ -1,7 +1,5 @@
 """The verdict's words follow the test, not the means."""
 
-import json
-
 import pytest
 
 from repoeval_bench.analysis.comparison import compare_runs
@@ -13,10 +11,7 @@ FILES = [f"f{i // 2}" for i in range(80)]
 
 
 def made(folder, values, **changed):
-    run = write_run(folder, {"ndcg@10": values}, files=FILES, **changed)
-    manifest = json.loads((folder / "manifest.json").read_text()) | {"schema": 1}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    return run
+    return write_run(folder, {"ndcg@10": values}, files=FILES, **changed)
 
 
 @pytest.fixture

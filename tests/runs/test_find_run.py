@@ -1,11 +1,10 @@
 """Runs by id or a piece of it; what is said of a name that fits none, or many, of a folder's runs."""
 
-import json
-
 import pytest
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.runs.store import MANIFEST, SCHEMA, find_run
+from repoeval_bench.runs.view import find_run
+from support.runs import write_run
 
 RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") for i in range(20)]
 
@@ -13,8 +12,7 @@ RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") fo
 @pytest.fixture
 def results(tmp_path):
     for run_id in RUNS:
-        (tmp_path / run_id).mkdir()
-        (tmp_path / run_id / MANIFEST).write_text(json.dumps({"schema": SCHEMA, "run_id": run_id}))
+        write_run(tmp_path / run_id, {"mrr": [1.0]})
     return tmp_path
 
 

@@ -22,6 +22,7 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.grid import _Arm, _Setting, grid_problems, make_protocols
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
+from repoeval_bench.runs.records import CodeState
 
 CELL = Cell("context", "bm25", "ndcg@10")
 
@@ -121,7 +122,7 @@ def test_a_cell_says_everything_that_a_heat_map_groups_by():
 @pytest.fixture
 def committed(monkeypatch):
     """As if nothing differed from the commit: only then are cells kept."""
-    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: {"commit": "c" * 40, "dirty": False})
+    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
 
 
 def test_cells_are_read_back_to_the_last_digit(tmp_path, committed):
@@ -162,7 +163,7 @@ def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
 
 def test_changed_code_keeps_nothing(tmp_path, monkeypatch):
     """Where files differ from the commit, nothing is written and nothing is read."""
-    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: {"commit": "c" * 40, "dirty": True})
+    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: CodeState(commit="c" * 40, dirty=True))
     CellFile(tmp_path, "ast", {}).add({CELL: np.array([1.0])})
     assert list(tmp_path.iterdir()) == []
 

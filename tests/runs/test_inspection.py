@@ -4,6 +4,7 @@ import pytest
 
 from repoeval_bench import api
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
@@ -25,19 +26,20 @@ def evaluate(benchmark, out, protocol="context"):
 def test_sources_chunks_and_queries_are_read_back(benchmark, tmp_path):
     """Texts are the files', spans cut them, the gold is the protocol's, and every ranked chunk is there."""
     run = evaluate(benchmark, tmp_path)
-    inside = run.inside
+    kept = run.inspection
     assert {file.text for files in benchmark.files.values() for file in files} == {
-        file.text for file in inside.sources.values()
+        file.text for file in kept.sources.values()
     }
-    ids = {chunk.chunk_id: chunk for chunks in inside.chunks.values() for chunk in chunks}
+    ids = {chunk.chunk_id: chunk for chunks in kept.chunks.values() for chunk in chunks}
     assert {chunk_id for ranked in run.ranked_ids().values() for chunk_id in ranked} == set(ids)
     for chunk in ids.values():
-        file = inside.sources[chunk.file]
+        file = kept.sources[chunk.file]
         assert file.lines_of(chunk.chars) == chunk.lines
         assert chunk.nws == len("".join(file.slice(chunk.chars).split()))
     for task in benchmark.tasks:
-        query = inside.queries[task.task_id]
-        assert (query.gold, query.body) == (task.context_span, task.body)
+        query = kept.queries[task.task_id]
+        assert query.gold == (Place(f"{task.repo}/{task.path}", task.context_span),)
+        assert query.body == task.body
         assert query.read == CharSpan(0, len(task.prompt))
 
 
@@ -45,7 +47,7 @@ def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
     """Where the body is blanked, a query's own chunks stand under the ids that were ranked."""
     run = evaluate(benchmark, tmp_path, "context+exclusion=body")
     for query_id, ranked in run.ranked_ids().items():
-        own = {chunk.chunk_id for chunk in run.inside.own[query_id]}
+        own = {chunk.chunk_id for chunk in run.inspection.own[query_id]}
         assert own
         assert own == {chunk_id for chunk_id in ranked if chunk_id.endswith(f"#{query_id}".replace(" ", "%20"))}
 
@@ -62,9 +64,9 @@ def test_a_run_without_them_has_none_and_a_broken_file_is_named(benchmark, tmp_p
     run = evaluate(benchmark, tmp_path)
     (run.folder / CHUNKS).write_bytes((run.folder / CHUNKS).read_bytes()[:-20])
     with pytest.raises(ResultError, match=r"chunks.jsonl.gz is broken .*; run the evaluation again"):
-        _ = run.inside
+        _ = run.inspection
     (run.folder / SOURCES).unlink()
-    assert run.inside is None
+    assert run.inspection is None
 
 
 class Words:

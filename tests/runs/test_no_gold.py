@@ -7,9 +7,9 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.report.scores import footnotes
-from repoeval_bench.runs.store import StoredRun
 from support.encoders import CountingEncoder
 from support.minirepo import build_mirror
+from support.runs import edit
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +50,6 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
 def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, without, told):
     """A note of its own stands under the table from above a half."""
     run = api.evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path)
-    counts = run.metrics["counts"] | {"queries": 3, "queries_without_relevant": without}
-    notes = footnotes(_with(run, counts))
-    assert any(f"note: {without} of 3 queries have no relevant chunk" in line for line in notes) == told
-
-
-def _with(run, counts):
-    other = StoredRun(run.folder)
-    other.metrics["counts"].update(counts)
-    return other
+    counts = {"queries": 3, "queries_without_relevant": without}
+    run = edit(run, "metrics.json", counts=run.counts.as_json() | counts)
+    assert any(f"note: {without} of 3 queries have no relevant chunk" in line for line in footnotes(run)) == told

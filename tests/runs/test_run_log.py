@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics.condensed import bpref, judged_at
+from repoeval_bench.runs.import_gold import judge_log, places_of, read_log
 from repoeval_bench.runs.log import LogRow, check_row, schema
-from repoeval_bench.runs.log_gold import judge_log, places_of, read_log
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -82,7 +82,7 @@ def test_gold_as_file_counts_a_chunk_of_the_file(tmp_path):
     """Every chunk of the file is relevant: those of the log, or all of the corpus where it is given."""
     gold = {"query_id": "q", "file": "r/f.py"}
     found = judged(tmp_path, gold)
-    assert (found.gains, found.pooled, found.files) == ({"q": {"a": 1.0, "b": 1.0}}, True, {"q": "r/f.py"})
+    assert (found.gains, found.pooled, found.files) == ({"q": {"a": 1.0, "b": 1.0}}, True, {"q": ("r/f.py",)})
     corpus = write(tmp_path / "corpus.jsonl", *({"chunk_id": c, "file": "r/f.py"} for c in "abc"))
     found = judged(tmp_path, gold, corpus=corpus)
     assert (found.gains, found.pooled) == ({"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, False)
@@ -105,7 +105,7 @@ def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
         ([row(k_raw=0)], "log.jsonl:1: k_raw"),
         ([row(quer="x")], "log.jsonl:1: quer: there is no such field"),
         ([{k: v for k, v in row().items() if k != "chunker"}], "log.jsonl:1: chunker: it is missing"),
-        ([row(), row()], "log.jsonl:2: query 'q' stands twice"),
+        ([row(), row()], "log.jsonl:2: query 'q' appears twice"),
         ([row(), row("p", system="t")], "log.jsonl:2: system 't' after 's'"),
         ([row(chunks=("a", "a"))], "log.jsonl:1: topk: 'a' is ranked twice"),
         ([row(topk=[{"rank": 2, "chunk_id": "a", "score": 1.0}])], "log.jsonl:1: topk: ranks are [2]"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from repoeval_bench.analysis.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import LogRow
-from repoeval_bench.runs.query_scores import ScoredQueries
+from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.records import QueryRow
 
 MEASURES = ("ndcg@5", "recall@5", "recall@2", "precision@2", "hit@1", "mrr", "ap", "f1@3", "rprec", "rbp")
 
@@ -30,12 +31,14 @@ def row(query_id, ids, **fields):
 def judged(rows, gold, *, conversations=None, measures=MEASURES):
     """A judged log of `rows`; `gold` is query_id -> gains or relevant ids, which names the scored queries."""
     qrels = {q: g if isinstance(g, dict) else dict.fromkeys(g, 1.0) for q, g in gold.items()}
-    scored = ScoredQueries.from_rows(
-        {
-            "query_id": q,
-            "metrics": dict.fromkeys(measures, 0.0),
-            **({"cluster": conversations[q], "cluster_by": "conversation"} if conversations else {}),
-        }
+    scored = QueryScores.from_rows(
+        QueryRow(
+            query_id=q,
+            n_relevant=len(qrels[q]),
+            measures=dict.fromkeys(measures, 0.0),
+            cluster=conversations[q] if conversations else None,
+            cluster_by="conversation" if conversations else None,
+        )
         for q in qrels
     )
     return JudgedLog.of(scored, rows, qrels)

@@ -5,12 +5,93 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.runs.store import SCHEMA, StoredRun, means
+from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.records import (
+    MANIFEST,
+    METRICS,
+    SCHEMA,
+    Manifest,
+    Means,
+    Metrics,
+    QueryRow,
+    TimeRow,
+)
+from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field, format_run
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+CODE = {"commit": None, "dirty": None}
+
+PROTOCOL = {
+    "name": "context",
+    "query": "full",
+    "gold": "context",
+    "relevance": "overlap",
+    "repositories": "all",
+    "headline": "micro",
+    "documents": "chunks",
+    "exclusion": "none",
+    "copies": "distinct",
+    "scope": "repository",
+}
+
+
+def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **changed: Any) -> Metrics:
+    """The content of metrics.json for these values; `changed` are its fields that are given."""
+    means = Means.of({name: list(column) for name, column in values.items()}, repos)
+    content = {
+        "run_id": "made",
+        "dataset": {},
+        "protocol": "context",
+        "headline": "micro",
+        "chunker": "made",
+        "embedder": "minilm",
+        "retriever": "dense",
+        "k": 100,
+        "counts": {},
+        "chunk_nws": {},
+        **means.as_json(),
+        "ceilings": {},
+        **changed,
+    }
+    n = len(repos)
+    content["dataset"] = {
+        "name": "made", "fingerprint": "0" * 12, "label": "made · 0", "tasks": n, **content["dataset"],
+    }  # fmt: skip
+    content["counts"] = {"queries": n, **content["counts"]}
+    if content["chunk_nws"] is not None:
+        content["chunk_nws"] = {"mean": 1.0, "median": 1, "p95": 1, "max": 1, **content["chunk_nws"]}
+    if content["ceilings"] is not None:
+        content["ceilings"] = {"micro": {}, "macro": {}, "per_repo": {}, **content["ceilings"]}
+    return Metrics.model_validate_json(json.dumps(content))
+
+
+def config(**changed: Any) -> dict[str, Any]:
+    """The configuration of a made run; `protocol` changes some of its choices."""
+    content = {
+        "dataset": "made",
+        "fingerprint": "0" * 12,
+        "chunker": "made",
+        "embedder": "minilm",
+        "embedder_identity": {"precision": "fp32"},
+        "retriever": "dense",
+        "k": 100,
+        "measures": [],
+        "skip_errors": False,
+        "pack": "made@1",
+        "retriever_identity": {},
+        **changed,
+    }
+    return content | {"protocol": PROTOCOL | content.get("protocol", {})}
+
+
+def query_scores(rows: Iterable[Mapping[str, Any]]) -> QueryScores:
+    """The columns of such rows of per_query.jsonl; one relevant chunk each unless they say otherwise."""
+    return QueryScores.from_rows(QueryRow(**{"n_relevant": 1, **row}) for row in rows)
 
 
 def write_run(
@@ -25,74 +106,91 @@ def write_run(
     topk: Mapping[str, Sequence[str]] | None = None,
     qrels: Mapping[str, Mapping[str, float]] | None = None,
     **changed: Any,
-) -> StoredRun:
-    """A run whose query i has values[measure][i], stands in files[i] of repos[i], and has facts[i]."""
-    folder.mkdir(parents=True, exist_ok=True)
+) -> RunView:
+    """A run whose query i has values[measure][i], is in files[i] of repos[i], and has facts[i].
+
+    `changed` are fields of its metrics.json.
+    """
     n = len(next(iter(values.values())))
     ids = list(query_ids or (f"q{i:06d}" for i in range(n)))
-    places = list(repos or ["repo"] * n)
-    paths: list[str | None] = list(files) if files else [None] * n
-    metrics = {
-        "run_id": folder.name,
-        "dataset": {"name": "made", "fingerprint": "0" * 12, "label": "made · 0", "tasks": n},
-        "protocol": "context",
-        "headline": "micro",
-        "chunker": folder.name,
-        "embedder": "minilm",
-        "retriever": "dense",
-        "k": 100,
-        "counts": {"queries": n},
-        "chunk_nws": {"mean": 1.0, "median": 1, "p95": 1},
-        **means({name: list(column) for name, column in values.items()}, places),
-        "ceilings": means({}, places),
-        **changed,
-    }
-    rows = []
-    for i, query_id in enumerate(ids):
-        gold = (qrels or {}).get(query_id, {"c": 1.0})
-        rows.append(
-            {
-                "query_id": query_id,
-                "repo": places[i],
-                "path": paths[i],
-                "n_relevant": len(gold),
-                "facts": dict(facts[i]) if facts else {},
-                "metrics": {name: column[i] for name, column in values.items()},
-            }
-        )
-    _lines(folder / "per_query.jsonl", rows)
-    (folder / "metrics.json").write_text(json.dumps(metrics))
-    logs = [
-        {
-            "query_id": query_id,
-            "system": folder.name,
-            "k_raw": 100,
-            "topk": [
-                {"rank": r, "chunk_id": c, "score": -r} for r, c in enumerate((topk or {}).get(query_id, ["c"]), 1)
-            ],
-        }
-        for query_id in ids
-    ]
-    _lines(folder / "retrieved.jsonl", logs)
-    ranked = {q: [(c, -float(r)) for r, c in enumerate((topk or {}).get(q, ["c"]), 1)] for q in ids}
-    (folder / "run.trec").write_text(format_run(ranked, folder.name))
-    lines = [
-        f"{as_field(query_id, 'query id')} 0 {chunk} {int(gain)}\n"
-        for query_id in ids
-        for chunk, gain in ((qrels or {}).get(query_id, {"c": 1.0}) or {"none": 0}).items()
-    ]
-    (folder / "qrels.trec").write_text("".join(lines))
-    timings = [{"query_id": q, "latency_ms": {"retrieve": ms}} for q, ms in zip(ids, latency, strict=False)]
-    _lines(folder / "timings.jsonl", [{"step": "judge", "seconds": 1.0}, *timings])
+    repos = list(repos or ["repo"] * n)
+    gold = {query_id: (qrels or {}).get(query_id, {"c": 1.0}) for query_id in ids}
+    ranked = {query_id: list((topk or {}).get(query_id, ["c"])) for query_id in ids}
+    content = metrics(values, repos, **{"run_id": folder.name, "chunker": folder.name, **changed})
     manifest = {
         "schema": SCHEMA,
         "run_id": folder.name,
+        "created": "2026-01-01T00:00:00+00:00",
+        "dataset": content.dataset.as_json(),
+        "counts": content.counts.as_json(),
         "qrels_gain_factor": 1,
-        "config": {"embedder_identity": {"precision": "fp32"}},
+        "index_version": "1",
+        "code": CODE,
+        "versions": {},
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    return StoredRun(folder)
+    manifest |= (
+        {"imported": {"log": "log.jsonl", "gold": "gold.jsonl", "gold_kind": "chunks", "pooled": False}}
+        if content.imported
+        else {"config": config()}
+    )
+    return RunView(
+        write_folder(
+            folder,
+            RunFiles(
+                manifest=Manifest.model_validate_json(json.dumps(manifest)),
+                metrics=content,
+                queries=(
+                    QueryRow(
+                        query_id=query_id,
+                        repo=repos[i],
+                        path=files[i] if files else None,
+                        n_relevant=len(gold[query_id]),
+                        facts=dict(facts[i]) if facts else {},
+                        measures={name: float(column[i]) for name, column in values.items()},
+                    )
+                    for i, query_id in enumerate(ids)
+                ),
+                timings=[
+                    TimeRow(step="judge", seconds=1.0),
+                    *(TimeRow(query_id=q, latency_ms={"retrieve": ms}) for q, ms in zip(ids, latency, strict=False)),
+                ],
+                run=format_run(
+                    {q: [(c, -float(r)) for r, c in enumerate(ids, 1)] for q, ids in ranked.items()}, "made"
+                ),
+                qrels="".join(
+                    f"{as_field(query_id, 'query id')} 0 {chunk} {int(gain)}\n"
+                    for query_id, gains in gold.items()
+                    for chunk, gain in (gains or {"none": 0}).items()
+                ),
+                log=jsonl(_log_row(folder.name, query_id, chunks) for query_id, chunks in ranked.items()),
+            ),
+        )
+    )
 
 
-def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def _log_row(system: str, query_id: str, chunks: Sequence[str]) -> dict[str, Any]:
+    return {
+        "query_id": query_id,
+        "system": system,
+        "k_raw": 100,
+        "topk": [{"rank": rank, "chunk_id": chunk, "score": -rank} for rank, chunk in enumerate(chunks, 1)],
+        "index_version": "1",
+        "chunker": {"algo": "made", "parameters": {}},
+    }
+
+
+def edit(run: RunView, name: str, **changed: Any) -> RunView:
+    """Change fields of a run's manifest.json or metrics.json; the run, to be read anew."""
+    path = run.folder / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    return RunView(run.folder)
+
+
+def set_config(run: RunView, **changed: Any) -> RunView:
+    """Change what a run's manifest states of its configuration; the run, to be read anew."""
+    return edit(run, MANIFEST, config=config(**changed))
+
+
+def set_metrics(run: RunView, **changed: Any) -> RunView:
+    """Change fields of a run's metrics.json; the run, to be read anew."""
+    return edit(run, METRICS, **changed)

@@ -125,15 +125,15 @@ def _copies(evidence: Evidence, limits: Thresholds) -> Check:
     if k < TOP:
         says = f"the run ranks {k} results; near-duplicates are looked for in ten"
         return Check("near-duplicates", "unknown", says, {"k": evidence.depth}, {})
-    share = float(np.mean([repeats(evidence.top(query_id, k)) for query_id in evidence.scored.query_ids]))
+    share = float(np.mean([repeats(evidence.top(query_id, k)) for query_id in evidence.scores.query_ids]))
     numbers = {**_recalls(evidence, 10), "precision@10": evidence.mean("precision@10"), "repeats@10": share}
     worst = share
-    if "novelty@10" in evidence.scored.values:
-        numbers["1 - novelty@10"] = 1 - float(evidence.scored.values["novelty@10"].mean())
-        worst = max(share, 1 - float(evidence.scored.values["novelty@10"].mean()))
-    counts = evidence.metrics["counts"]
-    if "chunks_duplicate" in counts:
-        numbers["chunks with a copy in the repository"] = counts["chunks_duplicate"]
+    if "novelty@10" in evidence.scores.values:
+        numbers["1 - novelty@10"] = 1 - float(evidence.scores.values["novelty@10"].mean())
+        worst = max(share, 1 - float(evidence.scores.values["novelty@10"].mean()))
+    counts = evidence.metrics.counts
+    if counts.chunks_duplicate is not None:
+        numbers["chunks with a copy in the repository"] = counts.chunks_duplicate
     found = (
         evidence.recall_share(10) >= limits["recall-high"]
         and evidence.mean("precision@10") < limits["precision-low"]
@@ -172,10 +172,10 @@ def _ranking(evidence: Evidence, limits: Thresholds) -> Check:
 
 
 def _segments(evidence: Evidence, limits: Thresholds, measure: str) -> Check:
-    gaps, untested = find_gaps(evidence.scored, measure)
+    gaps, untested = find_gaps(evidence.scores, measure)
     behind = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -limits["gap"])
     numbers = {
-        f"mean {measure}": float(evidence.scored.values[measure].mean()),
+        f"mean {measure}": float(evidence.scores.values[measure].mean()),
         "segments tested": len(gaps),
         "of them behind": len(behind),
         "segments with too few clusters to test": untested,
@@ -235,23 +235,24 @@ def _latency(evidence: Evidence, limits: Thresholds) -> Check:
 
 
 def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
-    counts = evidence.metrics["counts"]
+    counts = evidence.metrics.counts
     used = _used(limits, "truncated")
-    if not evidence.metrics.get("chunk_tokens"):
+    if not evidence.metrics.chunk_tokens:
         says = (
             "the log does not say what its model cut" if evidence.imported else "nothing was embedded, so nothing cut"
         )
-        silent = not evidence.imported and counts.get("queries_truncated", 0) is None
+        silent = not evidence.imported and counts.queries_truncated is None
         if silent:
-            says = f"{evidence.metrics['embedder']} does not tell its tokens, so nobody knows what it cut"
+            says = f"{evidence.metrics.embedder} does not tell its tokens, so nobody knows what it cut"
         return Check("truncation", "unknown" if evidence.imported or silent else "fine", says, {}, used)
-    shares = {
-        name: counts[f"{name}_truncated"] / counts[name] if counts[name] else 0.0 for name in ("queries", "chunks")
-    }
     numbers: dict[str, float | int | None] = {}
-    for name, share in shares.items():
-        numbers[f"{name} cut by the model"] = counts[f"{name}_truncated"]
-        numbers[f"share of {name}"] = share
+    shares = {}
+    for name, total, truncated in (
+        ("queries", counts.queries, counts.queries_truncated),
+        ("chunks", counts.chunks, counts.chunks_truncated),
+    ):
+        shares[name] = (truncated or 0) / total if total else 0.0
+        numbers |= {f"{name} cut by the model": truncated, f"share of {name}": shares[name]}
     cut = [f"{share:.0%} of the {name}" for name, share in shares.items() if share > limits["truncated"]]
     says = (
         f"the model does not read the end of {' and '.join(cut)}: --long-text tail or mean, smaller chunks, or a model "
@@ -264,7 +265,7 @@ def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
 
 def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
     used = _used(limits, "ceiling-low")
-    ceilings = evidence.metrics.get("ceilings", {}).get("micro", {})
+    ceilings = evidence.metrics.ceilings.micro if evidence.metrics.ceilings else {}
     if "line_rprec" not in ceilings:
         return Check("chunker", "unknown", "line ceilings are not stored of this run", {}, used)
     ceiling = ceilings["line_rprec"]
@@ -279,10 +280,10 @@ def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
 
 def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
     used = _used(limits, "share-low")
-    ceilings = evidence.metrics.get("ceilings", {}).get("micro", {})
+    ceilings = evidence.metrics.ceilings.micro if evidence.metrics.ceilings else {}
     numbers: dict[str, float | int | None]
     if ceilings.get("line_rprec"):
-        name, value, ceiling = "line_rprec", evidence.metrics["micro"]["line_rprec"], ceilings["line_rprec"]
+        name, value, ceiling = "line_rprec", evidence.metrics.micro["line_rprec"], ceilings["line_rprec"]
     else:
         k = min(TOP, evidence.depth)
         name, ceiling = f"recall@{k}", evidence.recall_ceiling(k)
@@ -302,15 +303,19 @@ def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
 
 
 def _lost(evidence: Evidence, limits: Thresholds) -> Check:
-    counts = evidence.metrics["counts"]
-    total = counts["queries"]
+    counts = evidence.metrics.counts
+    total = counts.queries
     without = sum(not gains for gains in evidence.relevant.values())
     share = without / total if total else 0.0
     numbers: dict[str, float | int | None] = {"queries without a relevant chunk": without, "share of queries": share}
-    for key in ("files_skipped", "files_undecodable", "lines_uncovered", "queries_not_in_log"):
-        if counts.get(key):
-            numbers[key.replace("_", " ")] = counts[key]
-    skipped = counts.get("files_skipped", 0) + counts.get("queries_not_in_log", 0)
+    lost = {
+        "files skipped": counts.files_skipped,
+        "files undecodable": counts.files_undecodable,
+        "lines uncovered": counts.lines_uncovered,
+        "queries not in log": counts.queries_not_in_log,
+    }
+    numbers |= {what: number for what, number in lost.items() if number}
+    skipped = counts.files_skipped + counts.queries_not_in_log
     found = share > limits["lost"] or skipped > 0
     says = (
         "queries score 0 whatever is retrieved, for their gold is in no chunk, or they were never answered: see what "

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.run import Qrels
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.log import LogRow, Retrieved
+    from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.records import Metrics
 
     FloatArray = NDArray[np.float64]
 
@@ -38,51 +39,51 @@ class Evidence:
     """A run as its folder holds it.
 
     `rows` are query_id -> row of the run log (a query of the gold that the log lacks has none), `qrels` query_id ->
-    chunk_id -> gain, `metrics` the content of metrics.json, `latency` query_id -> step -> milliseconds.
+    chunk_id -> gain, `latency` query_id -> step -> milliseconds.
     """
 
-    scored: ScoredQueries
-    rows: Mapping[str, Mapping[str, Any]]
+    scores: QueryScores
+    rows: Mapping[str, LogRow]
     qrels: Qrels
-    metrics: Mapping[str, Any]
+    metrics: Metrics
     latency: Mapping[str, Mapping[str, float]]
 
     @property
     def imported(self) -> bool:
         """Whether another system made the run."""
-        return bool(self.metrics.get("imported"))
+        return self.metrics.imported
 
     @property
     def reranked(self) -> bool:
         """Whether this project ranked the first stage's best again."""
-        return not self.imported and str(self.metrics.get("retriever", "")).startswith("rerank:")
+        return not self.imported and self.metrics.retriever.startswith("rerank:")
 
     @cached_property
     def depth(self) -> int:
         """How deep the run was asked to rank."""
-        return int(self.metrics["k"])
+        return self.metrics.k
 
     @cached_property
     def deep(self) -> int:
         """The depth that stands for "retrieved at all": 50, or what was ranked."""
         return min(DEEP, self.depth)
 
-    def top(self, query_id: str, k: int | None = None) -> list[dict[str, Any]]:
+    def top(self, query_id: str, k: int | None = None) -> list[Retrieved]:
         """The results of a query, best first; the first k of them."""
-        found: list[dict[str, Any]] = sorted(self.rows.get(query_id, {}).get("topk", ()), key=itemgetter("rank"))
-        return found[:k]
+        row = self.rows.get(query_id)
+        return row.ranked[:k] if row else []
 
     @cached_property
     def relevant(self) -> dict[str, dict[str, float]]:
         """query_id -> chunk_id -> gain above 0, for every scored query."""
-        return {q: {c: g for c, g in self.qrels.get(q, {}).items() if g > 0} for q in self.scored.query_ids}
+        return {q: {c: g for c, g in self.qrels.get(q, {}).items() if g > 0} for q in self.scores.query_ids}
 
     @cached_property
     def values(self) -> Mapping[str, FloatArray]:
         """recall@5, @10, @deep, hit@deep, precision@10, mrr: one value per query, scored from the stored ranking."""
         rankings = {
-            query_id: [(entry["chunk_id"], -float(rank)) for rank, entry in enumerate(self.top(query_id))]
-            for query_id in self.scored.query_ids
+            query_id: [(entry.chunk_id, -float(rank)) for rank, entry in enumerate(self.top(query_id))]
+            for query_id in self.scores.query_ids
         }
         names = ["recall@5", "recall@10", f"recall@{self.deep}", f"hit@{self.deep}", "precision@10", "mrr"]
         return score_run(rankings, self.relevant, list(dict.fromkeys(names))).values
@@ -102,25 +103,26 @@ class Evidence:
         return self.mean(f"recall@{k}") / ceiling if ceiling else 1.0
 
     @cached_property
-    def places(self) -> dict[str, dict[str, Any]]:
+    def places(self) -> dict[str, Retrieved]:
         """chunk_id -> the log's entry of it, for every chunk that was retrieved for any query."""
-        return {entry["chunk_id"]: entry for row in self.rows.values() for entry in row["topk"]}
+        return {entry.chunk_id: entry for row in self.rows.values() for entry in row.topk}
 
     def file_of(self, chunk_id: str) -> str | None:
         """The file of a chunk: as the log has it, else as this project's ids tell it; None where neither does."""
-        if file := self.places.get(chunk_id, {}).get("file"):
-            return str(file)
+        place = self.places.get(chunk_id)
+        if place and place.file:
+            return place.file
         named = None if self.imported else _PLACE.match(chunk_id)
         return named[1] if named else None
 
     def gold_files(self) -> dict[str, set[str]]:
         """query_id -> the files of its relevant chunks; without those of which no file is known."""
         found: dict[str, set[str]] = {}
-        by_file = self.scored.clustered_by == "file"
-        for i, query_id in enumerate(self.scored.query_ids):
+        by_file = self.scores.clustered_by == "file"
+        for i, query_id in enumerate(self.scores.query_ids):
             files = {file for chunk_id in self.relevant[query_id] if (file := self.file_of(chunk_id))}
             if not files and by_file:
-                files = {str(self.scored.clusters[i]).removeprefix("/")}
+                files = {str(self.scores.clusters[i]).removeprefix("/")}
             if files:
                 found[query_id] = files
         return found
@@ -129,12 +131,12 @@ class Evidence:
         """(share of a query's gold files that have a chunk in the first `deep`, mean; over how many queries)."""
         shares = []
         for query_id, files in self.gold_files().items():
-            seen = {self.file_of(entry["chunk_id"]) for entry in self.top(query_id, self.deep)}
+            seen = {self.file_of(entry.chunk_id) for entry in self.top(query_id, self.deep)}
             shares.append(len(files & seen) / len(files))
         return (float(np.mean(shares)) if shares else None), len(shares)
 
 
-def repeats(entries: Sequence[Mapping[str, Any]]) -> float:
+def repeats(entries: Sequence[Retrieved]) -> float:
     """Share of a ranking that repeats what stands higher: lines shown before, or a copy (the very same score).
 
     Texts are not stored, but copies of a text get the same score from any retriever that looks at texts alone. A
@@ -144,27 +146,27 @@ def repeats(entries: Sequence[Mapping[str, Any]]) -> float:
     scores: set[float] = set()
     total = 0.0
     for entry in entries:
-        share = 1.0 if entry["score"] in scores and entry["score"] != 0 else 0.0
-        if entry.get("file") is not None and entry.get("start_line") is not None:
-            lines = set(range(entry["start_line"], entry["end_line"]))
-            before = shown.setdefault(entry["file"], set())
+        share = 1.0 if entry.score in scores and entry.score != 0 else 0.0
+        if entry.file is not None and entry.lines is not None:
+            lines = set(entry.lines)
+            before = shown.setdefault(entry.file, set())
             if lines:
                 share = max(share, len(lines & before) / len(lines))
             before |= lines
-        scores.add(entry["score"])
+        scores.add(entry.score)
         total += share
     return total / len(entries) if entries else 0.0
 
 
-def newer_share(rows: Iterable[Mapping[str, Any]], k: int) -> tuple[float | None, int]:
+def newer_share(rows: Iterable[LogRow], k: int) -> tuple[float | None, int]:
     """(share of the first k results that are newer than their query's as_of, of how many where both are dated)."""
     late = dated = 0
     for row in rows:
-        as_of = moment(row.get("as_of") or "")
+        as_of = moment(row.as_of or "")
         if as_of is None:
             continue
-        for entry in row["topk"]:
-            written = moment(entry.get("doc_version") or "") if entry["rank"] <= k else None
+        for entry in row.topk:
+            written = moment(entry.doc_version or "") if entry.rank <= k else None
             if written is not None:
                 dated += 1
                 late += written.is_after(as_of)

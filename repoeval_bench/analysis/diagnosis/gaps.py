@@ -13,7 +13,7 @@ from repoeval_bench.analysis.statistics import LEVEL, holm
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.query_scores import QueryScores
 
     FloatArray = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Gap:
     p_adjusted: float
 
 
-def find_gaps(scored: ScoredQueries, measure: str) -> tuple[list[Gap], int]:
+def find_gaps(scored: QueryScores, measure: str) -> tuple[list[Gap], int]:
     """(every segment that could be tested, by p; how many had too few clusters on one side).
 
     Segments are those of `segments`, clusters left out. The test is Student's t of a difference of two ratios with a

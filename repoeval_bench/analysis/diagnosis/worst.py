@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.diagnosis.evidence import TOP
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.diagnosis.checks import Check
     from repoeval_bench.analysis.diagnosis.evidence import Evidence
     from repoeval_bench.analysis.diagnosis.lexical import Beside
+    from repoeval_bench.runs.log import Retrieved
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,52 +68,49 @@ class Diagnosis:
 
 def worst_ids(evidence: Evidence, measure: str, number: int) -> list[str]:
     """The `number` queries with the lowest value, the lowest first; of equals the one found later, then by id."""
-    values = evidence.scored.by_query(measure)
+    values = evidence.scores.by_query(measure)
     later = {query_id: -(_first_hit(evidence, query_id) or evidence.depth + 1) for query_id in values}
     return sorted(values, key=lambda query_id: (values[query_id], later[query_id], query_id))[:number]
 
 
 def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Beside | None) -> list[WorstQuery]:
     """These queries with their gold, their top 10 and, where there is one, BM25's."""
-    values = evidence.scored.by_query(measure)
+    values = evidence.scores.by_query(measure)
     known = dict(evidence.places)
-    for row in bm25.rows.values() if bm25 else ():
-        known |= {entry["chunk_id"]: entry for entry in row["topk"] if entry["chunk_id"] not in known}
+    for results in bm25.results.values() if bm25 else ():
+        known |= {entry.chunk_id: entry for entry in results if entry.chunk_id not in known}
     return [
         WorstQuery(
             query_id,
             values[query_id],
-            evidence.rows.get(query_id, {}).get("query"),
+            evidence.rows[query_id].query if query_id in evidence.rows else None,
             len(evidence.relevant[query_id]),
             _first_hit(evidence, query_id),
             _gold(evidence.relevant[query_id], known),
             _top(evidence.top(query_id, TOP), evidence.relevant[query_id]),
-            _top(_beside(bm25, query_id), bm25.qrels.get(query_id, {})) if bm25 else None,
+            _top(bm25.results.get(query_id, ())[:TOP], bm25.qrels.get(query_id, {})) if bm25 else None,
         )
         for query_id in ids
     ]
 
 
-def _beside(bm25: Beside, query_id: str) -> list[Mapping[str, Any]]:
-    return sorted(bm25.rows.get(query_id, {}).get("topk", ()), key=itemgetter("rank"))[:TOP]
-
-
-def _gold(chunk_ids: Iterable[str], known: Mapping[str, Mapping[str, Any]]) -> tuple[Place, ...]:
-    places = (_place(chunk_id, known.get(chunk_id, {})) for chunk_id in chunk_ids)
+def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[Place, ...]:
+    places = (_place(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
     return tuple(sorted(places, key=lambda place: (place.file or "", place.start_line or 0, place.chunk_id)))
 
 
 def _first_hit(evidence: Evidence, query_id: str) -> int | None:
     gold = evidence.relevant[query_id]
-    return next((entry["rank"] for entry in evidence.top(query_id) if entry["chunk_id"] in gold), None)
+    return next((entry.rank for entry in evidence.top(query_id) if entry.chunk_id in gold), None)
 
 
-def _top(entries: Iterable[Mapping[str, Any]], gold: Mapping[str, float]) -> tuple[Ranked, ...]:
+def _top(entries: Iterable[Retrieved], gold: Mapping[str, float]) -> tuple[Ranked, ...]:
     return tuple(
-        Ranked(entry["rank"], _place(entry["chunk_id"], entry), entry["score"], entry["chunk_id"] in gold)
-        for entry in entries
+        Ranked(entry.rank, _place(entry.chunk_id, entry), entry.score, entry.chunk_id in gold) for entry in entries
     )
 
 
-def _place(chunk_id: str, entry: Mapping[str, Any]) -> Place:
-    return Place(chunk_id, entry.get("file"), entry.get("start_line"), entry.get("end_line"))
+def _place(chunk_id: str, entry: Retrieved | None) -> Place:
+    if entry is None:
+        return Place(chunk_id, None, None, None)
+    return Place(chunk_id, entry.file, entry.start_line, entry.end_line)

@@ -11,7 +11,7 @@ from repoeval_bench.analysis.logs.figures import Figure, Section, quantile_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from repoeval_bench.runs.log import IndexCost
+    from repoeval_bench.runs.records import IndexCost
 
 
 def latency(

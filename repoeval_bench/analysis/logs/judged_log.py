@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.log import LogRow, Retrieved
-    from repoeval_bench.runs.query_scores import ScoredQueries
+    from repoeval_bench.runs.query_scores import QueryScores
 
     FloatArray = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class JudgedLog:
     measures: tuple[str, ...]
 
     @classmethod
-    def of(cls, scored: ScoredQueries, rows: Iterable[LogRow], qrels: Qrels) -> Self:
+    def of(cls, scored: QueryScores, rows: Iterable[LogRow], qrels: Qrels) -> Self:
         """Join a run's scored queries with its log and its judgements."""
         by_query = {row.query_id: row for row in rows}
         return cls(

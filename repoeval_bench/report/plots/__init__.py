@@ -17,13 +17,13 @@ from repoeval_bench.report.text import short_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 __all__ = ["Figure", "css", "figures", "plain_svg", "png", "svg", "write"]
 
 
 def figures(
-    runs: Sequence[StoredRun], *, baseline: StoredRun | None = None, contests: Sequence[Mapping[str, Any]] = ()
+    runs: Sequence[RunView], *, baseline: RunView | None = None, contests: Sequence[Mapping[str, Any]] = ()
 ) -> list[Figure]:
     """Every figure that these runs have the numbers for, in the order of a report.
 
@@ -45,7 +45,7 @@ def figures(
     return _named_apart([figure for figure in found if figure is not None])
 
 
-def _forests(runs: Sequence[StoredRun], base: StoredRun, measure: str) -> list[Figure]:
+def _forests(runs: Sequence[RunView], base: RunView, measure: str) -> list[Figure]:
     """Every other run against `base`, in the names and colours that the runs have together."""
     known = runs if any(run.folder == base.folder for run in runs) else [*runs, base]
     named = dict(zip((run.folder for run in known), short_names(run_names(known)), strict=True))

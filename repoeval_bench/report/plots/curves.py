@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.report.means import Curve
     from repoeval_bench.report.plots.figure import Figure
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 """Every k where a list is short, fewer where the curve is flat."""
@@ -29,34 +29,34 @@ RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
-def over_ranks(run: StoredRun, names: Sequence[str]) -> dict[str, Curve]:
+def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
     """Measures such as `recall` at every k of `RANKS` that was ranked, from the stored ranking and judgements."""
-    at = tuple(k for k in RANKS if k <= run.metrics["k"])
+    at = tuple(k for k in RANKS if k <= run.metrics.k)
     measures = {name: [Measure(name, k) for k in at] for name in names}
     scores = score_run(run.rankings(), run.qrels(), [each for of_name in measures.values() for each in of_name])
     place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
-    order = [place[as_field(query_id, "query id")] for query_id in run.scored.query_ids]
+    order = [place[as_field(query_id, "query id")] for query_id in run.scores.query_ids]
     return {
         name: mean_curve(
-            run.scored,
+            run.scores,
             np.column_stack([scores.values[str(measure)] for measure in of_name])[order],
             at,
-            run.metrics["headline"],
+            run.metrics.headline,
         )
         for name, of_name in measures.items()
     }
 
 
-def over_budgets(run: StoredRun) -> Curve | None:
+def over_budgets(run: RunView) -> Curve | None:
     """Line recall at every budget that was scored; None where none was."""
-    at = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scored.values)
+    at = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scores.values)
     if not at:
         return None
-    values = run.scored.table([f"line_recall@{budget}" for budget in at])
-    return mean_curve(run.scored, values, at, run.metrics["headline"])
+    values = run.scores.table([f"line_recall@{budget}" for budget in at])
+    return mean_curve(run.scores, values, at, run.metrics.headline)
 
 
-def rank_figures(runs: Sequence[StoredRun]) -> list[Figure]:
+def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
     """Recall and nDCG over k, one line per run."""
     names = ("recall", "ndcg")
     curves = [over_ranks(run, names) for run in runs]
@@ -78,13 +78,13 @@ def rank_figures(runs: Sequence[StoredRun]) -> list[Figure]:
     return found
 
 
-def budget_figure(runs: Sequence[StoredRun]) -> Figure | None:
+def budget_figure(runs: Sequence[RunView]) -> Figure | None:
     """Line recall over the budget, with each run's ceiling; None where not every run has it."""
     curves = [curve for run in runs if (curve := over_budgets(run)) is not None]
     if len(curves) < len(runs):
         return None
     ceilings = [
-        [run.metrics.get("ceilings", {}).get(run.metrics["headline"], {}).get(f"line_recall@{at}") for at in curve.at]
+        [run.metrics.headline_ceilings.get(f"line_recall@{at}") for at in curve.at]
         for run, curve in zip(runs, curves, strict=True)
     ]
     return _figure(
@@ -101,7 +101,7 @@ def budget_figure(runs: Sequence[StoredRun]) -> Figure | None:
 def _figure(
     name: str,
     title: str,
-    runs: Sequence[StoredRun],
+    runs: Sequence[RunView],
     curves: Sequence[Curve],
     *,
     axes_labels: tuple[str, str],
@@ -109,7 +109,7 @@ def _figure(
     ceilings: Sequence[Sequence[float | None]] = (),
 ) -> Figure:
     names = short_names(run_names(runs))
-    headline = runs[0].metrics["headline"]
+    headline = runs[0].metrics.headline
 
     def fill(axes: Axes) -> None:
         for run_name, look, curve in zip(names, looks(runs), curves, strict=True):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.report.plots.figure import Figure
     from repoeval_bench.report.plots.theme import Look
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
 """What stands in a cell of the heat map."""
@@ -32,14 +32,14 @@ _DARK_TEXT = "#101418"
 """Cells are pale on light and dark pages alike, so their text is dark on both."""
 
 
-def forest_figure(baseline: StoredRun, run: StoredRun, measure: str, *, names: tuple[str, str], look: Look) -> Figure:
+def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple[str, str], look: Look) -> Figure:
     """Paired differences run - baseline in every repository, and over all of them, with 95 % intervals.
 
     `names` are those of baseline and run, as in the other figures of these runs.
     """
-    parts = segment_differences(baseline.scored, run.scored, split(baseline.scored, "repo"), measure)
+    parts = segment_differences(baseline.scores, run.scores, split(baseline.scores, "repo"), measure)
     differences = paired_differences(baseline, [run], [measure])
-    whole = {over: mean_curve(baseline.scored, differences, (0,), over) for over in ("micro", "macro")}
+    whole = {over: mean_curve(baseline.scores, differences, (0,), over) for over in ("micro", "macro")}
     rows: list[tuple[str, int, float, Interval]] = [
         (part.name, part.n_queries, part.difference, part.ci)
         for part in sorted(parts, key=lambda each: each.difference)

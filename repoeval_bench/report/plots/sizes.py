@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.report.plots.figure import Figure
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -34,18 +34,19 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
     return front
 
 
-def size_figure(runs: Sequence[StoredRun]) -> Figure | None:
+def size_figure(runs: Sequence[RunView]) -> Figure | None:
     """How every run's chunk sizes spread, with mean, median and 95th percentile; None where a run knows none of it.
 
     Where a run did not keep its chunks, its row has no histogram.
     """
-    if any("chunk_nws" not in run.metrics for run in runs):
+    sizes = [run.metrics.chunk_nws for run in runs if run.metrics.chunk_nws]
+    if len(sizes) < len(runs):
         return None
-    names, sizes = short_names(run_names(runs)), [run.metrics["chunk_nws"] for run in runs]
+    names = short_names(run_names(runs))
     spreads = [chunk_sizes(run) for run in runs]
     # One giant chunk must not press all others into a corner.
     end = max(
-        max([float(size["p95"]), *np.quantile(each, [0.995] if len(each) else [])])
+        max([float(size.p95), *np.quantile(each, [0.995] if len(each) else [])])
         for size, each in zip(sizes, spreads, strict=True)
     )
     beyond = sum(int((each > end).sum()) for each in spreads)
@@ -56,10 +57,10 @@ def size_figure(runs: Sequence[StoredRun]) -> Figure | None:
             if heights.any():
                 axes.stairs(row - 0.72 * heights / heights.max(), edges, baseline=row, fill=True, color=look.colour,
                             alpha=0.35)  # fmt: skip
-            axes.plot([0, size["p95"]], [row, row], color=look.colour, linewidth=1)
-            axes.plot([size["median"]] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=2.4)
-            axes.plot([size["p95"]] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=1.2)
-            axes.plot([size["mean"]], [row], look.mark, color=look.colour, markersize=5.5)
+            axes.plot([0, size.p95], [row, row], color=look.colour, linewidth=1)
+            axes.plot([size.median] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=2.4)
+            axes.plot([size.p95] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=1.2)
+            axes.plot([size.mean], [row], look.mark, color=look.colour, markersize=5.5)
         axes.set_yticks(range(len(runs)), [elided(name, 28) for name in names])
         axes.set_ylim(len(runs) - 0.6, -0.85)
         axes.set_xlim(0, end * 1.02)
@@ -67,7 +68,7 @@ def size_figure(runs: Sequence[StoredRun]) -> Figure | None:
         axes.set_xlabel("non-whitespace characters of a chunk")
 
     words = "; ".join(
-        f"{name}: mean {size['mean']:.0f}, median {size['median']}, 95th percentile {size['p95']}"
+        f"{name}: mean {size.mean:.0f}, median {size.median}, 95th percentile {size.p95}"
         for name, size in zip(names, sizes, strict=True)
     )
     cut = f" {count(beyond, 'chunk')} beyond {end:.0f} not drawn." if beyond else ""
@@ -77,24 +78,23 @@ def size_figure(runs: Sequence[StoredRun]) -> Figure | None:
     )  # fmt: skip
 
 
-def chunk_sizes(run: StoredRun) -> NDArray[np.int64]:
+def chunk_sizes(run: RunView) -> NDArray[np.int64]:
     """Non-whitespace characters of every chunk that was kept with the run, int64 (n_chunks,); empty where none was."""
-    kept = run.inside.chunks.values() if run.inside else ()
+    kept = run.inspection.chunks.values() if run.inspection else ()
     return np.array([chunk.nws for chunks in kept for chunk in chunks], dtype=np.int64)
 
 
-def score_against_size(runs: Sequence[StoredRun], measure: str) -> Figure | None:
+def score_against_size(runs: Sequence[RunView], measure: str) -> Figure | None:
     """The score of every run over its chunks' mean size, and the front of those that no smaller one beats.
 
     None for one run, or where sizes or the measure are not there.
     """
-    if len(runs) < 2 or any("chunk_nws" not in run.metrics or measure not in run.scored.values for run in runs):
+    sizes = [run.metrics.chunk_nws for run in runs if run.metrics.chunk_nws]
+    if len(sizes) < max(2, len(runs)) or any(measure not in run.scores.values for run in runs):
         return None
     names = short_names(run_names(runs))
-    means = [mean_curve(run.scored, run.scored.table([measure]), (1,), run.metrics["headline"]) for run in runs]
-    points = [
-        (float(run.metrics["chunk_nws"]["mean"]), float(each.mean[0])) for run, each in zip(runs, means, strict=True)
-    ]
+    means = [mean_curve(run.scores, run.scores.table([measure]), (1,), run.metrics.headline) for run in runs]
+    points = [(size.mean, float(each.mean[0])) for size, each in zip(sizes, means, strict=True)]
     front = pareto(points)
 
     def fill(axes: Axes) -> None:
@@ -105,7 +105,7 @@ def score_against_size(runs: Sequence[StoredRun], measure: str) -> Figure | None
                 axes.plot([size, size], [each.low[0], each.high[0]], color=look.colour, linewidth=1.6)
             axes.plot([size], [score], look.mark, color=look.colour, markersize=7, label=elided(name))
         axes.set_xlabel("mean non-whitespace characters of a chunk")
-        axes.set_ylabel(f"{heading(measure)}, {runs[0].metrics['headline']} mean")
+        axes.set_ylabel(f"{heading(measure)}, {runs[0].metrics.headline} mean")
         axes.margins(x=0.12, y=0.12)
 
     words = "; ".join(f"{name}: {score:.3f} at {size:.0f}" for name, (size, score) in zip(names, points, strict=True))

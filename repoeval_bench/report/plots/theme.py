@@ -12,7 +12,7 @@ from repoeval_bench.core.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.runs.store import StoredRun
+    from repoeval_bench.runs.view import RunView
 
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d5dbe1", "#ffffff"
 DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAPER = "#e6edf3", "#9da7b1", "#3a424b", "#0f141a"
@@ -83,7 +83,7 @@ class Look:
     dash: Any
 
 
-def looks(runs: Sequence[StoredRun]) -> list[Look]:
+def looks(runs: Sequence[RunView]) -> list[Look]:
     """One look per run: a built-in chunker's own, else the next that is free.
 
     Beyond eight runs colours come again, with other marks and dashes.
@@ -115,8 +115,8 @@ def css() -> str:
     )
 
 
-def _chunker_name(run: StoredRun) -> str:
+def _chunker_name(run: RunView) -> str:
     try:
-        return Spec.parse(run.metrics["chunker"]).name
+        return Spec.parse(run.metrics.chunker).name
     except SpecError:
         return ""

@@ -12,10 +12,12 @@ from repoeval_bench.runs.log import RANKINGS, Gold, LogRow, Place, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.runs.log import IndexCost, Retrieved
+    from repoeval_bench.runs.log import Retrieved
+    from repoeval_bench.runs.records import IndexCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +25,12 @@ class Judgements:
     """query_id -> chunk_id -> gain, gain 0 for what was judged not relevant.
 
     `pooled` says that files or lines were matched with the chunks that the log shows, for want of a corpus: then
-    chunks that nobody retrieved are not counted, and recall is too high. `files` is query_id -> its first gold file.
+    chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files, in
+    the order of the gold.
     """
 
     gains: dict[str, dict[str, float]]
-    files: dict[str, str]
+    files: dict[str, tuple[str, ...]]
     pooled: bool
     kind: str
 
@@ -35,7 +38,7 @@ class Judgements:
 def read_log(path: Path) -> Iterator[LogRow]:
     """The log's rows, one at a time, each of their rankings in the order of its ranks.
 
-    A query that stands twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
+    A query that appears twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
     are a ResultError with file:line; so is a log of several systems, for a run is one system's.
     """
     system: str | None = None
@@ -44,7 +47,7 @@ def read_log(path: Path) -> Iterator[LogRow]:
     for number, row in read_rows(path, LogRow):
         where = f"{path}:{number}"
         if row.query_id in seen:
-            raise ResultError(f"{where}: query {row.query_id!r} stands twice; keep one row of it")
+            raise ResultError(f"{where}: query {row.query_id!r} appears twice; keep one row of it")
         system = system or row.system
         if row.system != system:
             raise ResultError(f"{where}: system {row.system!r} after {system!r}; a log is of one system, split it")
@@ -92,38 +95,58 @@ def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpa
     return by_file
 
 
-def judge_log(shown: ByFile, gold: Path, corpus: Path | None) -> Judgements:
-    """Which chunks are relevant: those that the gold names, stand in a file it names, or overlap a range it names.
+def judge_log(
+    shown: ByFile, gold: Path, corpus: Path | None, unanswerable: AbstractSet[str] = frozenset()
+) -> Judgements:
+    """Which chunks are relevant: those that the gold names, that are in a file it names, or overlap a range it names.
 
-    `corpus` names every chunk with its place; without it the chunks that the log has `shown` take its part. A gold row
-    that is neither a chunk nor a file, and gold that mixes ids with files, are a ResultError.
+    A query may have any number of rows, in any number of files. `corpus` names every chunk with its place; without it
+    the chunks that the log has `shown` are taken for all. A gold row that is neither a chunk nor a file, gold that
+    mixes ids with files, and an answer to a query that is `unanswerable` are a ResultError.
     """
     by_file = shown if corpus is None else corpus_places(corpus)
     gains: dict[str, dict[str, float]] = {}
-    files: dict[str, str] = {}
+    files: dict[str, dict[str, None]] = {}
     kinds: set[str] = set()
-    for number, each in read_rows(gold, Gold):
+    for number, row in read_rows(gold, Gold):
         where = f"{gold}:{number}"
-        if (each.chunk_id is None) == (each.file is None):
+        if (row.chunk_id is None) == (row.file is None):
             raise ResultError(f"{where}: name either a chunk_id or a file")
-        judged = gains.setdefault(each.query_id, {})
-        if each.chunk_id is not None:
+        if row.query_id in unanswerable and (row.file is not None or row.gain > 0):
+            raise ResultError(
+                f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of "
+                "them"
+            )
+        judged = gains.setdefault(row.query_id, {})
+        if row.chunk_id is not None:
             kinds.add("chunks")
-            if each.chunk_id in judged:
-                raise ResultError(f"{where}: {each.chunk_id!r} is judged twice for {each.query_id!r}; keep one row")
-            judged[each.chunk_id] = each.gain
-            continue
-        files.setdefault(each.query_id, str(each.file))
-        wanted = each.lines
-        kinds.add("files" if wanted is None else "lines")
-        for chunk_id, lines in by_file.get(str(each.file), {}).items():
-            if wanted is not None and lines is None:
-                raise ResultError(f"{where}: chunk {chunk_id!r} of {each.file} has no lines, so no range can match it")
-            if wanted is None or (lines is not None and lines.overlaps(wanted)):
-                judged[chunk_id] = max(each.gain, judged.get(chunk_id, 0.0))
+            if row.chunk_id in judged:
+                raise ResultError(f"{where}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
+            judged[row.chunk_id] = row.gain
+        elif row.file is not None:
+            kinds.add("files" if row.lines is None else "lines")
+            files.setdefault(row.query_id, {})[row.file] = None
+            for chunk_id in _within(where, row.file, row.lines, by_file):
+                judged[chunk_id] = max(row.gain, judged.get(chunk_id, 0.0))
     if not gains:
         raise ResultError(f"{gold} holds no row; give one for each judgement")
     if len(kinds) > 1:
         raise ResultError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
     (kind,) = kinds
-    return Judgements(gains, files, pooled=corpus is None and kind != "chunks", kind=kind)
+    return Judgements(
+        {query_id: judged for query_id, judged in gains.items() if query_id not in unanswerable},
+        {query_id: tuple(named) for query_id, named in files.items()},
+        pooled=corpus is None and kind != "chunks",
+        kind=kind,
+    )
+
+
+def _within(where: str, file: str, wanted: LineSpan | None, by_file: ByFile) -> Iterator[str]:
+    """The chunks of a file, or those of it that share a line with `wanted`."""
+    for chunk_id, lines in by_file.get(file, {}).items():
+        if wanted is None:
+            yield chunk_id
+        elif lines is None:
+            raise ResultError(f"{where}: chunk {chunk_id!r} of {file} has no lines, so no range can match it")
+        elif lines.overlaps(wanted):
+            yield chunk_id

@@ -1,0 +1,329 @@
+"""What a run folder holds: one frozen model for each file or row, checked when it is written and when it is read.
+
+manifest.json      `Manifest`: what ran, with which versions, when (the only time beside timings.jsonl)
+metrics.json       `Metrics`: means over queries (micro), over repositories (macro) and per repository; their ceilings
+per_query.jsonl    `QueryRow`: a query's value and ceiling of every measure, and the facts that segments are made of
+run.trec           the ranking; qrels.trec the judgements: readable by trec_eval and ir_measures
+retrieved.jsonl    `log.LogRow`: the run log, a query and its top k with file and lines
+timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
+*.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
+
+Nothing here opens a file: `store` writes them, `view` reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from repoeval_bench.core.validation import expectation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SCHEMA: Final = 2
+"""Version of the layout; a folder of another version is refused."""
+
+MANIFEST = "manifest.json"
+METRICS = "metrics.json"
+PER_QUERY = "per_query.jsonl"
+RETRIEVED = "retrieved.jsonl"
+RUN = "run.trec"
+QRELS = "qrels.trec"
+TIMINGS = "timings.jsonl"
+
+EMBED_STEP = "embed"
+"""The step in which the vectors of all runs of a command are computed; each of these runs states it whole."""
+
+Headline = Literal["micro", "macro"]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """A frozen model that refuses unknown fields, values of another type, and numbers that are not finite."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
+    )
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values of the fields that were given, as they are stored."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class DatasetRecord(Record):
+    """The data that a run is about; of imported data only its name, fingerprint, label and size are known."""
+
+    name: str
+    fingerprint: str
+    label: str
+    tasks: Count
+    level: str | None = None
+    source: str | None = None
+    whole_tasks: Count | None = None
+    repositories: tuple[str, ...] = ()
+    whole_repositories: Count | None = None
+
+
+class ProtocolChoices(Record):
+    """A protocol's name and its choices."""
+
+    name: str
+    query: str
+    gold: str
+    relevance: str
+    repositories: str
+    headline: Headline
+    documents: str
+    exclusion: str
+    copies: str
+    scope: str
+
+
+class StoredConfig(Record):
+    """Everything that decided a run's numbers; see `config.RunConfig`. The identities are the models' own."""
+
+    dataset: str
+    fingerprint: str
+    protocol: ProtocolChoices
+    chunker: str
+    embedder: str
+    embedder_identity: dict[str, Any]
+    retriever: str
+    k: int
+    measures: tuple[str, ...]
+    skip_errors: bool
+    pack: str
+    retriever_identity: dict[str, Any]
+
+
+class ImportSource(Record):
+    """Where an imported run is from: file names, the kind of gold, and whether only logged chunks were judged."""
+
+    log: str
+    gold: str
+    gold_kind: str
+    pooled: bool
+
+
+class FirstStage(Record):
+    """What a reranker ranked again: its retriever, how deep, and the id of the run that stops there."""
+
+    retriever: str
+    k_raw: int
+    run_id: str
+
+
+class Counts(Record):
+    """How much of everything; None where it is not known, 0 where nothing of the kind can happen."""
+
+    queries: Count
+    queries_truncated: Count | None = None
+    queries_tokens: Count | None = None
+    queries_tokens_lost: Count | None = None
+    queries_without_relevant: Count = 0
+    queries_not_in_log: Count = 0
+    queries_without_gold: Count = 0
+    queries_no_answer: Count = 0
+    chunks: Count = 0
+    chunks_truncated: Count | None = None
+    chunks_tokens: Count | None = None
+    chunks_tokens_lost: Count | None = None
+    chunks_duplicate: Count | None = None
+    chunks_merged: Count = 0
+    files: Count = 0
+    files_skipped: Count = 0
+    files_undecodable: Count = 0
+    lines_uncovered: Count = 0
+    pairs: Count = 0
+    pairs_truncated: Count = 0
+
+    def stated(self) -> dict[str, int | None]:
+        """Name -> count, of the counts that the run states."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
+
+
+class Sizes(Record):
+    """Sizes of chunks: mean, and nearest-rank median, 95th percentile and maximum."""
+
+    mean: float
+    median: int
+    p95: int
+    max: int
+
+
+class Means(Record):
+    """Measure -> mean: over queries, over repositories, and of each repository."""
+
+    micro: dict[str, float]
+    macro: dict[str, float]
+    per_repo: dict[str, dict[str, float]]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Sequence[float]], repos: Sequence[str]) -> Self:
+        """The means of columns: `values` has one value per query for each measure, `repos` each query's repository."""
+        order = list(dict.fromkeys(repos))
+        micro: dict[str, float] = {}
+        macro: dict[str, float] = {}
+        per_repo: dict[str, dict[str, float]] = {repo: {} for repo in order}
+        for name, column in values.items():
+            by_repo: dict[str, list[float]] = defaultdict(list)
+            for repo, value in zip(repos, column, strict=True):
+                by_repo[repo].append(value)
+            for repo in order:
+                per_repo[repo][name] = sum(by_repo[repo]) / len(by_repo[repo])
+            micro[name] = sum(column) / len(column) if column else 0.0
+            macro[name] = sum(per_repo[repo][name] for repo in order) / len(order) if order else 0.0
+        return cls(micro=micro, macro=macro, per_repo=per_repo)
+
+    def over(self, mean: str) -> dict[str, float]:
+        """Measure -> mean over queries or repositories."""
+        return self.macro if mean == "macro" else self.micro
+
+
+class Leak(Record):
+    """How much of the gold is in the query, and of the top 10 over the prompt: means over queries and repositories."""
+
+    micro: dict[str, float]
+    macro: dict[str, float]
+
+    def over(self, mean: str) -> dict[str, float]:
+        """Diagnostic -> mean over queries or repositories."""
+        return self.macro if mean == "macro" else self.micro
+
+
+class Metrics(Record):
+    """The content of metrics.json. Only of an imported run are sizes, ceilings and leaks not known."""
+
+    run_id: str
+    imported: bool = False
+    dataset: DatasetRecord
+    protocol: str
+    headline: Headline
+    headline_measure: str | None = None
+    chunker: str
+    embedder: str
+    retriever: str
+    k: int
+    counts: Counts
+    chunk_nws: Sizes | None = None
+    chunk_tokens: Sizes | None = None
+    micro: dict[str, float]
+    macro: dict[str, float]
+    per_repo: dict[str, dict[str, float]]
+    ceilings: Means | None = None
+    leak: Leak | None = None
+
+    @model_validator(mode="after")
+    def _sizes_are_known(self) -> Self:
+        if self.chunk_nws is None and not self.imported:
+            raise ValueError("chunk_nws is missing")
+        return self
+
+    def over(self, mean: str) -> dict[str, float]:
+        """Measure -> mean over queries or repositories."""
+        return self.macro if mean == "macro" else self.micro
+
+    @property
+    def headline_means(self) -> dict[str, float]:
+        """Measure -> the protocol's mean."""
+        return self.over(self.headline)
+
+    @property
+    def headline_ceilings(self) -> dict[str, float]:
+        """Measure -> the protocol's mean of the ceilings; empty where none are stored."""
+        return {} if self.ceilings is None else self.ceilings.over(self.headline)
+
+
+class IndexCost(Record):
+    """What the index of this index_version took to build; the same in every row that gives it."""
+
+    vectors: Annotated[int, Field(ge=0)] | None = None
+    tokens: Annotated[int, Field(ge=0, description="Tokens that were embedded.")] | None = None
+    bytes: Annotated[int, Field(ge=0)] | None = None
+    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Of embedding.")] | None = None
+
+
+class CodeState(Record):
+    """The commit of the code and whether files differ from it; None outside a git checkout."""
+
+    commit: str | None
+    dirty: bool | None
+
+
+class Manifest(Record):
+    """The content of manifest.json. A run made here has a `config`, an imported one what it was `imported` from."""
+
+    schema_version: Literal[2] = Field(alias="schema")
+    run_id: str
+    created: str
+    dataset: DatasetRecord
+    config: StoredConfig | None = None
+    imported: ImportSource | None = None
+    first_stage: FirstStage | None = None
+    counts: Counts
+    skipped: tuple[str, ...] = ()
+    undecodable: tuple[str, ...] = ()
+    qrels_gain_factor: Annotated[int, Field(ge=1)]
+    index_version: str
+    index: IndexCost | None = None
+    as_of: tuple[str, str] | None = None
+    code: CodeState
+    versions: dict[str, str | None]
+
+
+class QueryRow(Record):
+    """A row of per_query.jsonl. Queries of one `path`, or else one `cluster`, are resampled together."""
+
+    query_id: str
+    repo: str | None = None
+    path: str | None = None
+    cluster: str | None = None
+    cluster_by: str | None = None
+    query_sha256: str | None = None
+    n_relevant: Count
+    facts: dict[str, str | bool | int | float | None] = {}
+    measures: dict[str, float]
+    ceilings: dict[str, float] = {}
+    leak: dict[str, float] = {}
+
+
+class TimeRow(Record):
+    """A row of timings.jsonl: the seconds of a step, or the milliseconds per step of a query.
+
+    Of the step that embeds, `encoded` says how many texts were not cached, `usage` what a server says it used.
+    """
+
+    step: str | None = None
+    seconds: Annotated[float, Field(ge=0)] | None = None
+    encoded: Count | None = None
+    usage: dict[str, int] = {}
+    query_id: str | None = None
+    latency_ms: dict[str, Annotated[float, Field(ge=0)]] = {}
+
+    @model_validator(mode="after")
+    def _step_or_query(self) -> Self:
+        if (self.step is None) == (self.query_id is None):
+            raise ValueError("give a step with its seconds, or a query_id with its latency_ms")
+        if self.step is not None and self.seconds is None:
+            raise ValueError(f"the seconds of step {self.step!r} are missing")
+        return self
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def mistakes(error: ValidationError) -> list[str]:
+    """What is wrong with a record, a sentence for each field."""
+    return [
+        (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + expectation(dict(each))
+        for each in error.errors()
+    ]
+
+
+def pretty(record: Record) -> str:
+    """A record as JSON of several lines, with a final line end."""
+    return json.dumps(record.as_json(), indent=2, ensure_ascii=False) + "\n"

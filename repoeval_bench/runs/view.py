@@ -1,0 +1,229 @@
+"""The one reader of run folders: every command, comparison and report reads a run through a `RunView`."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.runs.inspection import read_inspection
+from repoeval_bench.runs.log import LogRow
+from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.records import (
+    MANIFEST,
+    METRICS,
+    PER_QUERY,
+    QRELS,
+    RETRIEVED,
+    RUN,
+    SCHEMA,
+    TIMINGS,
+    Counts,
+    Manifest,
+    Metrics,
+    QueryRow,
+    TimeRow,
+    mistakes,
+)
+from repoeval_bench.runs.trec import read_qrels, read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from repoeval_bench.core.run import Qrels
+    from repoeval_bench.metrics.judged import Rankings
+    from repoeval_bench.runs.inspection import Inspection
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+_AGAIN = "run the evaluation again"
+"""The way out of every damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """How long a run took: its steps, and query_id -> step -> milliseconds of each query whose time is known."""
+
+    steps: tuple[TimeRow, ...]
+    queries: Mapping[str, Mapping[str, float]]
+
+    def step(self, name: str) -> TimeRow | None:
+        """The step of this name, if it was timed."""
+        return next((row for row in self.steps if row.step == name), None)
+
+    def by_step(self) -> dict[str, list[float]]:
+        """Step -> milliseconds of each query."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for of_query in self.queries.values():
+            for step, milliseconds in of_query.items():
+                found[step].append(milliseconds)
+        return dict(found)
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run folder. Files are read on first use; a missing or broken one is a ResultError."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The run in a folder; a ResultError where its manifest is broken or of another version."""
+        run = cls(folder)
+        _ = run.manifest
+        return run
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What ran; a ResultError where another version wrote the folder."""
+        text = self.text(MANIFEST)
+        schema = _schema(text)
+        if schema not in (None, SCHEMA):
+            raise ResultError(f"{self.folder} is of schema {schema}, and this version reads schema {SCHEMA}; {_AGAIN}")
+        return _parse(self.folder / MANIFEST, text, Manifest)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Means over queries, over repositories and per repository."""
+        return _parse(self.folder / METRICS, self.text(METRICS), Metrics)
+
+    @property
+    def counts(self) -> Counts:
+        """How many queries, chunks and files there were, and what was cut or left out."""
+        return self.metrics.counts
+
+    @cached_property
+    def scores(self) -> QueryScores:
+        """Every query's scores as columns; a ResultError where metrics.json holds other means than theirs."""
+        scores = QueryScores.from_rows(self._rows(PER_QUERY, QueryRow))
+        if wrong := scores.other_means(self.metrics):
+            raise ResultError(
+                f"{self.folder}: {METRICS} and {PER_QUERY} say different things of {', '.join(wrong)}; {_AGAIN}"
+            )
+        return scores
+
+    def log_rows(self) -> Iterator[LogRow]:
+        """The rows of the run log, read as they are asked for."""
+        return self._rows(RETRIEVED, LogRow)
+
+    def ranked_ids(self) -> dict[str, tuple[str, ...]]:
+        """query_id -> the chunk ids it was given, best first, from the run log."""
+        return {row.query_id: tuple(each.chunk_id for each in row.ranked) for row in self.log_rows()}
+
+    def rankings(self) -> Rankings:
+        """query_id -> ranked (chunk_id, score), from run.trec: ids as TREC files spell them, as in `qrels`."""
+        return read_run(self.folder / RUN).rankings
+
+    def qrels(self) -> Qrels:
+        """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers."""
+        return read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
+
+    @cached_property
+    def timings(self) -> Timings:
+        """How long steps and queries took."""
+        rows = list(self._rows(TIMINGS, TimeRow))
+        return Timings(
+            tuple(row for row in rows if row.step is not None),
+            {row.query_id: row.latency_ms for row in rows if row.query_id is not None and row.latency_ms},
+        )
+
+    @cached_property
+    def inspection(self) -> Inspection | None:
+        """Sources, chunk boundaries and gold; None where the run has none of them."""
+        return read_inspection(self.folder)
+
+    def text(self, name: str) -> str:
+        """The text of one of the folder's files."""
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResultError(f"{self.folder / name} cannot be read ({error}); {_AGAIN}") from error
+
+    def _rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
+        path = self.folder / name
+        try:
+            with path.open(encoding="utf-8") as stream:
+                for number, line in enumerate(stream, start=1):
+                    yield _parse(f"{path}:{number}", line, model)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResultError(f"{path} cannot be read ({error}); {_AGAIN}") from error
+
+
+def _parse(where: object, text: str, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        first, *others = mistakes(error)
+        more = f", and {len(others)} more" if others else ""
+        raise ResultError(f"{where} is broken ({first}{more}); {_AGAIN}") from error
+
+
+def _schema(text: str) -> Any:
+    """The version that a manifest names; None where it is broken."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return None
+    return content.get("schema") if isinstance(content, dict) else None
+
+
+_SHOWN = 3
+"""Run ids that an error names; a folder may hold hundreds."""
+
+
+def find_run(name: str, results: Path) -> RunView:
+    """A run by folder, by id, or by the unambiguous beginning or end of its id.
+
+    A name that fits none or several is a UsageError, a run of another version a ResultError.
+    """
+    for folder in (Path(name), results / name):
+        if (folder / MANIFEST).is_file():
+            return RunView.open(folder)
+    known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
+    matches = [run_id for run_id in known if name and (run_id.startswith(name) or run_id.endswith(name))]
+    if len(matches) == 1:
+        return RunView.open(results / matches[0])
+    if matches:
+        raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {_few(matches)}; give more of the id")
+    if not known:
+        raise UsageError(f"no run {name!r}: {results} holds no run yet; make one with repoeval-bench eval")
+    # An id is long: a piece of it is nearer than whatever else shares letters with it.
+    near = sorted((run_id for run_id in known if name and name in run_id), key=len)
+    near += [run_id for run_id in get_close_matches(name, known, n=_SHOWN, cutoff=0) if run_id not in near]
+    near += [run_id for run_id in known if run_id not in near]
+    raise UsageError(
+        f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
+        "give a folder, an id, or the beginning or the end of one"
+    )
+
+
+def _few(run_ids: Sequence[str]) -> str:
+    """The first ids, and how many are left out."""
+    more = len(run_ids) - _SHOWN
+    return ", ".join(run_ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def current_run(folder: Path) -> RunView | None:
+    """The run in a folder if it is there and this very code, with these very packages, made it; else None."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    try:
+        run = RunView.open(folder)
+    except ResultError:  # broken, or of another version: it is made again
+        return None
+    state = code_state()
+    made_by_this_code = run.manifest.code == state and not state.dirty
+    return run if made_by_this_code and run.manifest.versions == versions() else None
