@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._syntax import language_of, parse
-from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.source import count_nws, nearest_rank
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
@@ -62,19 +62,15 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
         files=len(chunked),
         chunks=len(sizes),
         mean=round(sum(sizes) / len(sizes), 1) if sizes else 0.0,
-        median=_rank(sizes, 50),
-        p95=_rank(sizes, 95),
-        max=_rank(sizes, 100),
+        median=nearest_rank(sizes, 50),
+        p95=nearest_rank(sizes, 95),
+        max=nearest_rank(sizes, 100),
         lines=lines,
         shared_lines=shared,
         uncovered_lines=uncovered,
         definitions=n_definitions,
         whole=whole,
     )
-
-
-def _rank(sizes: Sequence[int], percent: int) -> int:
-    return sizes[max(0, -(-len(sizes) * percent // 100) - 1)] if sizes else 0
 
 
 def _definition_spans(file: SourceFile) -> list[tuple[int, int]]:

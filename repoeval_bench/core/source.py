@@ -5,9 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.spans import CharSpan, LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # The whitespace of str.split() among the ASCII characters, but for the newline.
 _ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"
@@ -18,6 +21,11 @@ def count_nws(text: str) -> int:
     if text.isascii():  # one C loop over the bytes in place of a string for every word
         return len(text.encode("ascii").translate(None, _ASCII_BLANKS + b"\n"))
     return sum(map(len, text.split()))
+
+
+def nearest_rank(ascending: Sequence[int], percent: int) -> int:
+    """The percentile of sizes by nearest rank, so that it is one of them; 0 for none."""
+    return ascending[max(0, -(-len(ascending) * percent // 100) - 1)] if ascending else 0
 
 
 @dataclass(frozen=True, slots=True)

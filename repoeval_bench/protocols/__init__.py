@@ -1,4 +1,5 @@
 """What is asked, what counts as an answer, and what may be seen.
 
-Protocols, queries, gold, relevance, qrels and exclusion are here. Knows nothing of retrieval.
+Knows the protocols, the queries and gold they make of a task, the rules of relevance, and exclusion; knows nothing of
+retrieval.
 """

@@ -32,22 +32,26 @@ def excluded_chunks(
     """
     if policy == "none":
         return {}
-    by_file: dict[tuple[str, str], list[Chunk]] = defaultdict(list)
+    by_file: dict[str, list[Chunk]] = defaultdict(list)
     for repo_chunks in chunks.values():
         for chunk in repo_chunks:
-            by_file[chunk.repo, chunk.path].append(chunk)
+            by_file[chunk.file].append(chunk)
     excluded = {}
     for task in tasks:
-        mine = by_file[task.repo, task.path]
-        gone = frozenset(chunk.chunk_id for chunk in mine if _is_excluded(chunk, task, policy))
-        if gone:
-            excluded[task.task_id] = gone
+        ids = frozenset(chunk.chunk_id for chunk in by_file[task.file] if _is_excluded(chunk, task, policy))
+        if ids:
+            excluded[task.task_id] = ids
     return excluded
+
+
+def is_over_prompt(chunk: Chunk, task: Task) -> bool:
+    """Whether a chunk of the task's file overlaps the prompt, [c, h)."""
+    return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start
 
 
 def _is_excluded(chunk: Chunk, task: Task, policy: Exclusion) -> bool:
     if policy == "prompt":
-        return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start
+        return is_over_prompt(chunk, task)
     if policy == "repocoder":
         return chunk.lines.end > max(0, task.body.start - WINDOW)
     return True

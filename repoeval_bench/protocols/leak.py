@@ -1,10 +1,11 @@
-"""How much of what is asked for stands in the question: a score over a high share is no evidence of finding code."""
+"""How much of the gold is in the query itself: where the share is high, a score says little about finding code."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.places import join
+from repoeval_bench.protocols.exclusion import is_over_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,11 +46,6 @@ def top_over_prompt(
     shares = {}
     for task in tasks:
         top = [chunks[chunk_id] for chunk_id, _ in rankings[task.task_id][:TOP]]
-        over = sum(
-            (chunk.repo, chunk.path) == (task.repo, task.path)
-            and chunk.lines.start < task.body.start
-            and chunk.lines.end > task.context_start
-            for chunk in top
-        )
+        over = sum(chunk.file == task.file and is_over_prompt(chunk, task) for chunk in top)
         shares[task.task_id] = over / len(top) if top else 0.0
     return shares

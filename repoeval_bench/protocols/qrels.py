@@ -171,7 +171,7 @@ def credit_copies(qrels: Qrels, groups: Iterable[Sequence[str]]) -> Qrels:
 
 
 def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:
-    """The qrels with the gains of merged chunks (chunk_id -> the one that stands for it) moved, the largest kept."""
+    """The qrels with the gains of merged chunks (chunk_id -> the one that takes its place) moved, the largest kept."""
     moved: Qrels = {}
     for query_id, gains in qrels.items():
         moved[query_id] = {}

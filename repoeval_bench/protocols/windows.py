@@ -1,6 +1,6 @@
 """The documents of protocol `coderag`: overlapping windows of every file, titled by repository and path.
 
-CodeRAG-Bench (Wang et al. 2024, arXiv 2406.14497) cuts a corpus so; it is no chunker that a user could choose.
+CodeRAG-Bench (Wang et al. 2024, arXiv 2406.14497) cuts a corpus so; users cannot choose it as a chunker.
 """
 
 from __future__ import annotations

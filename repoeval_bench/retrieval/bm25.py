@@ -12,7 +12,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.visible import excluded_from, visible
+from repoeval_bench.retrieval.scope import excluded_from, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

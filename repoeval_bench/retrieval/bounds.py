@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.visible import visible
+from repoeval_bench.retrieval.scope import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import BenchError, ChunkError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id, nearest_rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ class Corpus:
 
     chunks: repository -> its chunks, by path, then start.
     skipped: `repo/path: reason` of files the chunker failed on (only with `skip_errors`).
-    uncovered_lines: non-blank lines that stand in no chunk, over all files.
+    uncovered_lines: non-blank lines that are in no chunk, over all files.
     own: query_id -> the chunks that this query sees in place of its file's, with ids of their own.
-    merged: chunk_id -> the chunk that stands for it in `chunks`, where identical texts are one document.
+    merged: chunk_id -> the chunk that takes its place in `chunks`, where identical texts are one document.
     dropped: the chunks that were merged away.
     """
 
@@ -83,8 +83,8 @@ def summarize(sizes: Sequence[int]) -> dict[str, float]:
     ordered = sorted(sizes)
     return {
         "mean": round(sum(ordered) / len(ordered), 1),
-        "median": ordered[(len(ordered) - 1) // 2],
-        "p95": ordered[max(0, -(-len(ordered) * 95 // 100) - 1)],
+        "median": nearest_rank(ordered, 50),
+        "p95": nearest_rank(ordered, 95),
         "max": ordered[-1],
     }
 
@@ -129,9 +129,9 @@ def merge_identical(corpus: Corpus) -> Corpus:
         first: dict[tuple[str, ...], Chunk] = {}
         copies: list[Chunk] = []
         for chunk in chunks:
-            standing = first.setdefault(tuple(chunk.text.splitlines()), chunk)
-            if standing is not chunk:
-                merged[chunk.chunk_id] = standing.chunk_id
+            kept_chunk = first.setdefault(tuple(chunk.text.splitlines()), chunk)
+            if kept_chunk is not chunk:
+                merged[chunk.chunk_id] = kept_chunk.chunk_id
                 copies.append(chunk)
         kept[repo], dropped[repo] = tuple(first.values()), tuple(copies)
     return replace(corpus, chunks=kept, merged=merged, dropped=dropped)
@@ -142,7 +142,7 @@ def chunk_blanked(
 ) -> Corpus:
     """The corpus in which every task has its file's chunks anew, made with the ground truth's lines blanked.
 
-    Only the tasks' files are chunked again. Their ids carry the task's, so that they are no other task's chunks.
+    Only the tasks' files are chunked again. Their ids carry the task's, so that no other task has the same.
     """
     by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
     own: dict[str, tuple[Chunk, ...]] = {}

@@ -10,8 +10,8 @@ import numpy as np
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.scope import excluded_from
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
-from repoeval_bench.retrieval.visible import excluded_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

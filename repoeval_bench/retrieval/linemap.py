@@ -1,4 +1,4 @@
-"""Scores of one chunker's chunks brought to another's through the lines that both stand on (cAST, appendix A.2)."""
+"""Scores of one chunker's chunks brought to another's through the lines that both hold (cAST, appendix A.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.visible import excluded_from, visible
+from repoeval_bench.retrieval.scope import excluded_from, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LineMap:
-    """Ranks `documents` by the scores of `scored`; both are repository -> chunks, with the queries' own beside them.
+    """Ranks `documents` by the scores of `chunks`; both are repository -> chunks, with the queries' own beside them.
 
     `line_nws` is `repo/path` -> non-whitespace characters of each line. `blanked` is query_id -> (file, lines) that
     are blank for this query.
@@ -31,14 +31,14 @@ class LineMap:
     def __init__(
         self,
         *,
-        scored: Mapping[str, Sequence[Chunk]],
-        scored_own: Mapping[str, Sequence[Chunk]],
+        chunks: Mapping[str, Sequence[Chunk]],
+        own: Mapping[str, Sequence[Chunk]],
         documents: Mapping[str, Sequence[Chunk]],
         documents_own: Mapping[str, Sequence[Chunk]],
         line_nws: Mapping[str, Sequence[int]],
         blanked: Mapping[str, tuple[str, LineSpan]],
     ) -> None:
-        self._scored, self._scored_own = scored, scored_own
+        self._chunks, self._own = chunks, own
         self._documents, self._documents_own = documents, documents_own
         self._blanked = blanked
         self._first: dict[str, int] = {}
@@ -67,7 +67,7 @@ class LineMap:
         """
         rankings = {}
         for query in queries:
-            chunks = self._layout(query, self._scored, self._scored_own, excluded_chunks)
+            chunks = self._layout(query, self._chunks, self._own, excluded_chunks)
             documents = self._layout(query, self._documents, self._documents_own, excluded_documents)
             score = dict(run.rankings[query.query_id])
             lines = self._line_scores(query, chunks, np.array([score[chunk_id] for chunk_id in chunks.ids]))
@@ -82,7 +82,7 @@ class LineMap:
         own: Mapping[str, Sequence[Chunk]],
         excluded: Mapping[str, frozenset[str]],
     ) -> _Layout:
-        """Where the chunks stand that the query may see; worked out once for all queries that see the same."""
+        """The lines of the chunks that the query may see; made once for all queries that see the same."""
         if query.query_id in own or excluded_from(query, excluded):
             return self._lay_out(visible(query, chunks, own, excluded))
         key = (id(chunks), query.repo)

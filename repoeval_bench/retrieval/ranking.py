@@ -16,12 +16,12 @@ DIGITS = 5
 """Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder."""
 
 
-def rank(scored: Iterable[tuple[str, float]], k: int) -> Ranking:
+def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
     """The k best (chunk_id, score), ordered by (rounded score, chunk_id), both descending: trec_eval's rule.
 
     A score that is not a finite number is a MetricError.
     """
-    rounded = [(round(float(score), DIGITS) + 0.0, chunk_id) for chunk_id, score in scored]
+    rounded = [(round(float(score), DIGITS) + 0.0, chunk_id) for chunk_id, score in scores]
     for score, chunk_id in rounded:
         if not math.isfinite(score):
             raise MetricError(f"the score of {chunk_id!r} is {score}; a ranking needs finite scores")

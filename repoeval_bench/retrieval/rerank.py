@@ -50,16 +50,16 @@ class RerankRetriever:
             ranking = raw.rankings[query.query_id]
             ids = [chunk_id for chunk_id, _ in ranking[: self._k_raw]]
             scores = self._scorer.score(query.text, [self._chunks[chunk_id].embed_text for chunk_id in ids])
-            scored = list(zip(ids, scores, strict=True))
+            pairs = list(zip(ids, scores, strict=True))
             lowest = min(scores, default=0.0)
             behind = ranking[self._k_raw :]
-            scored += [(chunk_id, lowest - _STEP * place) for place, (chunk_id, _) in enumerate(behind, start=1)]
-            rankings[query.query_id] = rank(scored, k)
+            pairs += [(chunk_id, lowest - _STEP * place) for place, (chunk_id, _) in enumerate(behind, start=1)]
+            rankings[query.query_id] = rank(pairs, k)
             # Where scores were at hand, what reading the pairs takes is not known.
             if self._scorer.n_at_hand == at_hand:
                 spent[query.query_id] = (perf_counter() - start) * 1000
-        pairs = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)
-        return Run("rerank", rankings, raw.latency_ms, spent, pairs)
+        counts = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)
+        return Run("rerank", rankings, raw.latency_ms, spent, counts)
 
 
 class OverlapScorer:

@@ -1,4 +1,4 @@
-"""Where a query searches: in its repository, or in all of them as one. A retriever does not know which."""
+"""What a query searches: its repository or all of them as one, without what it may not see, and with its own chunks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,32 @@ if TYPE_CHECKING:
 POOL = ""
 """In place of a repository's name; no repository has it."""
 
+_NONE: frozenset[str] = frozenset()
+
 
 def pooled(
     chunks: Mapping[str, Sequence[Chunk]], queries: Iterable[Query]
 ) -> tuple[dict[str, tuple[Chunk, ...]], tuple[Query, ...]]:
-    """The chunks of all repositories as those of one, and the queries as its own. Ids carry the repository already."""
+    """The chunks of all repositories as those of one, and the queries as its own; a retriever does not know which.
+
+    Ids carry the repository already.
+    """
     every = tuple(chunk for held in chunks.values() for chunk in held)
     return {POOL: every}, tuple(replace(query, repo=POOL) for query in queries)
+
+
+def excluded_from(query: Query, excluded: Mapping[str, frozenset[str]] | None) -> frozenset[str]:
+    """The ids of the chunks that a query may not see."""
+    return (excluded or {}).get(query.query_id, _NONE)
+
+
+def visible(
+    query: Query,
+    chunks: Mapping[str, Sequence[Chunk]],
+    own: Mapping[str, Sequence[Chunk]],
+    excluded: Mapping[str, frozenset[str]] | None,
+) -> list[Chunk]:
+    """The chunks that a query may see, the repository's first, in their order."""
+    unseen = excluded_from(query, excluded)
+    seen = [chunk for chunk in chunks.get(query.repo, ()) if chunk.chunk_id not in unseen]
+    return [*seen, *own.get(query.query_id, ())]

@@ -340,8 +340,8 @@ def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judged: Jud
     if planned.protocol.exclusion == "body":
         blanked = {task.task_id: (f"{task.repo}/{task.path}", task.body) for task in planned.benchmark.tasks}
     line_map = LineMap(
-        scored=corpus.chunks,
-        scored_own=corpus.own,
+        chunks=corpus.chunks,
+        own=corpus.own,
         documents=documents.chunks,
         documents_own=documents.own,
         line_nws=judged.line_nws,

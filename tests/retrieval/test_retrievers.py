@@ -236,7 +236,7 @@ def test_a_reranker_needs_vectors_where_its_first_stage_does():
 
 
 def line_map(scored, documents, file, scores, k=9):
-    mapper = LineMap(scored={"r": scored}, scored_own={}, documents={"r": documents}, documents_own={},
+    mapper = LineMap(chunks={"r": scored}, own={}, documents={"r": documents}, documents_own={},
                      line_nws={"r/p.py": file.line_nws()}, blanked={})  # fmt: skip
     run = Run("x", {"q": tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))})
     return mapper.map(run, [query("")], k, {}, {}).rankings["q"]
