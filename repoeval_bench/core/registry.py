@@ -142,6 +142,8 @@ class Row:
 
     def load(self) -> Any:
         """The class, function or data, imported."""
+        if self.name == "py":
+            _search_working_folder()
         return self.part if self.part is not None else load(self.where)
 
     def parameters(self) -> Mapping[str, Option]:
@@ -299,10 +301,14 @@ def _plug_in(kind: str, point: EntryPoint) -> Row:
     return _row(kind, point.name, loaded, where=point.value.replace(" ", ""), origin=_package(point))
 
 
-def _from_module(kind: str, target: str) -> Row:
-    name, _, attribute = target.partition(":")
+def _search_working_folder() -> None:
     if os.getcwd() not in sys.path and "" not in sys.path:  # noqa: PTH109 - sys.path holds strings
         sys.path.append(os.getcwd())  # noqa: PTH109
+
+
+def _from_module(kind: str, target: str) -> Row:
+    name, _, attribute = target.partition(":")
+    _search_working_folder()
     try:
         module = import_module(name)
     except Exception as error:

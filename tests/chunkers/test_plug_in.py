@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -13,23 +11,8 @@ from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.registry import plug_ins
 from repoeval_bench.core.source import SourceFile
-
-PYPROJECT = """
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "paragraph-chunker"
-version = "1.0"
-
-[project.entry-points."repoeval_bench.chunkers"]
-paragraphs = "paragraph_chunker:Paragraphs"
-broken = "paragraph_chunker_that_is_not_there:Broken"
-
-[tool.hatch.build.targets.wheel]
-include = ["paragraph_chunker.py"]
-"""
+from support.command import bench_here
+from support.plug_ins import install
 
 MODULE = '''
 import re
@@ -51,27 +34,13 @@ class Paragraphs:
 '''
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The folder that pip installed the package into, without network."""
-    source = tmp_path_factory.mktemp("paragraph-chunker")
-    (source / "pyproject.toml").write_text(PYPROJECT, "utf-8")
-    (source / "paragraph_chunker.py").write_text(MODULE, "utf-8")
-    target = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-         "--disable-pip-version-check", "--target", target, source],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    if done.returncode and "hatchling" in done.stderr:
-        pytest.skip("hatchling, the plug-in's build backend, is not installed; pip install hatchling runs this test")
-    assert done.returncode == 0, done.stderr
-    return target
-
-
 @pytest.fixture
-def on_path(installed, monkeypatch):
-    monkeypatch.syspath_prepend(str(installed))
+def on_path(tmp_path, monkeypatch):
+    """The package on the path, as pip leaves it."""
+    (tmp_path / "paragraph_chunker.py").write_text(MODULE, "utf-8")
+    points = {"paragraphs": "paragraph_chunker:Paragraphs", "broken": "paragraph_chunker_that_is_not_there:Broken"}
+    install(tmp_path, "paragraph-chunker", {"repoeval_bench.chunkers": points})
+    monkeypatch.syspath_prepend(str(tmp_path))
     yield
     sys.modules.pop("paragraph_chunker", None)
 
@@ -111,14 +80,7 @@ def test_a_plug_in_is_tested_by_its_author_in_one_line(on_path) -> None:
     assert_chunker_conforms(make_chunker("paragraphs"), examples=10)
 
 
-def test_the_command_line_checks_an_installed_plug_in(installed) -> None:
-    script = textwrap.dedent(f"""
-        import sys
-        sys.path.insert(0, {str(installed)!r})
-        sys.argv = ["repoeval-bench", "check-chunker", "paragraphs", "--examples", "3"]
-        from repoeval_bench.cli import main
-        main()
-    """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("paragraphs:most=1: conforms")
+def test_the_command_line_checks_an_installed_plug_in(on_path) -> None:
+    done = bench_here("check-chunker", "paragraphs", "--examples", "3")
+    assert done.code == 0, done.err
+    assert done.out.startswith("paragraphs:most=1: conforms")

@@ -24,14 +24,14 @@ def test_ctrl_c_while_the_program_is_still_loading(tmp_path):
     interrupt = f"import os, time\nos.kill(os.getpid(), {int(signal.SIGINT)})\ntime.sleep(30)\n"
     (tmp_path / "click.py").write_text(interrupt)
     package_first = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
-    process = start("list", "metrics", PYTHONPATH=package_first)
+    process = start("list", "measures", PYTHONPATH=package_first)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "error: interrupted before anything was computed\n")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list", "metrics"], ["explain", "context"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "measures"], ["explain", "context"]])
 def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
-    """`repoeval-bench list metrics | head -1`: no word on standard error, and the exit code a shell gives for SIGPIPE."""
+    """`repoeval-bench list measures | head -1`: no word on standard error, and the exit code a shell gives for SIGPIPE."""
     process = start(*arguments)
     process.stdout.close()
     err = process.stderr.read()

@@ -1,0 +1,185 @@
+"""One registry for parts of all kinds: built in, `py:module:Name`, and entry points of other packages."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from itertools import count
+
+import pytest
+
+from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.registry import KINDS, choose, find, plug_ins, rows
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.metrics.measure import Measure
+from repoeval_bench.protocols.protocol import Protocol
+from support.plug_ins import install, module_of_the_docs
+
+NAMES = count()
+
+OUTSIDE = {
+    "embedder": "Letters",
+    "retriever": "Words",
+    "reranker": "Longest",
+    "protocol": "short",
+    "measure": "found_at",
+}
+"""kind -> what the module of the docs has of it."""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """The name of a module with a part of each kind, importable for one test."""
+    name = f"parts_from_outside_{next(NAMES)}"
+    monkeypatch.syspath_prepend(str(module_of_the_docs(tmp_path, name)))
+    yield name
+    sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def package(module, tmp_path):
+    """The same module as an installed package; one part of each kind, and one that cannot be imported."""
+    install(
+        tmp_path,
+        "outside",
+        {
+            KINDS[kind].group: {f"{kind}_from_outside": f"{module}:{name}", "broken": "no_such_module:X"}
+            for kind, name in OUTSIDE.items()
+        },
+    )
+    return "outside 1.0"
+
+
+BUILT_IN = [(kind, row.name) for kind in KINDS for row in rows(kind)]
+
+
+@pytest.mark.parametrize(("kind", "name"), BUILT_IN)
+def test_a_registered_part_can_be_pickled_and_its_class_exists(kind, name):
+    """A job in another process gets the row as it is."""
+    row = next(row for row in rows(kind) if row.name == name)
+    again = pickle.loads(pickle.dumps(row))
+    assert again.name == name
+    assert again.parameters().keys() == row.parameters().keys()
+    assert again.load() is not None
+
+
+SPECS = [
+    ("chunker", "ast:max_nws=800"), ("chunker", "exec:cat"), ("embedder", "hash:dim=8"), ("embedder", "st:m,device=cuda"),
+    ("retriever", "bm25:k1=0.9"), ("retriever", "hybrid:fusion=sum"), ("retriever", "oracle"),
+    ("retriever", "rerank:overlap,first=bm25+k1=0.9"), ("retriever", "rerank:some/model,max_length=9"),
+    ("reranker", "overlap"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "spec"), SPECS)
+def test_what_was_chosen_is_plain_data_and_prints_a_spec_that_rebuilds_it(kind, spec):
+    """Every option is printed, and a copy from another process is the same."""
+    chosen = choose(kind, spec)
+    assert pickle.loads(pickle.dumps(chosen)) == chosen
+    assert choose(kind, chosen.spec) == chosen
+    assert choose(kind, Spec.parse(spec)) == chosen
+
+
+def test_listing_imports_no_model_no_index_and_no_grammar():
+    """The tables hold the names of modules; a module is imported when its part is made."""
+    script = (
+        "import sys; from repoeval_bench.core.registry import KINDS, rows\n"
+        "for kind in KINDS: [row.parameters() for row in rows(kind)]\n"
+        "print([name for name in ('torch', 'faiss', 'bm25s', 'tree_sitter', 'chonkie', 'sklearn') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+def test_a_part_of_every_kind_by_its_module(module, kind):
+    """Its meaning and where it comes from are known, and it can be pickled."""
+    row = find(kind, "py", f"{module}:{OUTSIDE[kind]}")
+    assert row.meaning
+    assert row.origin == f"module {module}"
+    assert pickle.loads(pickle.dumps(row)).load() is row.load()
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+def test_a_part_of_every_kind_by_its_entry_point(package, kind):
+    """It is listed with its package; one that cannot be imported is listed with the reason."""
+    found = {row.name: row for row in plug_ins(kind)}
+    assert found[f"{kind}_from_outside"].origin == package
+    assert find(kind, f"{kind}_from_outside") == found[f"{kind}_from_outside"]
+    assert "of outside 1.0 cannot be imported (ModuleNotFoundError" in found["broken"].meaning
+    with pytest.raises(SpecError, match="cannot be imported"):
+        find(kind, "broken")
+    with pytest.raises(SpecError, match=f"unknown {kind} .*did you mean '{kind}_from_outside'"):
+        find(kind, f"{kind}_from_outsid")
+
+
+def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
+    """What it is made from is not an option; a value is read by the annotation, and the spec prints all of them."""
+    chosen = choose("retriever", f"py:{module}:Words:least=3")
+    assert chosen.row.needs == {"chunks"}
+    assert chosen.spec == f"py:{module}:Words:least=3"
+    assert choose("retriever", f"py:{module}:Words").spec == f"py:{module}:Words:least=1"
+    assert choose("retriever", f"rerank:py:{module}:Longest,k_raw=5,first=py:{module}:Words+least=2").options == {
+        "k_raw": 5,
+        "first": f"py:{module}:Words+least=2",
+    }
+
+
+def test_protocols_and_measures_from_outside_go_by_the_name_they_are_given(module, package):
+    """Overrides and cutoffs follow it as they follow a built-in name."""
+    name = f"py:{module}:short"
+    assert Protocol.parse(name).name == name
+    assert Protocol.parse(f"{name}+query=full").name == f"{name}+query=full"
+    assert Protocol.parse(f"{name}+query=full").override(query="tail:5").name == name
+    assert Protocol.parse("protocol_from_outside").query == "tail:5"
+    assert str(Measure.parse(f"py:{module}:found_at@3")) == f"py:{module}:found_at@3"
+    assert str(Measure.parse("Measure-From-Outside@3")) == "measure_from_outside@3"
+    with pytest.raises(UsageError, match="has no cutoff; write it as measure_from_outside@10"):
+        Measure.parse("measure_from_outside")
+
+
+MISTAKES = """
+import numpy
+
+class Nothing:
+    pass
+
+class Fails:
+    def __init__(self):
+        raise RuntimeError("out of cheese")
+
+class Needy:
+    def __init__(self, size: int):
+        pass
+
+text = "a text"
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("chunker", "Nothing", "has no chunk; see docs/plug-ins.md for what a chunker offers"),
+        ("embedder", "Nothing", "has no encode; see docs/plug-ins.md for what an embedder offers"),
+        ("retriever", "Nothing", "has no search"),
+        ("reranker", "Nothing", "has no score"),
+        ("protocol", "text", "is a str; a protocol is a repoeval_bench.protocols.protocol.Protocol"),
+        ("measure", "text", "is a str; a measure is a repoeval_bench.metrics.definition.Definition"),
+        ("chunker", "text", "is a str; name a class"),
+        ("retriever", "Fails", "cannot be built: RuntimeError: out of cheese"),
+        ("retriever", "Needy", "needs size; add size=VALUE"),
+        ("retriever", "Needy:size=x", "size=x is not possible; size is a whole number"),
+        ("retriever", "Nothing:k=1", "takes no options"),
+        ("retriever", "Nothin", "did you mean 'Nothing'"),
+    ],
+)
+def test_every_mistake_is_one_sentence(kind, name, message, tmp_path, monkeypatch):
+    """What is wrong with a part from outside is said when it is chosen or made."""
+    module = f"mistakes_{next(NAMES)}"
+    (tmp_path / f"{module}.py").write_text(MISTAKES, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(SpecError) as error:
+        choose(kind, f"py:{module}:{name}").make()
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,78 @@
+"""Parts of other packages in whole runs, and a folder of the user's own that has a room's name."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from support.command import bench, bench_here
+from support.plug_ins import install, module_of_the_docs
+
+
+@pytest.fixture
+def run(mirror, tmp_path, monkeypatch):
+    """Call `eval` with `mine.py` of the docs importable, and installed as a package too."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    install(
+        module_of_the_docs(folder),
+        "my-parts",
+        {
+            "repoeval_bench.retrievers": {"words": "mine:Words"},
+            "repoeval_bench.protocols": {"short": "mine:short"},
+            "repoeval_bench.measures": {"found_at": "mine:found_at"},
+        },
+    )
+    monkeypatch.syspath_prepend(str(folder))
+
+    def call(*arguments):
+        done = bench_here(
+            "eval", "-c", "fixed:max_nws=400", "--source", mirror, "--out", tmp_path / "results", "--json", *arguments,
+            home=tmp_path / "home",
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    yield call
+    sys.modules.pop("mine", None)
+
+
+def test_a_retriever_a_protocol_and_a_measure_from_outside(run):
+    """By module and by entry point they give the same numbers, under the names that were asked for."""
+    by_module = run("--retriever", "py:mine:Words:least=2", "--protocol", "py:mine:short", "-m", "py:mine:found_at@3")
+    by_name = run("--retriever", "words:least=2", "--protocol", "short", "-m", "found_at@3", "-m", "hit@3")
+    assert by_module["protocol"] == "py:mine:short"
+    assert by_name["retriever"] == "words:least=2"
+    assert by_module["micro"]["py:mine:found_at@3"] == by_name["micro"]["found_at@3"] == by_name["micro"]["hit@3"]
+
+
+def test_an_embedder_and_a_reranker_from_outside(run):
+    """Vectors go through the cache, and a first stage is ranked again."""
+    dense = run("--embedder", "py:mine:Letters:dim=16")
+    assert dense["embedder"] == "py:mine:Letters:dim=16"
+    assert run("--embedder", "py:mine:Letters:dim=16")["micro"] == dense["micro"]
+    assert run("--retriever", "rerank:py:mine:Longest,first=bm25")["retriever"].startswith("rerank:py:mine:Longest,")
+
+
+def test_plug_ins_are_listed_with_their_package_and_explained(run):
+    """`list` and `explain` read the registry."""
+    listed = bench_here("list", "retrievers", COLUMNS="200").out
+    assert "words" in listed
+    assert "(from my-parts 1.0)" in listed
+    assert "retriever words: Chunks that share the most words with the query." in bench_here("explain", "words").out
+    assert "Whether a relevant chunk is among the first k." in bench_here("explain", "found_at").out
+
+
+def test_a_folder_of_ones_own_named_chunkers_is_not_taken_for_ours(mirror, tmp_path):
+    """`chunkers/` in the working folder, on the path before everything else."""
+    (tmp_path / "chunkers").mkdir()
+    (tmp_path / "chunkers" / "__init__.py").write_text("raise ImportError('not this one')\n", "utf-8")
+    path = ":".join([".", *filter(None, sys.path)])
+    done = bench(
+        "eval", "-c", "ast", "--retriever", "bm25", "--limit", "3", "--source", mirror, home=tmp_path / "home",
+        cwd=tmp_path, PYTHONPATH=path,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "Traceback" not in done.err

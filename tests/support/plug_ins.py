@@ -1,0 +1,27 @@
+"""Parts from outside: the module of docs/plug-ins.md, importable, and a package that is installed by a folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def module_of_the_docs(folder: Path, name: str = "mine") -> Path:
+    """The first Python block of docs/plug-ins.md as a module in `folder`."""
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "plug-ins.md").read_text("utf-8"), re.DOTALL)
+    (folder / f"{name}.py").write_text(code, "utf-8")
+    return folder
+
+
+def install(folder: Path, package: str, entry_points: dict[str, dict[str, str]]) -> None:
+    """What pip leaves of an installed package: its metadata, with entry points by group."""
+    info = folder / f"{package.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", "utf-8")
+    groups = (
+        f"[{group}]\n" + "".join(f"{name} = {where}\n" for name, where in points.items())
+        for group, points in entry_points.items()
+    )
+    (info / "entry_points.txt").write_text("\n".join(groups), "utf-8")
