@@ -70,6 +70,6 @@ def _content(found: Leaderboard, form: str) -> str:
         return leaderboard_csv(found)
     if form == "markdown":
         return markdown(leaderboard_tables(found))
-    from repoeval_bench.report.html_leaderboard import leaderboard_page
+    from repoeval_bench.report.page.leaderboard import leaderboard_page
 
     return leaderboard_page(found)

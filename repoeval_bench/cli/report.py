@@ -48,7 +48,7 @@ def report_command(
 
     The page is one file that needs no network. Example: repoeval-bench report RUN RUN -o report.html
     """
-    from repoeval_bench.report.html import report_page
+    from repoeval_bench.report.page.report import report_page
 
     stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)
     contests = read_cells(sensitivity) if sensitivity else []
@@ -64,7 +64,7 @@ def report_command(
 
 def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> None:
     """Rank the same chunks for the same queries by BM25 where no such run is stored; say where that cannot be."""
-    from repoeval_bench.report.html_run import bm25_beside
+    from repoeval_bench.report.page.runs import bm25_beside
 
     for run in stored:
         if bm25_beside(run) is not None:

@@ -10,8 +10,8 @@ from repoeval_bench.analysis.comparison import compare_runs
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_records, leaderboard_tables
 from repoeval_bench.report.formats import markdown
-from repoeval_bench.report.html_leaderboard import leaderboard_page
 from repoeval_bench.report.leaderboard import rank_folder, summary
+from repoeval_bench.report.page.leaderboard import leaderboard_page
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from repoeval_bench import api
-from repoeval_bench.report.html import report_page
+from repoeval_bench.report.page.report import report_page
 from support import minirepo
 from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
 

@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from repoeval_bench import api
-from repoeval_bench.report.html_artefacts import COUNTS
+from repoeval_bench.report.page.artefacts import COUNTS
 from support.command import bench_here, one_sentence
 from support.minirepo import build_mirror
 from support.runs import edit, write_run

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from repoeval_bench import api
-from repoeval_bench.report.html import report_page
+from repoeval_bench.report.page.report import report_page
 from support.browser import OVERFLOWING, chromium, console, visit
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]

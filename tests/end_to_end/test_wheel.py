@@ -39,8 +39,8 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
         "repoeval_bench/py.typed",
         "repoeval_bench/chunkers/ast.py",
         "repoeval_bench/_data/sources.json",
-        "repoeval_bench/report/templates/report.html",
-        "repoeval_bench/report/templates/style.css",
+        "repoeval_bench/report/page/templates/report.html",
+        "repoeval_bench/report/page/templates/style.css",
         "repoeval_bench/_data/repoeval.yaml",
     ):
         assert needed in names

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from repoeval_bench import api
-from repoeval_bench.report.html_payload import TOP, pack, payload
-from repoeval_bench.report.html_run import bm25_beside, page_runs
+from repoeval_bench.report.page.payload import TOP, pack, payload
+from repoeval_bench.report.page.runs import bm25_beside, page_runs
 from support.minirepo import build_mirror
 
 AST = "ast:max_nws=400"

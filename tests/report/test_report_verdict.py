@@ -3,8 +3,8 @@
 import pytest
 
 from repoeval_bench.analysis.comparison import compare_runs
-from repoeval_bench.report.html_run import page_runs
-from repoeval_bench.report.html_verdict import verdict
+from repoeval_bench.report.page.runs import page_runs
+from repoeval_bench.report.page.verdict import verdict
 from support.runs import write_run
 
 FILES = [f"f{i // 2}" for i in range(80)]

@@ -14,13 +14,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.report.html_code import cut_lines, place, syntax
+from repoeval_bench.report.page.code import cut_lines, place, syntax
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from repoeval_bench.core.spans import CharSpan
-    from repoeval_bench.report.html_run import Hit, PageRun
+    from repoeval_bench.report.page.runs import Hit, PageRun
     from repoeval_bench.runs.inspection import Inspection, StoredChunk
 
 TOP = 10

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.report.html_run import PageRun
+    from repoeval_bench.report.page.runs import PageRun
 
 
 NAMED = 3

@@ -13,7 +13,7 @@ from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.report.html_run import PageRun
+    from repoeval_bench.report.page.runs import PageRun
     from repoeval_bench.runs.records import DatasetRecord
     from repoeval_bench.runs.view import RunView
 

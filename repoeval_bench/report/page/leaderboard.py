@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.board_tables import board_title, notes
-from repoeval_bench.report.html_frame import environment, script, style
-from repoeval_bench.report.html_scores import BAR, cells_on_one_scale
 from repoeval_bench.report.leaderboard import BESIDE, summary
+from repoeval_bench.report.page.assets import environment, script, style
+from repoeval_bench.report.page.scores import BAR, cells_on_one_scale
 from repoeval_bench.report.text import heading, printable, short_names
 
 if TYPE_CHECKING:

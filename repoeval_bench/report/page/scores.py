@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.report.html_run import PageRun
+    from repoeval_bench.report.page.runs import PageRun
 
 MEASURES = (
     "line_recall@1500", "ndcg@5", "ndcg@10", "recall@1", "recall@3", "recall@5", "recall@10", "precision@5", "mrr",

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.segments import segment_differences, segment_means, segment_names, split
-from repoeval_bench.report.html_scores import Cell, cells_on_one_scale
+from repoeval_bench.report.page.scores import Cell, cells_on_one_scale
 from repoeval_bench.report.segments import FEW, clusters_heading, few_note, simpson_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.report.html_run import PageRun
+    from repoeval_bench.report.page.runs import PageRun
 
 
 @dataclass(frozen=True, slots=True)

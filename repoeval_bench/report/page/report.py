@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparison import headline_measure
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.html_artefacts import artefacts
-from repoeval_bench.report.html_frame import environment, script, style
-from repoeval_bench.report.html_payload import pack, payload
-from repoeval_bench.report.html_run import PageRun, bm25_beside, kind_of, page_runs
-from repoeval_bench.report.html_scores import BAR, headline_columns, title
-from repoeval_bench.report.html_segments import segments
-from repoeval_bench.report.html_verdict import family_words, verdict
+from repoeval_bench.report.page.artefacts import artefacts
+from repoeval_bench.report.page.assets import environment, script, style
+from repoeval_bench.report.page.payload import pack, payload
+from repoeval_bench.report.page.runs import PageRun, bm25_beside, kind_of, page_runs
+from repoeval_bench.report.page.scores import BAR, headline_columns, title
+from repoeval_bench.report.page.segments import segments
+from repoeval_bench.report.page.verdict import family_words, verdict
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.text import count, probability
@@ -26,7 +26,7 @@ from repoeval_bench.report.text import count, probability
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from repoeval_bench.report.html_verdict import Verdict
+    from repoeval_bench.report.page.verdict import Verdict
     from repoeval_bench.runs.view import RunView
 
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
