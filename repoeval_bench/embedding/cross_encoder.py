@@ -1,34 +1,26 @@
-"""A cross-encoder (sentence-transformers), run so that a pair's score is a function of the pair alone.
-
-As in `encoder`, batches have prescribed shapes: pairs go into buckets by their own length, a bucket is padded to one
-width, a batch always has the same number of rows, and one thread computes it.
-"""
+"""A pair's score from a cross-encoder of sentence-transformers, in batches whose shape decides nothing."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.files import readable
+from repoeval_bench.embedding.batches import batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.models import locate, read_json
-from repoeval_bench.embedding.workers import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from repoeval_bench.embedding.models import ModelFiles
 
-BUCKET_TOKENS = 32
-"""Widths are multiples of this."""
-
 BATCH_TOKENS = 2048
 """Tokens in one batch: four pairs of 512."""
-
 
 _SLACK = 64
 """Tokens by which the longer text of a cut pair stays the longer one."""
@@ -45,21 +37,23 @@ class Tokenized:
 def beginnings(query: Tokenized, text: Tokenized, room: int) -> tuple[str, str]:
     """As much of both as decides which of their tokens are read where there is room for `room`.
 
-    The longer one loses its end first, and is known by its length: so it stays the longer one. The tokenizer makes
-    a list of all that it drops, which takes far longer than reading what it keeps.
+    The longer one loses its end first, and is known by its length, so it stays the longer one. The tokenizer makes a
+    list of all that it drops, which takes far longer than reading what it keeps.
     """
     query_longer = len(query.starts) > len(text.starts)
     ends = _end(query, room + _SLACK * query_longer), _end(text, room + _SLACK * (not query_longer))
     # Where a text is cut may be a token more or less than it was; what is as long as the other one stays whole.
     if (ends[0] > ends[1]) != query_longer or abs(ends[0] - ends[1]) < 2:
         return query.text, text.text
-    cut = [each.text[: each.starts[end]] if end < len(each.starts) else each.text
-           for each, end in ((query, ends[0]), (text, ends[1]))]  # fmt: skip
-    return cut[0], cut[1]
+    return _until(query, ends[0]), _until(text, ends[1])
+
+
+def _until(tokenized: Tokenized, end: int) -> str:
+    return tokenized.text[: tokenized.starts[end]] if end < len(tokenized.starts) else tokenized.text
 
 
 def _end(tokenized: Tokenized, least: int) -> int:
-    """The first token from `least` on that begins a word, so that what stands before it is read as it was."""
+    """The first token from `least` on that begins a word, so that the text before it is read as before."""
     text, starts = tokenized.text, tokenized.starts
     return next(
         (i for i in range(least, len(starts)) if text[starts[i]].isspace() or text[starts[i] - 1].isspace()),
@@ -70,14 +64,14 @@ def _end(tokenized: Tokenized, least: int) -> int:
 def find_cross_encoder(spec: str) -> CrossEncoderScorer:
     """The cross-encoder that `st:NAME` or `st:FOLDER` names, options as for an embedder; nothing is loaded yet.
 
-    A model that scores no pairs is an EmbeddingError: the library would give it a head of random weights.
+    Another model is an EmbeddingError: the library would give it a head of random weights.
     """
     files = locate(spec)
     architectures = read_json(files.folder / "config.json", {}).get("architectures") or []
     kind = read_json(files.folder / "config_sentence_transformers.json", {}).get("model_type")
     if kind != "CrossEncoder" and not any(name.endswith("ForSequenceClassification") for name in architectures):
         what = ", ".join(architectures) or "no architecture"
-        raise EmbeddingError(f"{files.model_id} is no cross-encoder ({what}); name a model that scores pairs")
+        raise EmbeddingError(f"{files.model_id} is not a cross-encoder ({what}); name a model that scores pairs")
     return CrossEncoderScorer(files)
 
 
@@ -90,7 +84,8 @@ class CrossEncoderScorer:
 
     def __init__(self, files: ModelFiles) -> None:
         self._files = files
-        self._model: Any = None
+        self.max_tokens = files.max_tokens
+        """How many tokens of a pair are read, special ones included; None for all."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -106,11 +101,6 @@ class CrossEncoderScorer:
             "device": files.device,
         }
 
-    @property
-    def max_tokens(self) -> int | None:
-        """How many tokens of a pair are read, special ones included; None where there is no limit."""
-        return self._files.max_tokens
-
     def score(self, query: str, texts: Sequence[str]) -> list[tuple[float, int]]:
         """(logit, tokens of the pair) for each text.
 
@@ -118,30 +108,29 @@ class CrossEncoderScorer:
         """
         if not texts:
             return []
-        model = self._load()
-        limit = self._files.max_tokens
-        special = model.tokenizer.num_special_tokens_to_add(pair=True)
-        asked, *read = self._tokenized([query, *texts])
-        lengths = [len(asked.starts) + len(each.starts) + special for each in read]
+        limit = self.max_tokens
+        special = self._model.tokenizer.num_special_tokens_to_add(pair=True)
+        first, *seconds = self._tokenized([query, *texts])
+        lengths = [len(first.starts) + len(second.starts) + special for second in seconds]
         pairs = [
-            (asked.text, each.text) if limit is None or length <= limit else beginnings(asked, each, limit - special)
-            for each, length in zip(read, lengths, strict=True)
+            (first.text, second.text)
+            if limit is None or length <= limit
+            else beginnings(first, second, limit - special)
+            for second, length in zip(seconds, lengths, strict=True)
         ]
-        buckets: dict[int, list[int]] = defaultdict(list)
-        for position, length in enumerate(lengths):
-            width = -(-length // BUCKET_TOKENS) * BUCKET_TOKENS
-            buckets[width if limit is None else min(width, limit)].append(position)
         scores = np.zeros(len(pairs))
         for (positions, _), found in side_by_side(
-            lambda batch: self._forward(batch[1]),
-            self._batches(pairs, buckets),
+            lambda item: self._forward(item[1]),
+            self._inputs(pairs, lengths),
             device=self._files.device,
             precision="fp32",
         ):
             scores[positions] = found[: len(positions)]
         if not np.isfinite(scores).all():
             text = texts[int(np.flatnonzero(~np.isfinite(scores))[0])]
-            raise EmbeddingError(f"{self._files.model_id} gave no finite score for {text[:60]!r}; use another model")
+            raise EmbeddingError(
+                f"{self._files.model_id} gave a score that is not finite for {text[:60]!r}; use another model"
+            )
         return [(float(score), length) for score, length in zip(scores, lengths, strict=True)]
 
     def _tokenized(self, texts: Sequence[str]) -> list[Tokenized]:
@@ -154,44 +143,26 @@ class CrossEncoderScorer:
             for text, offsets in zip(whole, found["offset_mapping"], strict=True)
         ]
 
-    def _batches(
-        self, pairs: Sequence[tuple[str, str]], buckets: Mapping[int, Sequence[int]]
+    def _inputs(
+        self, pairs: Sequence[tuple[str, str]], lengths: Sequence[int]
     ) -> Iterator[tuple[list[int], dict[str, Any]]]:
-        """Positions and what the model reads; made here and not beside each other, as a tokenizer is one for all."""
-        import torch
+        """Positions and the model's input, made in one thread, as there is one tokenizer for all."""
+        for batch in batches(lengths, limit=self.max_tokens, tokens=BATCH_TOKENS):
+            read = [pairs[i] for i in batch.positions]
+            yield batch.positions, features(self._model, read, batch, truncation="longest_first")
 
-        for width, positions in sorted(buckets.items()):
-            rows = max(1, BATCH_TOKENS // width)
-            for start in range(0, len(positions), rows):
-                batch = list(positions[start : start + rows])
-                filled = batch + [batch[-1]] * (rows - len(batch))
-                features = self._model.preprocess(
-                    [pairs[i] for i in filled],
-                    processing_kwargs={
-                        "text": {"padding": "max_length", "max_length": width, "truncation": "longest_first"}
-                    },
-                )
-                yield (
-                    batch,
-                    {
-                        key: value.to(self._files.device) if isinstance(value, torch.Tensor) else value
-                        for key, value in features.items()
-                    },
-                )
-
-    def _forward(self, features: dict[str, Any]) -> Any:
+    def _forward(self, inputs: dict[str, Any]) -> Any:
         import torch
 
         with torch.inference_mode():
-            return self._model(features)["scores"].float().reshape(-1).cpu().numpy()
+            return self._model(inputs)["scores"].float().reshape(-1).cpu().numpy()
 
-    def _load(self) -> Any:
-        if self._model is None:
-            model = load_model("CrossEncoder", self._files)
-            if model.num_labels != 1:
-                raise EmbeddingError(
-                    f"{self._files.model_id} gives {model.num_labels} values for a pair, not one score; "
-                    "name a cross-encoder for ranking"
-                )
-            self._model = model
-        return self._model
+    @cached_property
+    def _model(self) -> Any:
+        model = load_model("CrossEncoder", self._files)
+        if model.num_labels != 1:
+            raise EmbeddingError(
+                f"{self._files.model_id} gives {model.num_labels} values for a pair, not one score; "
+                "name a cross-encoder for ranking"
+            )
+        return model

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: ModelFiles) -> Any:
-    """The model in `files`, ready to be asked; one that cannot be loaded on its device is an EmbeddingError."""
+    """The model in `files`, ready for use; one that cannot be loaded on its device is an EmbeddingError."""
     # A model in a folder needs no hub; without this the library asks it for updates.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -22,15 +22,13 @@ def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: Mode
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        # Of two files with weights the library takes the one that is no pickle.
+        # Of two files with weights the library takes the one that is not a pickle.
         load = getattr(sentence_transformers, kind)
         model = load(str(files.folder), device=files.device, model_kwargs={"use_safetensors": True})
         _check_weights(kind, model, files)
     except EmbeddingError:
         raise
-    except (
-        Exception
-    ) as error:  # an absent device, a broken file of weights, a wrong configuration: each a kind of its own
+    except Exception as error:  # an absent device, a broken file of weights, a wrong configuration: all differ
         raise EmbeddingError(
             f"the model in {files.folder} cannot be loaded on device {files.device!r} "
             f"({str(error).partition(chr(10))[0]}); choose device=cpu or restore the model's folder"
@@ -42,17 +40,17 @@ def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: Mode
 def _check_weights(kind: str, model: Any, files: ModelFiles) -> None:
     """An EmbeddingError where the weights lack some of the model's: transformers gives those random numbers.
 
-    Its word on that is a warning alone, or the answer to a second loading, which takes a tenth of a second here.
+    It says so in a warning only, or in the result of a second loading, which takes a tenth of a second here.
     """
     transformer = getattr(model[0], "auto_model", None)
     if transformer is None:
         return
-    _, told = type(transformer).from_pretrained(
+    _, loaded = type(transformer).from_pretrained(
         str(files.transformer), config=transformer.config, output_loading_info=True, use_safetensors=True
     )
     # What a text's vector is pooled from comes before the pooler, which many models are saved without.
     unused = "pooler." if kind == "SentenceTransformer" else None
-    missing = sorted(key for key in told["missing_keys"] if unused is None or not key.startswith(unused))
+    missing = sorted(key for key in loaded["missing_keys"] if unused is None or not key.startswith(unused))
     if missing:
         raise EmbeddingError(
             f"the weights in {files.folder} lack {len(missing)} of the model's tensors, {missing[0]} first, which "

@@ -80,7 +80,7 @@ def test_a_models_configuration_is_part_of_what_a_vector_is(folder, cache, file,
     edit(folder / file, **values)
     after = embedder(folder, cache)
     assert after.identity != before.identity
-    assert after.missing(TEXTS, "document") == TEXTS
+    assert after.pending({"document": TEXTS}) == {"document": TEXTS}
     rows = after.encode(TEXTS, "document")
     assert np.abs(rows - library(folder)).max() < 1e-6
     if file == "config.json":
@@ -110,7 +110,7 @@ def test_weights_that_are_missing_are_never_random_numbers(folder, cache):
     assert drop(folder / "model.safetensors", "encoder.layer.1.") > 10
     with pytest.raises(EmbeddingError, match=r"lack \d\d of the model's tensors, encoder\.layer\.1\..* random numbers"):
         embedder(folder, cache).encode(TEXTS, "document")
-    assert embedder(folder, cache).missing(TEXTS, "document") == TEXTS
+    assert embedder(folder, cache).pending({"document": TEXTS}) == {"document": TEXTS}
 
 
 def test_nothing_is_distilled_from_random_numbers(folder, tmp_path):

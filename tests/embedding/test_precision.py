@@ -80,7 +80,7 @@ def test_a_cache_never_gives_vectors_of_another_precision(tmp_path):
         for each in ("fp32", "bf16")
     )
     first = single.encode(text, "document")
-    assert half.missing(text, "document") == text
+    assert half.pending({"document": text}) == {"document": text}
     assert not np.array_equal(first, half.encode(text, "document"))
     assert np.array_equal(first, single.encode(text, "document"))
     cache.close()

@@ -116,7 +116,7 @@ def test_an_embedding_model_is_no_reranker(mirror, warm_home):
 
     spec = f"rerank:{locate('minilm').folder},first=bm25"
     done = bench("eval", "-c", AST, "--retriever", spec, "--source", mirror, home=warm_home)
-    assert "is no cross-encoder" in one_sentence(done, 1)
+    assert "is not a cross-encoder" in one_sentence(done, 1)
 
 
 def test_retrievers_are_explained():

@@ -258,7 +258,7 @@ def test_identity_names_weights_and_length(folder, tmp_path):
 
 def test_what_scores_no_pairs_is_refused(tmp_path):
     """An embedding model has no head for pairs, and a classifier of three classes no one score."""
-    with pytest.raises(EmbeddingError, match="is no cross-encoder"):
+    with pytest.raises(EmbeddingError, match="is not a cross-encoder"):
         find_cross_encoder(f"st:{locate('minilm').folder}")
     three = find_cross_encoder(f"st:{tiny_cross_encoder(tmp_path, outputs=3)}")
     with pytest.raises(EmbeddingError, match="gives 3 values"):
