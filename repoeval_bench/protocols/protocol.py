@@ -81,23 +81,9 @@ class Protocol:
         """The choices in which it differs from the protocol that it is named after."""
         return frozenset(choice.partition("=")[0] for choice in self.name.split("+")[1:])
 
-    def override(
-        self,
-        *,
-        query: str | None = None,
-        gold: str | None = None,
-        relevance: str | None = None,
-        repositories: str | None = None,
-        exclusion: str | None = None,
-        copies: str | None = None,
-        scope: str | None = None,
-    ) -> Protocol:
-        """This protocol with some choices replaced, renamed where that changes anything."""
-        asked = {
-            "query": query, "gold": gold, "relevance": relevance, "repositories": repositories, "exclusion": exclusion,
-            "copies": copies, "scope": scope,
-        }  # fmt: skip
-        changed = {key: value for key, value in asked.items() if value and value != getattr(self, key)}
+    def override(self, **choices: str | None) -> Protocol:
+        """This protocol with some of `CHOICES` replaced, renamed where that changes anything; None leaves one."""
+        changed = {key: value for key, value in choices.items() if value and value != getattr(self, key)}
         if not changed:
             return self
         for key, value in changed.items():
@@ -105,9 +91,9 @@ class Protocol:
         # The name tells what differs from the protocol of that name, each choice once, however often it was replaced.
         name = self.name.partition("+")[0]
         origin = _named(name) or self
-        values = {key: changed.get(key, getattr(self, key)) for key in asked}
+        values = {key: changed.get(key, getattr(self, key)) for key in CHOICES}
         suffix = "".join(f"+{key}={value}" for key, value in values.items() if value != getattr(origin, key))
-        chosen = replace(self, name=name + suffix, **changed)  # type: ignore[arg-type]
+        chosen = replace(self, name=name + suffix, **changed)  # type: ignore[arg-type]  # read by CHOICES
         chosen.check()
         return chosen
 

@@ -87,7 +87,7 @@ def test_nan_scores_are_an_error(ranking):
 
 
 def test_infinite_scores_are_ranked():
-    """Infinite scores of both signs are no NaN: they stand at the two ends."""
+    """Infinite scores of both signs are not NaN: they are at the two ends."""
     ranking = {"a": -math.inf, "b": math.inf, "c": 0.0}
     assert score_query(ranking, {"b": 1}, ["mrr"])["mrr"] == 1.0
     assert score_query(ranking, {"a": 1}, ["mrr"])["mrr"] == pytest.approx(1 / 3)
@@ -102,7 +102,7 @@ def test_gains_below_0_or_without_a_value_are_an_error(gain):
 
 
 def test_qrels_without_a_query_are_an_error():
-    """Nothing to score is no score of 0."""
+    """Nothing to score is not a score of 0."""
     assert "no query" in sentence(MetricError, score_run, {"q": []}, {})
 
 
@@ -126,9 +126,15 @@ def test_a_measure_says_which_inputs_it_lacks():
 
 @pytest.mark.parametrize(
     ("measure", "piece"),
-    [("distinct_files@5", "places"), ("novelty@5", "texts"), ("ild@5", "vectors"), ("alpha_ndcg@5", "subtopics"),
-     ("best_iou", "gold"), ("line_rprec", "gold")],
-)  # fmt: skip
+    [
+        ("distinct_files@5", "places"),
+        ("novelty@5", "texts"),
+        ("ild@5", "vectors"),
+        ("alpha_ndcg@5", "subtopics"),
+        ("best_iou", "gold"),
+        ("line_rprec", "gold"),
+    ],
+)
 def test_an_input_without_an_entry_is_named(measure, piece):
     """A chunk or query that the context does not cover is an error, never a silent 0."""
     context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={})

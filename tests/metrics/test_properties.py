@@ -117,9 +117,13 @@ def test_no_ranking_passes_a_ceiling(ids, relevant, k):
 def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
     """Nothing retrieved: 0 in every measure of the registry, whatever it looks at."""
     context = Context(
-        places={}, gold={"q": (Place("f", LineSpan(0, 2)),)}, line_nws={"f": [3, 4]}, texts={}, vectors={},
+        places={},
+        gold={"q": (Place("f", LineSpan(0, 2)),)},
+        line_nws={"f": [3, 4]},
+        texts={},
+        vectors={},
         subtopics={"q": {"d00": {"a"}}},
-    )  # fmt: skip
+    )
     scores = score_run({"q": []}, {"q": relevant}, [at(row, k) for row in REGISTRY], context).mean()
     assert len(scores) == len(REGISTRY)
     assert set(scores.values()) == {0.0}

@@ -15,15 +15,33 @@ from repoeval_bench.metrics.registry import FAMILIES, REGISTRY
 @pytest.mark.parametrize(
     ("written", "canonical"),
     [
-        ("ndcg@10", "ndcg@10"), ("ndcg_at_10", "ndcg@10"), ("nDCG@10", "ndcg@10"), ("ndcg_cut_10", "ndcg@10"),
-        ("ndcg(gain=exp)@10", "ndcg(gain=exp)@10"), ("ndcg(gain=linear)@10", "ndcg@10"), ("NDCG", "ndcg"),
-        ("P@5", "precision@5"), ("P_5", "precision@5"), ("R@5", "recall@5"), ("Success@1", "hit@1"),
-        ("RR", "mrr"), ("recip_rank", "mrr"), ("mrr@10", "mrr@10"), ("map", "ap"), ("map_cut_5", "ap@5"),
-        ("Rprec", "rprec"), ("r-precision", "rprec"), ("f1_at_5", "f1@5"), ("f1@5", "f1@5"),
-        ("RBP(p=0.80)", "rbp"), ("rbp(rel=2,p=.5)@9", "rbp(p=0.5,rel=2)@9"), ("line_recall_at_1500", "line_recall@1500"),
-        (" recall ( rel = 2 ) @5 ", "recall(rel=2)@5"), ("alpha_nDCG@10", "alpha_ndcg@10"),
+        ("ndcg@10", "ndcg@10"),
+        ("ndcg_at_10", "ndcg@10"),
+        ("nDCG@10", "ndcg@10"),
+        ("ndcg_cut_10", "ndcg@10"),
+        ("ndcg(gain=exp)@10", "ndcg(gain=exp)@10"),
+        ("ndcg(gain=linear)@10", "ndcg@10"),
+        ("NDCG", "ndcg"),
+        ("P@5", "precision@5"),
+        ("P_5", "precision@5"),
+        ("R@5", "recall@5"),
+        ("Success@1", "hit@1"),
+        ("RR", "mrr"),
+        ("recip_rank", "mrr"),
+        ("mrr@10", "mrr@10"),
+        ("map", "ap"),
+        ("map_cut_5", "ap@5"),
+        ("Rprec", "rprec"),
+        ("r-precision", "rprec"),
+        ("f1_at_5", "f1@5"),
+        ("f1@5", "f1@5"),
+        ("RBP(p=0.80)", "rbp"),
+        ("rbp(rel=2,p=.5)@9", "rbp(p=0.5,rel=2)@9"),
+        ("line_recall_at_1500", "line_recall@1500"),
+        (" recall ( rel = 2 ) @5 ", "recall(rel=2)@5"),
+        ("alpha_nDCG@10", "alpha_ndcg@10"),
     ],
-)  # fmt: skip
+)
 def test_every_way_to_write_a_measure_prints_back_canonically(written, canonical):
     """trec_eval's, ir_measures' and this project's spellings are read; one is printed, and reads back."""
     assert str(Measure.parse(written)) == canonical
@@ -49,8 +67,13 @@ def test_every_family_of_the_field_is_there():
     assert held["rank"] == {"mrr", "ap", "ndcg", "rbp", "recall_auc"}
     assert held["graded"] == {"err", "nerr"}
     assert held["diversity"] == {
-        "distinct_files", "redundancy", "novelty", "ild", "novelty_ndcg", "alpha_ndcg",
-    }  # fmt: skip
+        "distinct_files",
+        "redundancy",
+        "novelty",
+        "ild",
+        "novelty_ndcg",
+        "alpha_ndcg",
+    }
     assert held["lines"] == {"line_recall", "line_precision", "line_iou", "line_rprec", "line_recall_auc"}
     assert held["spans"] == {"best_iou", "mean_iou"}
 

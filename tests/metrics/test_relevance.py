@@ -39,7 +39,7 @@ def test_relevant_chunk_ids_may_have_gains():
 
 
 def test_relevant_ids_may_name_documents():
-    """A document's id stands for each of its chunks; whether these are all is known with the corpus only."""
+    """A document's id means each of its chunks; whether these are all is known with the corpus only."""
     item = Item("q", metadata={"relevantIds": ["doc1", "c2", "gone"]})
     verdict = judge_item(item, FOUND, ALL)
     assert verdict.gains == {"c1": 1.0, "c2": 1.0, "c3": 1.0, "gone": 1.0}

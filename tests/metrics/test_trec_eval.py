@@ -60,9 +60,13 @@ def test_binary_measures_take_the_threshold_as_trec_eval_does(seed, level):
         qrels, {"P.5", "recall.5", "success.5", "map", "recip_rank", "Rprec"}, relevance_level=level
     ).evaluate(run)
     names = {
-        f"precision(rel={level})@5": "P_5", f"recall(rel={level})@5": "recall_5", f"hit(rel={level})@5": "success_5",
-        f"ap(rel={level})": "map", f"mrr(rel={level})": "recip_rank", f"rprec(rel={level})": "Rprec",
-    }  # fmt: skip
+        f"precision(rel={level})@5": "P_5",
+        f"recall(rel={level})@5": "recall_5",
+        f"hit(rel={level})@5": "success_5",
+        f"ap(rel={level})": "map",
+        f"mrr(rel={level})": "recip_rank",
+        f"rprec(rel={level})": "Rprec",
+    }
     check(score_run(run, qrels, names), theirs, names)
 
 
@@ -71,9 +75,21 @@ def test_means_equal_ir_measures(seed):
     """The mean over all queries of the qrels, a missing one counting 0, is ir_measures' aggregate."""
     run, qrels = tied_run(seed)
     names = [
-        "nDCG@5", "nDCG@10", "nDCG", "R@5", "R@10", "P@5", "P@10", "Success@5", "Success@10", "RR", "RR@10", "AP",
-        "AP@10", "Rprec",
-    ]  # fmt: skip
+        "nDCG@5",
+        "nDCG@10",
+        "nDCG",
+        "R@5",
+        "R@10",
+        "P@5",
+        "P@10",
+        "Success@5",
+        "Success@10",
+        "RR",
+        "RR@10",
+        "AP",
+        "AP@10",
+        "Rprec",
+    ]
     # Its RR@10 comes from another provider, which breaks ties in the order of the run: rank 1 first is the same.
     ordered = [
         ir_measures.ScoredDoc(query, chunk, -float(rank))

@@ -18,16 +18,22 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.stages import map_lines, plan, select
 
-# 100 lines of 3 nws each but for line 90, which is blank; the prompt stands at [4, 34), the body at [34, 36).
+# 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).
 LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
 FILE = SourceFile("r", "p.py", "\n".join(LINES) + "\n")
 TASK = Task(
     "r/0", "r", "p.py", "\n".join(LINES[4:34]) + "\n", "\n".join(LINES[34:36]) + "\n", LineSpan(34, 36), 4, "function"
 )
 BENCHMARK = Benchmark(
-    name="hand", fingerprint="0" * 12, level="function", tasks=(TASK,), files={"r": (FILE,)}, source="hand",
-    whole_tasks=1, whole_repos=1,
-)  # fmt: skip
+    name="hand",
+    fingerprint="0" * 12,
+    level="function",
+    tasks=(TASK,),
+    files={"r": (FILE,)},
+    source="hand",
+    whole_tasks=1,
+    whole_repos=1,
+)
 TENS = make_chunker("window:lines=10,step=10")
 ORDER = (1, 5, 3, 0, 2, 4, 6, 7, 8, 9)
 """The ten chunks [0, 10), [10, 20), … as the retriever of this page ranks them."""
@@ -60,15 +66,27 @@ def test_the_whole_prompt_asks_for_its_own_lines(name):
     assert relevant == {0, 10, 20, 30}
     # As many lines as the gold has: ten of chunk 1, ten of chunk 5, ten of chunk 3 (up to the gold's end), then 0, 1.
     gold, of_chunk_3 = (32, 6) if name == "context" else (31, 5)
-    assert scores == pytest.approx({
-        "ndcg@10": dcg(1, 3, 4, 5) / dcg(1, 2, 3, 4), "recall@2": 1 / 4, "mrr": 1.0,
-        "line_rprec": (10 + of_chunk_3) / gold, "line_recall@250": 1.0, "line_recall_auc": AUC,
-    })  # fmt: skip
+    assert scores == pytest.approx(
+        {
+            "ndcg@10": dcg(1, 3, 4, 5) / dcg(1, 2, 3, 4),
+            "recall@2": 1 / 4,
+            "mrr": 1.0,
+            "line_rprec": (10 + of_chunk_3) / gold,
+            "line_recall@250": 1.0,
+            "line_recall_auc": AUC,
+        }
+    )
     # Greedy reads chunks 1 and 2, chunk 0 (six gold lines), and what is left of the budget of chunk 3.
-    assert ceilings == pytest.approx({
-        "ndcg@10": 1.0, "recall@2": 2 / 4, "mrr": 1.0, "line_rprec": (10 + 10 + 6 + gold - 30) / gold,
-        "line_recall@250": 1.0, "line_recall_auc": AUC,
-    })  # fmt: skip
+    assert ceilings == pytest.approx(
+        {
+            "ndcg@10": 1.0,
+            "recall@2": 2 / 4,
+            "mrr": 1.0,
+            "line_rprec": (10 + 10 + 6 + gold - 30) / gold,
+            "line_recall@250": 1.0,
+            "line_recall_auc": AUC,
+        }
+    )
 
 
 def test_body_asks_for_the_lines_to_be_written():
@@ -77,14 +95,26 @@ def test_body_asks_for_the_lines_to_be_written():
     assert planned.queries[0].text == "\n".join(LINES[14:34]) + "\n"
     assert relevant == {30}
     # Two lines are read: of chunk 1, and at best of chunk 3, whose first two are not the gold's.
-    assert scores == pytest.approx({
-        "ndcg@10": dcg(3), "recall@2": 0.0, "mrr": 1 / 3, "line_rprec": 0.0, "line_recall@250": 1.0,
-        "line_recall_auc": AUC,
-    })  # fmt: skip
-    assert ceilings == pytest.approx({
-        "ndcg@10": 1.0, "recall@2": 1.0, "mrr": 1.0, "line_rprec": 0.0, "line_recall@250": 1.0,
-        "line_recall_auc": AUC,
-    })  # fmt: skip
+    assert scores == pytest.approx(
+        {
+            "ndcg@10": dcg(3),
+            "recall@2": 0.0,
+            "mrr": 1 / 3,
+            "line_rprec": 0.0,
+            "line_recall@250": 1.0,
+            "line_recall_auc": AUC,
+        }
+    )
+    assert ceilings == pytest.approx(
+        {
+            "ndcg@10": 1.0,
+            "recall@2": 1.0,
+            "mrr": 1.0,
+            "line_rprec": 0.0,
+            "line_recall@250": 1.0,
+            "line_recall_auc": AUC,
+        }
+    )
 
 
 def test_coderag_has_windows_for_documents():
@@ -94,8 +124,14 @@ def test_coderag_has_windows_for_documents():
     planned = plan(BENCHMARK, cutter, protocol)
     windows = planned.corpus.chunks["r"]
     assert [(w.lines.start, w.lines.end) for w in windows[:7]] == [
-        (0, 25), (0, 35), (0, 45), (5, 55), (15, 65), (25, 75), (35, 85),
-    ]  # fmt: skip
+        (0, 25),
+        (0, 35),
+        (0, 45),
+        (5, 55),
+        (15, 65),
+        (25, 75),
+        (35, 85),
+    ]
     judged = judge_corpus(BENCHMARK, planned.corpus, protocol, MEASURES)
     assert list(judged.qrels["r/0"]) == [window.chunk_id for window in windows[:6]]
     run = {"r/0": ((windows[6].chunk_id, 2.0), (windows[0].chunk_id, 1.0))}

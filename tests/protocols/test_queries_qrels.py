@@ -44,11 +44,14 @@ def relevant(gold, rule, *bounds, file=FILE):
     return {(by_id[i].start, by_id[i].end): gain for i, gain in qrels["r/0"].items()}
 
 
-@pytest.mark.parametrize(("gold", "expected"), [
-    ("prompt", {(0, 5): 1.0, (5, 11): 1.0}),
-    ("context", {(0, 5): 1.0, (5, 11): 1.0, (11, 12): 1.0}),
-    ("body", {(5, 11): 1.0, (11, 12): 1.0}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        ("prompt", {(0, 5): 1.0, (5, 11): 1.0}),
+        ("context", {(0, 5): 1.0, (5, 11): 1.0, (11, 12): 1.0}),
+        ("body", {(5, 11): 1.0, (11, 12): 1.0}),
+    ],
+)
 def test_one_shared_line_makes_a_chunk_relevant(gold, expected):
     """overlap: gold prompt ends with the body's first line, context with its last, and the end is exact."""
     assert relevant(gold, "overlap", (0, 5), (5, 11), (11, 12), (12, 20)) == expected
@@ -71,8 +74,10 @@ def test_shares_are_of_non_blank_lines():
     text = "".join("\n" if i in (11, 13) else f"line{i} = {i}\n" for i in range(20))
     file = SourceFile("r", "p.py", text)
     for rule, expected in {
-        "chunk-share:0.5": {(10, 14): 1.0}, "chunk-share:0.51": {}, "gold-share:1": {(10, 14): 1.0},
-    }.items():  # fmt: skip
+        "chunk-share:0.5": {(10, 14): 1.0},
+        "chunk-share:0.51": {},
+        "gold-share:1": {(10, 14): 1.0},
+    }.items():
         nws = {"r/p.py": file.line_nws()}
         chunk = Chunk.cut(file, file.chars_of(LineSpan(10, 14)))
         gains = build_qrels({"r/0": gold_of(TASK, protocol("body"))}, {"r/p.py": [chunk]}, rule, nws)["r/0"]
@@ -83,8 +88,11 @@ def test_graded_levels():
     """2 where half of the chunk or of the gold is shared, 1 where a line is, 0 without."""
     # The gold is [4, 12): [0, 5) shares 1 of 5 and 1 of 8; [0, 8) 4 of 8; [3, 12) all of the gold; [11, 13) 1 of 2.
     assert relevant("context", "graded:levels", (0, 5), (0, 8), (3, 12), (11, 13), (12, 20)) == {
-        (0, 5): 1.0, (0, 8): 2.0, (3, 12): 2.0, (11, 13): 2.0,
-    }  # fmt: skip
+        (0, 5): 1.0,
+        (0, 8): 2.0,
+        (3, 12): 2.0,
+        (11, 13): 2.0,
+    }
 
 
 RULES_DRAWN = ["overlap", "lines:2", "iou:0.3", "chunk-share:0.4", "gold-share:0.4", "graded:iou", "graded:levels"]
@@ -116,7 +124,7 @@ def test_sorted_intervals_judge_as_every_chunk_by_every_line(cut, gold, blank, r
 
 @given(gold=st.lists(places, max_size=4).map(tuple))
 def test_gold_without_a_file_gives_no_relevant_chunk(gold):
-    """Files without a chunk are no error: nothing of them is relevant."""
+    """Files without a chunk are not an error: nothing in them is relevant."""
     assert build_qrels({"q": gold}, {}, "overlap", {f"r/{name}": [1] * 20 for name in "abc"}) == {"q": {}}
 
 
@@ -189,9 +197,15 @@ def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
     assert once.override(query="full", copies="distinct") == Protocol.parse("context")
 
 
-@pytest.mark.parametrize("name", [
-    "context+exclusion=prompt+gold=prompt", "body+exclusion=repocoder", "body+exclusion=body", "coderag+exclusion=body",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "context+exclusion=prompt+gold=prompt",
+        "body+exclusion=repocoder",
+        "body+exclusion=body",
+        "coderag+exclusion=body",
+    ],
+)
 def test_combinations_that_leave_no_gold_are_refused(name):
     """What is excluded must not be all that is gold; fixed documents cannot be chunked again."""
     with pytest.raises(UsageError, match="choose"):
@@ -200,6 +214,6 @@ def test_combinations_that_leave_no_gold_are_refused(name):
 
 @pytest.mark.parametrize("name", ["contex", "context+qeury=full", "context+gold=boddy"])
 def test_unknown_protocols_are_refused(name):
-    """An unknown protocol, choice or value is told with what exists."""
+    """An unknown protocol, choice or value is refused with what exists."""
     with pytest.raises(UsageError):
         Protocol.parse(name)

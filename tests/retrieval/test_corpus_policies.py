@@ -33,12 +33,15 @@ def spans(chunks, ids=None):
     return [(c.lines.start, c.lines.end) for c in chunks if ids is None or c.chunk_id in ids]
 
 
-@pytest.mark.parametrize(("policy", "expected"), [
-    ("none", []),
-    ("prompt", [(0, 10), (10, 20), (20, 30), (30, 40)]),  # overlap [5, 40)
-    ("repocoder", [(20, 30), (30, 40), (40, 50), (50, 60)]),  # end after 40 - 20
-    ("body", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("none", []),
+        ("prompt", [(0, 10), (10, 20), (20, 30), (30, 40)]),  # overlap [5, 40)
+        ("repocoder", [(20, 30), (30, 40), (40, 50), (50, 60)]),  # end after 40 - 20
+        ("body", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60)]),
+    ],
+)
 def test_what_a_policy_hides(policy, expected):
     """prompt: what overlaps [c, h); repocoder: what ends after h - 20; body: the file, whose blanked chunks follow."""
     other = SourceFile("r", "q.py", FILE.text)

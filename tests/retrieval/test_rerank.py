@@ -135,7 +135,7 @@ def test_a_pairs_score_depends_on_the_pair_alone(folder):
 
 
 class Counting:
-    """A scorer that tells what it is asked for: a real function of the pair, for tests of what stands around one."""
+    """A scorer that tells what it is asked for: a real function of the pair, for tests of what is around one."""
 
     max_tokens = 4
 

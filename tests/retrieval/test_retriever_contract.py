@@ -13,8 +13,17 @@ from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import pooled
 
-SPECS = ("dense", "bm25", "hybrid", "hybrid:fusion=sum", "jaccard", "rerank:overlap", "rerank:overlap,first=bm25,k_raw=3",
-         "random", "oracle")  # fmt: skip
+SPECS = (
+    "dense",
+    "bm25",
+    "hybrid",
+    "hybrid:fusion=sum",
+    "jaccard",
+    "rerank:overlap",
+    "rerank:overlap,first=bm25,k_raw=3",
+    "random",
+    "oracle",
+)
 WORDS = ["def", "return", "class", "self", "port", "line", "count", "total"]
 
 

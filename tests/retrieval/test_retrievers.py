@@ -34,7 +34,7 @@ def query(text, name="q"):
 
 
 def test_identifiers_are_kept_whole_and_in_parts():
-    """camelCase and snake_case parts follow the whole, lower-cased; a word of one part stands once."""
+    """camelCase and snake_case parts follow the whole, lower-cased; a word of one part appears once."""
     assert identifiers("parseHTTPHeader(max_len)") == [
         "parsehttpheader",
         "parse",
@@ -57,11 +57,18 @@ def test_identifiers_are_kept_whole_and_in_parts():
     assert words("parseHTTP max_len") == ["parsehttp", "max_len"]
 
 
-@pytest.mark.parametrize(("text", "terms"), [
-    ("naïveCafé", ["naïvecafé", "naïve", "café"]), ("ÄndereÜBERSchrift", ["ändereüberschrift", "ändere", "über", "schrift"]),
-    ("获取data", ["获取data", "获取", "data"]), ("_größe", ["_grösse", "grösse"]), ("हिन्दी_पाठ", ["हिन्दी_पाठ", "हिन्दी", "पाठ"]),
-    ("E\u0301claire\u0301Bon", ["e\u0301claire\u0301bon", "e\u0301claire\u0301", "bon"]), ("· ΟΔΟΣ «x»", ["οδοσ", "x"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("naïveCafé", ["naïvecafé", "naïve", "café"]),
+        ("ÄndereÜBERSchrift", ["ändereüberschrift", "ändere", "über", "schrift"]),
+        ("获取data", ["获取data", "获取", "data"]),
+        ("_größe", ["_grösse", "grösse"]),
+        ("हिन्दी_पाठ", ["हिन्दी_पाठ", "हिन्दी", "पाठ"]),
+        ("E\u0301claire\u0301Bon", ["e\u0301claire\u0301bon", "e\u0301claire\u0301", "bon"]),
+        ("· ΟΔΟΣ «x»", ["οδοσ", "x"]),
+    ],
+)
 def test_identifiers_in_other_scripts_are_kept_whole_and_in_parts(text, terms):
     """Capitals and small letters of any alphabet; an accent or vowel sign written apart stays with its letter."""
     assert identifiers(text) == terms
@@ -71,7 +78,7 @@ def test_identifiers_in_other_scripts_are_kept_whole_and_in_parts(text, terms):
     st.text(st.sampled_from("aBc_XY09ßéÉΣσςİǅ字\u0301\u093f०") | st.characters(), min_size=1).filter(str.isidentifier)
 )
 def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscores(name):
-    """Nothing is lost, nothing stands twice, whatever the alphabet."""
+    """Nothing is lost, nothing appears twice, whatever the alphabet."""
     whole, *parts = identifiers(name)
     assert whole == name.casefold()
     assert "".join(parts or [whole]).replace("_", "") == whole.replace("_", "")
@@ -79,12 +86,20 @@ def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscore
     assert not any("_" in part for part in parts)
 
 
-@pytest.mark.parametrize(("text", "terms"), [
-    ("The parser's headers are NOT parsed", ["parser", "header", "pars"]),  # possessive, stop words, case, stems
-    ("self.running(x)", ["self.run", "x"]), ("O'Neil’s", ["o'neil"]), ("a1.b2", ["a1", "b2"]), ("f_.x", ["f_", "x"]),
-    ("3.14 1,000 x=1", ["3.14", "1,000", "x", "1"]), ("std::vector a:b", ["std", "vector", "a:b"]),
-    ("_ __ __init__ x.", ["__init__", "x"]), ("caresses ponies relational sky", ["caress", "poni", "relat", "sky"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The parser's headers are NOT parsed", ["parser", "header", "pars"]),  # possessive, stop words, case, stems
+        ("self.running(x)", ["self.run", "x"]),
+        ("O'Neil’s", ["o'neil"]),
+        ("a1.b2", ["a1", "b2"]),
+        ("f_.x", ["f_", "x"]),
+        ("3.14 1,000 x=1", ["3.14", "1,000", "x", "1"]),
+        ("std::vector a:b", ["std", "vector", "a:b"]),
+        ("_ __ __init__ x.", ["__init__", "x"]),
+        ("caresses ponies relational sky", ["caress", "poni", "relat", "sky"]),
+    ],
+)
 def test_english_terms_are_those_of_lucenes_analyser(text, terms):
     """By hand, from UAX #29 (what joins letters, what digits), Lucene's stop words and Porter's rules."""
     assert english(text) == terms
@@ -196,16 +211,32 @@ def test_the_oracle_puts_the_ideal_first():
     assert [name for name, _ in run.rankings["q"]] == [ids[2], ids[0], ids[1]]
 
 
-@pytest.mark.parametrize(("spec", "message"), [
-    ("bm26", "did you mean 'bm25'"), ("bm25:k=1", "unknown option 'k'"), ("bm25:b=2", "b is a number from 0 to 1"),
-    ("bm25:k1=x", "k1 is a number"), ("bm25:tokenizer=char", "code, words, english or whitespace"),
-    ("bm25:header=none", "header is skip"), ("random:seed=-1", "whole number"), ("dense:k=1", "takes no options"), ("bm25:plain", "is not key=value"), ("bm25:b=nan", "b is a number"),
-    ("hybrid:fusion=max", "rrf or sum"), ("hybrid:fusion=sum,k0=3", "belongs to fusion=rrf"), ("rerank", "rerank:overlap"),
-    ("rerank:overlap,first=rerank", "first is dense, bm25"), ("rerank:overlap,first=oracle", "first is dense, bm25"),
-    ("rerank:overlap,first=bm52", "did you mean 'bm25'"), ("rerank:overlap,first=bm25+k1=x", "k1 is a number"),
-    ("rerank:overlap,k_raw=0", "whole number from 1"), ("rerank:overlap,max_length=9", "unknown option"),
-    ("rerank:m,max_length=x", "max_length is a whole number"), ("hybrid:plain", "is not key=value"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("bm26", "did you mean 'bm25'"),
+        ("bm25:k=1", "unknown option 'k'"),
+        ("bm25:b=2", "b is a number from 0 to 1"),
+        ("bm25:k1=x", "k1 is a number"),
+        ("bm25:tokenizer=char", "code, words, english or whitespace"),
+        ("bm25:header=none", "header is skip"),
+        ("random:seed=-1", "whole number"),
+        ("dense:k=1", "takes no options"),
+        ("bm25:plain", "is not key=value"),
+        ("bm25:b=nan", "b is a number"),
+        ("hybrid:fusion=max", "rrf or sum"),
+        ("hybrid:fusion=sum,k0=3", "belongs to fusion=rrf"),
+        ("rerank", "rerank:overlap"),
+        ("rerank:overlap,first=rerank", "first is dense, bm25"),
+        ("rerank:overlap,first=oracle", "first is dense, bm25"),
+        ("rerank:overlap,first=bm52", "did you mean 'bm25'"),
+        ("rerank:overlap,first=bm25+k1=x", "k1 is a number"),
+        ("rerank:overlap,k_raw=0", "whole number from 1"),
+        ("rerank:overlap,max_length=9", "unknown option"),
+        ("rerank:m,max_length=x", "max_length is a whole number"),
+        ("hybrid:plain", "is not key=value"),
+    ],
+)
 def test_impossible_retrievers_are_refused(spec, message):
     """One sentence: what is wrong, and what is possible."""
     with pytest.raises(SpecError, match=message):
@@ -236,8 +267,14 @@ def test_a_reranker_needs_vectors_where_its_first_stage_does():
 
 
 def line_map(scored, documents, file, scores, k=9):
-    mapper = LineMap(chunks={"r": scored}, own={}, documents={"r": documents}, documents_own={},
-                     line_nws={"r/p.py": file.line_nws()}, blanked={})  # fmt: skip
+    mapper = LineMap(
+        chunks={"r": scored},
+        own={},
+        documents={"r": documents},
+        documents_own={},
+        line_nws={"r/p.py": file.line_nws()},
+        blanked={},
+    )
     run = Run("x", {"q": tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))})
     return mapper.map(run, [query("")], k, {}, {}).rankings["q"]
 
@@ -253,8 +290,9 @@ def test_linemap_by_hand():
     documents = cut(file, (0, 3), (3, 6))
     # Lines: a 0.2, b max(0.2, 0.8), d max(0.8, 0.5), e and f the minimum 0.2.
     assert line_map(scored, documents, file, [0.2, 0.8, 0.5]) == (
-        (documents[0].chunk_id, 0.5), (documents[1].chunk_id, 0.4),
-    )  # fmt: skip
+        (documents[0].chunk_id, 0.5),
+        (documents[1].chunk_id, 0.4),
+    )
 
 
 @given(st.integers(0, 10_000))

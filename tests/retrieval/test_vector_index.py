@@ -107,7 +107,7 @@ def test_an_item_of_several_rows_has_the_score_of_its_best(n_items, k):
 
 
 def test_batches_are_stacked_without_a_second_copy():
-    """The rows stand in the order of the batches; no batch, no rows."""
+    """The rows are in the order of the batches; no batch, no rows."""
     rows = made(1000)
     assert np.array_equal(stack(rows[i : i + 300] for i in range(0, 1000, 300)), rows)
     assert stack([]).shape == (0, 0)
@@ -137,8 +137,10 @@ def test_dense_scores_the_best_pair_of_windows():
     query = Query("t", "r", "q")
     run = DenseRetriever({"r": [a, b]}, table, {"t": [own]}).search([query], 5)
     assert run.rankings["t"] == (
-        (own.chunk_id, 1.0), (b.chunk_id, pytest.approx(1 / np.sqrt(1.04), abs=1e-5)), (a.chunk_id, 0.70711),
-    )  # fmt: skip
+        (own.chunk_id, 1.0),
+        (b.chunk_id, pytest.approx(1 / np.sqrt(1.04), abs=1e-5)),
+        (a.chunk_id, 0.70711),
+    )
     run = DenseRetriever({"r": [a, b]}, table).search([query], 1, {"t": frozenset({b.chunk_id})})
     assert [name for name, _ in run.rankings["t"]] == [a.chunk_id]
     assert DenseRetriever({"r": []}, table).search([query], 5).rankings["t"] == ()
