@@ -14,20 +14,25 @@ if TYPE_CHECKING:
 
     from repoeval_bench.chunkers._syntax import Parsed
 
-FUNCTIONS = frozenset({
-    "function_definition", "function_declaration", "generator_function_declaration", "method_definition",
-    "method_declaration", "constructor_declaration", "function_item",
-})  # fmt: skip
-TYPES = frozenset({
-    "class_definition", "class_declaration", "abstract_class_declaration", "interface_declaration",
-    "enum_declaration", "record_declaration", "struct_item", "enum_item", "trait_item", "impl_item",
-    "type_declaration",
-})  # fmt: skip
-# In Python no definition stands in an expression; elsewhere functions are passed as arguments, so all is visited.
-_BARREN = frozenset({
-    "expression_statement", "return_statement", "assert_statement", "raise_statement", "import_statement",
-    "import_from_statement", "future_import_statement", "delete_statement", "parameters", "argument_list",
-})  # fmt: skip
+FUNCTIONS = frozenset[str]().union(
+    ("function_definition",),  # Python
+    ("function_declaration", "generator_function_declaration", "method_definition"),  # JavaScript, TypeScript, Go
+    ("method_declaration", "constructor_declaration"),  # Java, Go
+    ("function_item",),  # Rust
+)
+TYPES = frozenset[str]().union(
+    ("class_definition",),  # Python
+    ("class_declaration", "abstract_class_declaration", "interface_declaration"),  # JavaScript, TypeScript, Java
+    ("enum_declaration", "record_declaration"),  # TypeScript, Java
+    ("type_declaration",),  # Go
+    ("struct_item", "enum_item", "trait_item", "impl_item"),  # Rust
+)
+# In Python no definition is in an expression; elsewhere functions are passed as arguments, so all is visited.
+_BARREN = frozenset[str]().union(
+    ("expression_statement", "return_statement", "assert_statement", "raise_statement", "delete_statement"),
+    ("import_statement", "import_from_statement", "future_import_statement"),
+    ("parameters", "argument_list"),
+)
 _WRAPPERS = frozenset({"decorated_definition", "export_statement"})
 
 
@@ -72,8 +77,8 @@ def definitions(parsed: Parsed) -> Iterator[Definition]:
             inner_kind = child.type
             if inner_kind in FUNCTIONS or inner_kind in TYPES or (child_last > first and inner_kind not in barren):
                 # A decorated definition starts where its first decorator does.
-                inner.append((child, glued, start, child_last, depth) if wrapped else
-                             (child, above, first, child_last, depth))  # fmt: skip
+                begins = (glued, start) if wrapped else (above, first)
+                inner.append((child, *begins, child_last, depth))
             top = -1
         stack.extend(reversed(inner))
 

@@ -28,7 +28,7 @@ def nws_before(file: SourceFile) -> list[int]:
 def pack(sizes: Iterable[int], limit: int) -> list[int]:
     """Where chunks start when items of the given sizes are put together in order, up to `limit` each.
 
-    An item above the limit stands alone; items of size 0 stay with what precedes them, and at the start with
+    An item above the limit is alone; items of size 0 stay with what precedes them, and at the start with
     what follows, so that no chunk has size 0 unless all have.
     """
     starts: list[int] = []

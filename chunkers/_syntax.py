@@ -176,7 +176,7 @@ class Parsed:
             glue = self.role(child) in (COMMENT, DECORATOR)
             if found and not (glue and last + 1 >= below):
                 break
-            # In a tree that is cut off, what is indented can seem to stand on the outermost level.
+            # In a tree that is cut off, what is indented can seem to be on the outermost level.
             if child.start_point.column == 0 and (found or not glue):
                 found, below = (line, child.start_byte + self._begin), line
         return found if found and found[0] > self.first else None

@@ -1,14 +1,14 @@
 """Split-then-merge on the syntax tree: what fits stays whole, what does not is split, neighbours are merged.
 
 After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that
-every line of a file is in exactly one of them. A comment or decorator stays with the statement it stands
-above. A header (`class A:`) goes with the first piece of its body instead of standing alone.
+every line of a file is in exactly one of them. A comment or decorator stays with the statement below
+it. A header (`class A:`) goes with the first piece of its body instead of being a chunk of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from repoeval_bench.chunkers._syntax import Parsed
+    from repoeval_bench.chunkers._syntax import Child, Parsed
     from repoeval_bench.core.source import Chunk, SourceFile
 
 
@@ -69,7 +69,7 @@ _Part = tuple[int, int, "list[Node]"]
 def _split(parsed: Parsed, before: Sequence[int], max_nws: int) -> list[int]:
     """First lines of pieces that fit, in order, with `_BORDER` around the pieces of a split statement.
 
-    An explicit stack stands in for recursion: nesting can be deeper than Python's.
+    An explicit stack replaces recursion: nesting can be deeper than Python's.
     """
     pieces: list[int] = []
     border: _Part = (_BORDER, 0, [])
@@ -98,66 +98,72 @@ def _split(parsed: Parsed, before: Sequence[int], max_nws: int) -> list[int]:
 
 @dataclass(slots=True)
 class _Unit:
-    """Siblings that share lines or belong together: `glue` (comments, decorators), then `nodes` from `main`."""
+    """Siblings that share lines or belong together: `glue` (comments, decorators), then `nodes` from `main`.
+
+    `waits_until` is, while only glue is here, the last line at which what it belongs to may start; -1 after that.
+    """
 
     first: int
     main: int
     last: int
+    waits_until: int
     glue: list[Node]
     nodes: list[Node]
-    waits_until: int
-    """While only glue is here: the last line at which what it belongs to may start."""
+
+    def add(self, child: Child, role: int, end: int) -> None:
+        """Take in the next sibling; `end` is the line behind the last one of all."""
+        start, last, node = child
+        waiting = self.waits_until >= 0
+        if waiting and start > self.last:
+            self.main = start
+        self.last = last
+        glue = waiting and role in (COMMENT, DECORATOR)
+        if not glue:
+            self.waits_until = -1
+        else:
+            self.waits_until = end if role == DECORATOR else max(self.waits_until, last + 1)
+        if last > start:  # what is on one line cannot be cut
+            (self.glue if glue else self.nodes).append(node)
+
+    def parts(self, end: int, before: Sequence[int], max_nws: int) -> list[_Part]:
+        """The unit up to the line `end`; two parts where it does not fit, but its glue can be a part of its own."""
+        if self.main == self.first or before[end] - before[self.first] <= max_nws:
+            return [(self.first, end, self.glue + self.nodes)]
+        glue = before[self.main] - before[self.first]
+        rest = before[end] - before[self.main]
+        if glue > max_nws or rest <= max_nws:
+            return [(self.first, self.main, self.glue), (self.main, end, self.nodes)]
+        return [(self.first, end, self.nodes)]
 
 
-def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> list[_Part]:  # noqa: C901, PLR0912
+def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> list[_Part]:
     """The children of a part's nodes, as parts that share no line and cover the part's lines without a gap."""
     first, end, nodes = part
-    units: list[_Unit] = []
-    unit: _Unit | None = None
-    for node in nodes:
-        for start, last, child in parsed.children(node):
-            if unit and start <= unit.last and unit.waits_until < 0:
-                # The rest of a line that has begun: the common case, and the role of a token in it is nothing.
-                if last > start:
-                    unit.nodes.append(child)
-                    unit.last = last
-                continue
-            role = parsed.role(child)
-            glue = role in (COMMENT, DECORATOR)
-            if unit and (start <= unit.last or start <= unit.waits_until or role == CLOSER):
-                if unit.waits_until >= 0 and start > unit.last:
-                    unit.main = start
-                unit.last = last
-                glue = glue and unit.waits_until >= 0
-            else:
-                unit = _Unit(start if units else first, start, last, [], [], -1)
-                units.append(unit)
-            if not glue:
-                unit.waits_until = -1
-            elif role == DECORATOR:
-                unit.waits_until = end
-            else:
-                unit.waits_until = max(unit.waits_until, last + 1)
-            if last > start:  # what stands on one line cannot be cut
-                (unit.glue if glue else unit.nodes).append(child)
+    units = _units(parsed, nodes, end)
     if not units:  # a leaf over several lines, a long string say
         return [(first, end, [])]
-    parts: list[_Part] = []
-    for unit, unit_end in zip(units, [*(unit.first for unit in units[1:]), end], strict=True):
-        if unit.main > unit.first and before[unit_end] - before[unit.first] > max_nws:
-            parts += _parts(unit, unit_end, before, max_nws)
-        else:
-            parts.append((unit.first, unit_end, unit.glue + unit.nodes))
-    return parts
+    units[0].first = first
+    ends = [*(unit.first for unit in units[1:]), end]
+    return [each for unit, stop in zip(units, ends, strict=True) for each in unit.parts(stop, before, max_nws)]
 
 
-def _parts(unit: _Unit, end: int, before: Sequence[int], max_nws: int) -> list[_Part]:
-    """A unit that does not fit: two parts where what it belongs to fits without its comments and decorators."""
-    glue = before[unit.main] - before[unit.first]
-    rest = before[end] - before[unit.main]
-    if glue > max_nws or rest <= max_nws:
-        return [(unit.first, unit.main, unit.glue), (unit.main, end, unit.nodes)]
-    return [(unit.first, end, unit.nodes)]
+def _units(parsed: Parsed, nodes: Sequence[Node], end: int) -> list[_Unit]:
+    units: list[_Unit] = []
+    unit: _Unit | None = None
+    for child in chain.from_iterable(map(parsed.children, nodes)):
+        start, last, node = child
+        if unit and start <= unit.last and unit.waits_until < 0:
+            # The rest of a line that has begun: the common case, and the role of a token in it is nothing.
+            if last > start:
+                unit.nodes.append(node)
+                unit.last = last
+            continue
+        role = parsed.role(node)
+        if not unit or (start > max(unit.last, unit.waits_until) and role != CLOSER):
+            unit = _Unit(start, start, start, start, [], [])
+            units.append(unit)
+        unit.add(child, role, end)
+    return units
 
 
 def _merge(pieces: Sequence[int], before: Sequence[int], max_nws: int, min_nws: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""One chunk per function, method and class header; what stands between them is merged."""
+"""One chunk per function, method and class header; what is between them is merged."""
 
 from __future__ import annotations
 

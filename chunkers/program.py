@@ -61,7 +61,7 @@ class ProgramChunker:
 
     @property
     def spec(self) -> str:
-        """`exec:COMMAND`; the program's own options stand in the command."""
+        """`exec:COMMAND`; the program's own options are part of the command."""
         return f"exec:{self._command}"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
@@ -107,9 +107,13 @@ class _Conversation:
 
     def __init__(self, arguments: list[str]) -> None:
         self._process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
             errors="replace",
-        )  # fmt: skip
+        )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
         assert stdout is not None
@@ -136,7 +140,7 @@ class _Conversation:
         try:
             return json.loads(line)
         except ValueError:
-            raise _ProgramError(f"wrote {line.strip()[:60]!r}, which is no JSON line") from None
+            raise _ProgramError(f"wrote {line.strip()[:60]!r}, which is not a line of JSON") from None
 
     def end(self) -> str:
         """End the program and return the end of its standard error as one line."""
@@ -189,7 +193,7 @@ def _spans(file: SourceFile, answer: Any) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for chunk in answer["chunks"]:
         if not isinstance(chunk, list) or len(chunk) != 2 or not all(type(end) is int for end in chunk):
-            raise _ProgramError(f"returned the chunk {str(chunk)[:60]}, which is no pair of whole numbers")
+            raise _ProgramError(f"returned the chunk {str(chunk)[:60]}, which is not a pair of whole numbers")
         start, end = chunk
         if not 0 <= start < end <= max(to_chars):
             raise _ProgramError(f"returned [{start}, {end}), empty or outside the file's {max(to_chars)} {unit}")

@@ -34,7 +34,7 @@ class WindowChunker(Cutter):
             raise SpecError(f"chunker window: step={self.step} is above lines={self.lines}; choose a step up to lines")
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The windows in order; most lines stand in lines/step of them."""
+        """The windows in order; most lines are in lines/step of them."""
         before = nws_before(file)
         n_starts = max(1, -(-(file.n_lines - self.lines) // self.step) + 1)
         windows = (

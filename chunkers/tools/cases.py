@@ -74,11 +74,27 @@ CASES: dict[str, str] = {
 }
 
 _PIECES = (
-    "def f{n}(a):\n    return a\n", "class C{n}:\n", "    def m{n}(self):\n        pass\n", "# note {n}\n", "\n",
-    "@d{n}\n", "x{n} = [\n    1,\n    2,\n]\n", '"""doc\n{n}\n"""\n', "if a{n}:\n    pass\nelse:\n    b = {n}\n",
-    "ä{n} = 'é𝒳'\n", "\tx\n", "  (\n", "}}\n", "   \n", "\f\n", "z{n} = '{long}'\n", "lambda: {n}; y = 2\n",
-    "try:\n    t{n}()\nexcept E:\n    raise\n", "x = (1 +\n     {n}); y = [\n]\n", "\\\n",
-)  # fmt: skip
+    "def f{n}(a):\n    return a\n",
+    "class C{n}:\n",
+    "    def m{n}(self):\n        pass\n",
+    "# note {n}\n",
+    "\n",
+    "@d{n}\n",
+    "x{n} = [\n    1,\n    2,\n]\n",
+    '"""doc\n{n}\n"""\n',
+    "if a{n}:\n    pass\nelse:\n    b = {n}\n",
+    "ä{n} = 'é𝒳'\n",
+    "\tx\n",
+    "  (\n",
+    "}}\n",
+    "   \n",
+    "\f\n",
+    "z{n} = '{long}'\n",
+    "lambda: {n}; y = 2\n",
+    "try:\n    t{n}()\nexcept E:\n    raise\n",
+    "x = (1 +\n     {n}); y = [\n]\n",
+    "\\\n",
+)
 
 
 def generated(rng: random.Random) -> str:

@@ -2,7 +2,7 @@
 
 `check_chunker` gives a report, `assert_chunker_conforms` is the same for a test of a plug-in's author, and
 `broken_promises` looks at one file. For each promise that breaks, the smallest failing input is searched for.
-Gaps of blank lines, overlap and sizes are reported and are no failure: some chunkers overlap by design.
+Gaps of blank lines, overlap and sizes are reported and are not failures: some chunkers overlap by design.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Finding:
 class Report:
     """What the suite found on one chunker, and what it measured on the inputs that it could chunk.
 
-    The shares are over all inputs together: of lines that stand in more than one chunk, and of chunks above
+    The shares are over all inputs together: of lines that are in more than one chunk, and of chunks above
     the chunker's `max_nws` (None where it has no such parameter).
     """
 
@@ -102,14 +102,14 @@ def assert_chunker_conforms(chunker: Chunker, *, examples: int = 40, seed: int =
 def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: str = "case.py") -> Report:
     """Try a chunker on the known cases and on `examples` generated files, reproducible by `seed`.
 
-    A failure is looked into for about a second per promise to find a smaller input that shows it.
+    About a second per broken promise is spent on finding a smaller input that shows it.
     """
     rng = random.Random(seed)
-    texts = {**CASES, **{f"generated {index}": generated(rng) for index in range(examples)}}
+    texts = [*CASES.values(), *(generated(rng) for _ in range(examples))]
     broken: dict[str, list[tuple[str, str]]] = {}
     shared = n_lines = above = n_chunks = 0
-    limit = _limit(chunker)
-    for text in texts.values():
+    limit = _option(chunker, "max_nws")
+    for text in texts:
         file = SourceFile("suite", path, text)
         found, chunks = _look(chunker, file)
         for promise, detail in found.items():
@@ -118,28 +118,28 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: 
         n_lines += file.n_lines
         n_chunks += len(chunks)
         above += sum(limit is not None and count_nws(chunk.text) > limit for chunk in chunks)
-    findings = []
-    for promise in PROMISES:
-        failures = broken.get(promise, [])
-        n_inputs = 1 if promise == "spec" else len(texts)
-        if promise == "spec":
-            failures = [("", detail)] if (detail := _spec_problem(chunker)) else []
-        if not failures:
-            findings.append(Finding(promise, n_inputs, 0))
-            continue
-        text = min((text for text, _ in failures), key=len)
-        if promise != "spec":
-            text = smallest(text, lambda candidate, promise=promise: promise in broken_promises(  # type: ignore[misc]
-                chunker, SourceFile("suite", path, candidate)
-            ))  # fmt: skip
-        detail = broken_promises(chunker, SourceFile("suite", path, text)).get(promise, failures[0][1])
-        findings.append(Finding(promise, n_inputs, len(failures), detail, text))
+    problem = _spec_problem(chunker)
+    of_spec = Finding("spec", 1, int(bool(problem)), problem, "" if problem else None)
+    findings = [_finding(chunker, path, name, len(texts), broken.get(name, [])) for name in PROMISES if name != "spec"]
     return Report(
         spec=chunker.spec,
-        findings=tuple(findings),
+        findings=(*findings, of_spec),
         shared_lines=shared / n_lines if n_lines else 0.0,
         above_limit=None if limit is None else above / n_chunks if n_chunks else 0.0,
     )
+
+
+def _finding(chunker: Chunker, path: str, promise: str, n_inputs: int, failures: Sequence[tuple[str, str]]) -> Finding:
+    """One promise, with a smaller input than the shortest that broke it."""
+    if not failures:
+        return Finding(promise, n_inputs, 0)
+
+    def fails(text: str) -> bool:
+        return promise in broken_promises(chunker, SourceFile("suite", path, text))
+
+    text = smallest(min((text for text, _ in failures), key=len), fails)
+    detail = broken_promises(chunker, SourceFile("suite", path, text)).get(promise, failures[0][1])
+    return Finding(promise, n_inputs, len(failures), detail, text)
 
 
 def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:
@@ -170,7 +170,7 @@ def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:
     return ""
 
 
-def _in_order(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:  # noqa: ARG001
+def _in_order(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str:
     starts = [(chunk.chars.start, chunk.chars.end) for chunk in chunks]
     if len(set(starts)) < len(starts):
         return f"{next(start for start in starts if starts.count(start) > 1)} is returned twice"
@@ -191,12 +191,12 @@ def _nothing_lost(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:
     return f"{n_lost} non-whitespace characters are in no chunk, {abbreviated(pieces[0], 40)} first" if pieces else ""
 
 
-def _no_blanks(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:  # noqa: ARG001
+def _no_blanks(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str:
     return next((f"{chunk.chunk_id} holds only whitespace" for chunk in chunks if not count_nws(chunk.text)), "")
 
 
-def _size(chunker: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:  # noqa: ARG001
-    limit = _limit(chunker)
+def _size(chunker: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str:
+    limit = _option(chunker, "max_nws")
     if limit is None or _option(chunker, "overlap"):
         return ""
     # Lines before the offset of `fixed` join its first chunk, above the limit.
@@ -268,10 +268,6 @@ def _chunks_or_none(chunker: Chunker, file: SourceFile) -> Sequence[Chunk] | Non
 def _option(chunker: Chunker, name: str) -> int | None:
     value = Spec.parse(chunker.spec).params.get(name, "")
     return int(value) if re.fullmatch(r"\d+", value) else None
-
-
-def _limit(chunker: Chunker) -> int | None:
-    return _option(chunker, "max_nws")
 
 
 def _shared_lines(file: SourceFile, chunks: Sequence[Chunk]) -> int:

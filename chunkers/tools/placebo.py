@@ -20,7 +20,7 @@ SPAN = 20
 """Offsets lie within so many lines: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
 
 TOLERANCE = 0.05
-"""An arm whose realised mean is farther from the baseline's, as a share of it, is no placebo."""
+"""An arm whose realised mean is farther from the baseline's, as a share of it, is not a placebo."""
 
 _AIM = 0.01
 

@@ -1,4 +1,4 @@
-"""What a chunker does to files, in numbers: sizes, definitions kept whole, lines that stand twice."""
+"""What a chunker does to files, in numbers: sizes, definitions kept whole, lines that appear twice."""
 
 from __future__ import annotations
 

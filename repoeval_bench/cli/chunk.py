@@ -23,15 +23,18 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.source import Chunk
 
-_CHUNKER = click.option(
-    "--chunker", "-c", "spec", default="ast", show_default=True, metavar="SPEC",
-    help="A chunker such as ast:max_nws=800, py:module:Class or exec:COMMAND; see `list chunkers`.",
-)  # fmt: skip
-
 
 @click.command("chunk", short_help="Show the chunks of a file or folder.")
 @click.argument("path", type=click.Path(path_type=Path))
-@_CHUNKER
+@click.option(
+    "--chunker",
+    "-c",
+    "spec",
+    default="ast",
+    show_default=True,
+    metavar="SPEC",
+    help="A chunker such as ast:max_nws=800, py:module:Class or exec:COMMAND; see `list chunkers`.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunk.")
 def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
     """Cut the file or folder PATH and print the chunks with their boundaries; lines count from 1.
@@ -51,7 +54,7 @@ def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
                 click.echo(chunk.embed_text, nl=not chunk.text.endswith("\n"))
 
 
-@click.command("chunk-stats", short_help="Sizes of chunks, definitions kept whole, lines that stand twice.")
+@click.command("chunk-stats", short_help="Sizes of chunks, definitions kept whole, lines that appear twice.")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[PATH]...")
 @click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")

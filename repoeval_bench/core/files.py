@@ -1,4 +1,4 @@
-"""Writing and hashing files, once: nothing half-written ever stands under its final name."""
+"""Writing and hashing files, once: nothing half-written ever has its final name."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def sha256_file(path: Path) -> str:
 
 
 def sha256_text(text: str) -> str:
-    """Hexadecimal SHA-256 of a text as UTF-8; a lone surrogate (JSON may hold one) counts as it stands."""
+    """Hexadecimal SHA-256 of a text as UTF-8; a lone surrogate (JSON may hold one) counts as it is."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

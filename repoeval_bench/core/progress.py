@@ -1,4 +1,4 @@
-"""Progress on standard error: one bar for every step that can pass a second, none where nobody looks."""
+"""Progress on standard error: a bar for each step that can pass a second, on a terminal only."""
 
 from __future__ import annotations
 

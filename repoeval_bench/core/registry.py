@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class Kind:
     """One kind of part. `table` and `wrapper` are `module:Name`: core imports no room.
 
-    `gives` are the parameters that are no options. `offers` are the attributes that a part from outside must have;
+    `gives` are the parameters that are not options. `offers` are the attributes that a part from outside must have;
     `data` is the class of a part that is not made but is there. `wrapper` completes a part from outside: it is called
     with the part and its `Chosen`.
     """

@@ -54,7 +54,7 @@ class SourceFile:
         return self.text[chars.start : chars.end]
 
     def lines_of(self, chars: CharSpan) -> LineSpan:
-        """The lines that the span's characters stand on; an empty span has no lines."""
+        """The lines that the span's characters are on; an empty span has no lines."""
         if chars.start == chars.end:
             line = min(bisect_right(self._starts, chars.start) - 1, self.n_lines)
             return LineSpan(line, line)

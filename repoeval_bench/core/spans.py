@@ -21,7 +21,7 @@ class _Span:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.end:
-            raise ValueError(f"{type(self).__name__}({self.start}, {self.end}) is no range: 0 <= start <= end")
+            raise ValueError(f"{type(self).__name__}({self.start}, {self.end}) is not a range: 0 <= start <= end")
 
     def __len__(self) -> int:
         return self.end - self.start

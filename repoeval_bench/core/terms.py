@@ -17,10 +17,11 @@ _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|~+")
 # apostrophe joins letters, a dot, comma, semicolon or apostrophe joins digits; underscores alone are none.
 _UNICODE_WORD = re.compile(r"(?=_*[^\W_])\w+(?:(?:(?<=[^\W\d_])[.:'\u2019](?=[^\W\d_])|(?<=\d)[.,;'\u2019](?=\d))\w+)*")
 _POSSESSIVE = re.compile(r"['\u2019][sS]$")
-_STOP_WORDS = frozenset((
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
-    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
-))  # fmt: skip
+_ENGLISH = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with"
+)
+_STOP_WORDS = frozenset(_ENGLISH.split())
 """Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET."""
 
 
@@ -51,7 +52,7 @@ CODE_TERMS = "code 2"
 def identifiers(text: str) -> list[str]:
     r"""`\w+` and the marks within, case folded, in order; each is followed by its snake_case and camelCase parts.
 
-    A word that is its own only part stands once.
+    A word that is its own only part appears once.
 
     >>> identifiers("parseHTTPHeader(self._max_len)")
     ['parsehttpheader', 'parse', 'http', 'header', 'self', '_max_len', 'max', 'len']
@@ -121,10 +122,13 @@ def _stemmer() -> Any:
 
 
 def blanks(text: str) -> list[str]:
-    """What stands between blanks, as written: Lucene's WhitespaceAnalyzer."""
+    """What is between blanks, as written: Lucene's WhitespaceAnalyzer."""
     return text.split()
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
-    "code": identifiers, "words": words, "english": english, "whitespace": blanks,
-}  # fmt: skip
+    "code": identifiers,
+    "words": words,
+    "english": english,
+    "whitespace": blanks,
+}

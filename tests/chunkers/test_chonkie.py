@@ -75,9 +75,7 @@ def test_a_version_that_counts_bytes_is_understood(monkeypatch) -> None:
     assert "".join(chunk.text for chunk in chunks) == TEXT
 
 
-@pytest.mark.parametrize(
-    ("library", "part"), [(Rewrites, "no slice of the file"), (Fails, "failed with RecursionError")]
-)
+@pytest.mark.parametrize(("library", "part"), [(Rewrites, "not in the file"), (Fails, "failed with RecursionError")])
 def test_a_text_that_is_no_slice_and_a_failure_name_the_file(monkeypatch, library: type, part: str) -> None:
     monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: library())
     with pytest.raises(ChunkError, match=part) as caught:

@@ -73,7 +73,7 @@ def test_tokens_are_the_models_and_no_chunk_of_several_lines_is_above() -> None:
 
 
 def test_a_tokenizer_that_is_not_there_is_refused() -> None:
-    with pytest.raises(SpecError, match=r"no tokenizer\.json"):
+    with pytest.raises(SpecError, match=r"neither a tokenizer\.json"):
         make_chunker("fixed-tokens:tokenizer=nowhere")
 
 

@@ -140,7 +140,7 @@ def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
     ("body", "parts"),
     [
         ("sys.stderr.write('out of cheese\\n'); sys.exit(3)", ["exit code 3", "out of cheese"]),
-        ("print('hello')", ["'hello'", "no JSON line"]),
+        ("print('hello')", ["'hello'", "not a line of JSON"]),
         ("print('[1, 2]')", ['without "chunks"']),
         ("print(json.dumps({'chunks': []}))", ["unknown unit 'None'", "choose from"]),
         ("print(json.dumps({'unit': 'line', 'chunks': []}))", ["unknown unit 'line'", "did you mean 'lines'"]),
@@ -148,7 +148,7 @@ def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
         ("print(json.dumps({'unit': 'lines', 'chunks': [[-1, 2]]}))", ["[-1, 2)", "outside"]),
         ("print(json.dumps({'unit': 'lines', 'chunks': [[2, 2]]}))", ["[2, 2)", "empty"]),
         ("print(json.dumps({'unit': 'lines', 'chunks': [[2, 4], [0, 2]]}))", ["after a chunk that starts later"]),
-        ("print(json.dumps({'unit': 'lines', 'chunks': ['all']}))", ["all", "no pair of whole numbers"]),
+        ("print(json.dumps({'unit': 'lines', 'chunks': ['all']}))", ["all", "not a pair of whole numbers"]),
         ("print(json.dumps({'unit': 'bytes', 'chunks': [[1, 5]]}))", ["[1, 5)", "cuts a character in two"]),
         ("print(json.dumps({'error': 'no such grammar'}))", ["reported: no such grammar"]),
     ],
