@@ -32,16 +32,15 @@ Gold = tuple[Place, ...]
 
 def join(places: Iterable[Place]) -> Gold:
     """The same lines, each in one place: ordered by file and start, without empty places."""
-    filled = [place for place in places if place.lines]
-    if len(filled) < 2:
-        return tuple(filled)
     joined: list[Place] = []
-    for place in sorted(filled, key=lambda place: (place.file, place.lines)):
+    for place in sorted(places, key=lambda place: (place.file, place.lines)):
+        if not place.lines:
+            continue
         last = joined[-1] if joined else None
         if last is not None and last.file == place.file and place.lines.start <= last.lines.end:
             joined[-1] = Place(last.file, LineSpan(last.lines.start, max(last.lines.end, place.lines.end)))
         else:
-            joined.append(place)
+            joined.append(Place(place.file, place.lines))
     return tuple(joined)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.metrics.context import Context
 from repoeval_bench.metrics.judged import share
+from repoeval_bench.metrics.lookup import look_up
 from repoeval_bench.metrics.measure import parse_measures
 from repoeval_bench.metrics.reading import Lines, greedy
 from repoeval_bench.metrics.scoring import score_run
@@ -18,7 +18,7 @@ from repoeval_bench.metrics.scoring import score_run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from repoeval_bench.metrics.context import ChunkPlace
+    from repoeval_bench.metrics.context import ChunkPlace, Context
     from repoeval_bench.metrics.judged import Judgements
     from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
@@ -85,14 +85,14 @@ def ideal_rankings(
 def _greedy_run(
     qrels: Judgements, context: Context | None, excluded: Mapping[str, frozenset[str]]
 ) -> dict[str, list[tuple[str, float]]]:
-    context = context or Context()
-    lines = Lines.of(context.line_nws or {})
+    places = (context.places if context else None) or {}
+    lines = Lines.of((context.line_nws if context else None) or {})
     by_file: dict[str, dict[str, ChunkPlace]] = defaultdict(dict)
-    for chunk_id, place in (context.places or {}).items():
+    for chunk_id, place in places.items():
         by_file[place.file][chunk_id] = place
     run = {}
     for query_id in qrels:
-        gold = context.look_up("gold", query_id, "query")
+        gold = look_up("gold", context.gold if context else None, query_id, "query")
         excluded_here = excluded.get(query_id, ())
         files = dict.fromkeys(place.file for place in gold)
         near = (by_file[file].items() for file in files)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import count_nws
 
@@ -50,15 +49,6 @@ class Context:
     texts: Mapping[str, str] | None = None
     vectors: Mapping[str, NDArray[np.floating]] | None = None
     subtopics: Mapping[str, Mapping[str, Collection[Hashable]]] | None = None
-
-    def look_up(self, what: str, key: str, owner: str = "chunk") -> Any:
-        """The entry of an input; a MetricError says which input has no entry for which `owner`, chunk or query."""
-        try:
-            return (getattr(self, what) or {})[key]
-        except KeyError:
-            raise MetricError(
-                f"{what} has no entry for {owner} {key!r}; the context must cover the whole run"
-            ) from None
 
     def has(self) -> frozenset[str]:
         """The names of the inputs that are here."""

@@ -11,6 +11,7 @@ from repoeval_bench.core.options import Number, Option
 from repoeval_bench.core.terms import jaccard, words
 from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.judged import discounted, share
+from repoeval_bench.metrics.lookup import look_up, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +53,7 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
 
 def distinct_files(judged: Judged, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
-    return _each(judged, lambda query_id: len({place.file for place in judged.places(query_id, k)}))
+    return _each(judged, lambda query_id: len({place.file for place in places_of(judged, query_id, k)}))
 
 
 def redundancy(judged: Judged, k: int) -> FloatArray:
@@ -63,10 +64,11 @@ def redundancy(judged: Judged, k: int) -> FloatArray:
 
 def novelty(judged: Judged, k: int) -> FloatArray:
     """Share of the first k that repeats no higher chunk (token Jaccard below 0.5): float64 (n_queries,)."""
+    texts = judged.context.texts if judged.context else None
 
     def value(query_id: str) -> float:
         ids = judged.ranking(query_id)[:k]
-        bags = [frozenset(words(judged.context.look_up("texts", chunk_id))) for chunk_id in ids]
+        bags = [frozenset(words(look_up("texts", texts, chunk_id, "chunk"))) for chunk_id in ids]
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
@@ -100,10 +102,11 @@ def novelty_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatA
 
 
 def _similarity(judged: Judged, query_id: str, k: int | None) -> FloatArray:
+    vectors = judged.context.vectors if judged.context else None
     ids = judged.ranking(query_id)[:k]
     if not ids:
         return np.zeros((0, 0))
-    return cosines([judged.context.look_up("vectors", chunk_id) for chunk_id in ids])
+    return cosines([look_up("vectors", vectors, chunk_id, "chunk") for chunk_id in ids])
 
 
 def _each(judged: Judged, value: Callable[[str], float]) -> FloatArray:

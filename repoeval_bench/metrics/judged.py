@@ -16,14 +16,13 @@ import numpy as np
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run
-from repoeval_bench.metrics.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.metrics.context import ChunkPlace
+    from repoeval_bench.metrics.context import Context
 
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
@@ -98,7 +97,7 @@ class Judged:
     unjudged: int
     missing: int
     rankings: Rankings | None = None
-    context: Context = field(default_factory=Context)
+    context: Context | None = None
     # What several measures derive alike (what was read line by line, say), computed once; never part of a result.
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
@@ -124,15 +123,6 @@ class Judged:
     def ranking(self, query_id: str) -> tuple[str, ...]:
         """The chunk ids retrieved for a query, best first; empty where the run lacks it."""
         return () if self.rankings is None else ranked_ids(self.rankings.get(query_id, ()))
-
-    def places(self, query_id: str, k: int | None = None) -> Sequence[ChunkPlace]:
-        """Places of the chunks retrieved for a query, best first, the first k of them."""
-        places = self.context.places or {}
-        ranking = self.ranking(query_id)[:k]
-        try:
-            return [places[chunk_id] for chunk_id in ranking]
-        except KeyError:
-            return [self.context.look_up("places", chunk_id) for chunk_id in ranking]
 
     def once(self, key: Hashable, build: Callable[[], _T]) -> _T:
         """What `build` gives, computed for the first measure that asks under `key`."""
@@ -196,7 +186,7 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
         unjudged=sum(query_id not in qrels for query_id in rankings),
         missing=missing,
         rankings=rankings,
-        context=context or Context(),
+        context=context,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.lookup import gold_of, places_of
 from repoeval_bench.metrics.reading import BUDGETS, read_lines
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ def _reading(judged: Judged, budget: int = 0) -> LineReading:
 
 
 def _read(judged: Judged, limit: int) -> LineReading:
-    golds = [judged.context.look_up("gold", query_id, "query") for query_id in judged.query_ids]
-    return read_lines(map(judged.places, judged.query_ids), golds, judged.context.line_nws or {}, limit)
+    assert judged.context is not None
+    assert judged.context.line_nws is not None
+    rankings = (places_of(judged, query_id) for query_id in judged.query_ids)
+    golds = [gold_of(judged, query_id) for query_id in judged.query_ids]
+    return read_lines(rankings, golds, judged.context.line_nws, limit)
 
 
 _NEEDS = frozenset({"ranking", "places", "gold", "line_nws"})

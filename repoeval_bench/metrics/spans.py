@@ -9,6 +9,7 @@ import numpy as np
 from repoeval_bench.core.places import iou
 from repoeval_bench.metrics.definition import REL, Definition
 from repoeval_bench.metrics.judged import share
+from repoeval_bench.metrics.lookup import gold_of, look_up
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import Entries, FloatArray, Judged
@@ -29,14 +30,15 @@ def mean_iou(judged: Judged, k: int | None, *, rel: float | None = None) -> Floa
 
 
 def _iou(judged: Judged, hits: Entries) -> FloatArray:
+    places = judged.context.places if judged.context else None
     values = []
     rankings: dict[int, tuple[str, ...]] = {}
     for query, rank in zip(hits.query.tolist(), hits.rank.tolist(), strict=True):
         query_id = judged.query_ids[query]
         if query not in rankings:
             rankings[query] = judged.ranking(query_id)
-        place = judged.context.look_up("places", rankings[query][rank - 1])
-        values.append(iou(place, judged.context.look_up("gold", query_id, "query")))
+        place, gold = look_up("places", places, rankings[query][rank - 1], "chunk"), gold_of(judged, query_id)
+        values.append(iou(place, gold))
     return np.array(values, dtype=np.float64)
 
 

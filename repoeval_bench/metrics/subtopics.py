@@ -10,6 +10,7 @@ import numpy as np
 
 from repoeval_bench.core.options import Number, Option
 from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.lookup import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
 
 def alpha_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatArray:
     """alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
-    tables = ((query_id, judged.context.look_up("subtopics", query_id, "query")) for query_id in judged.query_ids)
-    values = [alpha_ndcg_of(judged.ranking(query_id), table, k, alpha) for query_id, table in tables]
-    return np.array(values, dtype=np.float64)
+    table = judged.context.subtopics if judged.context else None
+    return np.array(
+        [
+            alpha_ndcg_of(judged.ranking(query_id), look_up("subtopics", table, query_id, "query"), k, alpha)
+            for query_id in judged.query_ids
+        ],
+        dtype=np.float64,
+    )
 
 
 def alpha_ndcg_of(

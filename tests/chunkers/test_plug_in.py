@@ -11,7 +11,7 @@ from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.registry import plug_ins
 from repoeval_bench.core.source import SourceFile
-from support.command import bench_here
+from support.command import bench
 from support.plug_ins import install
 
 MODULE = '''
@@ -81,6 +81,6 @@ def test_a_plug_in_is_tested_by_its_author_in_one_line(on_path) -> None:
 
 
 def test_the_command_line_checks_an_installed_plug_in(on_path) -> None:
-    done = bench_here("check-chunker", "paragraphs", "--examples", "3")
+    done = bench("check-chunker", "paragraphs", "--examples", "3")
     assert done.code == 0, done.err
     assert done.out.startswith("paragraphs:most=1: conforms")

@@ -4,7 +4,7 @@ import csv
 import json
 
 from repoeval_bench import api
-from support.command import bench_here, one_sentence
+from support.command import bench, one_sentence
 
 
 def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
@@ -12,7 +12,7 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     home = tmp_path / "home"
     benchmark = api.load_benchmark(mirror, home=home)
     run = api.evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path / "results").folder
-    done = bench_here("export-beir", run, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    done = bench("export-beir", run, "-o", tmp_path / "beir", "--source", mirror, home=home)
     assert done.code == 0, done.err
     rankings = {
         row["query_id"]: row["topk"] for row in map(json.loads, (run / "retrieved.jsonl").read_text().splitlines())
@@ -35,5 +35,5 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
         assert abs(sum(recalls) / len(recalls) - means["recall@5"]) < 1e-12
         assert all(row["text"].strip() and row["title"].startswith(repo) for row in corpus.values())
         assert all(queries.values())
-    wrong = bench_here("export-beir", run, "-o", tmp_path / "b", "--source", mirror, "--limit", "3", home=home)
+    wrong = bench("export-beir", run, "-o", tmp_path / "b", "--source", mirror, "--limit", "3", home=home)
     assert "name the run's with --source" in one_sentence(wrong, 2)

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from support.command import bench_here, one_sentence
+from support.command import bench, one_sentence
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -20,7 +20,7 @@ AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 def results(mirror, tmp_path_factory):
     """Two stored runs of the mini benchmark, ranked without a model; no test changes them."""
     out = tmp_path_factory.mktemp("exported") / "results"
-    done = bench_here(
+    done = bench(
         "eval", "-c", FIXED, "-c", AST, "--retriever", "bm25", "--source", mirror, "--out", out, home=out.parent
     )
     assert done.code == 0, done.err
@@ -42,7 +42,7 @@ def test_one_run_in_every_format(results, runs, tmp_path):
     stored = metrics(results, runs[1])
     export = ("export", runs[1][-8:], "--out", results)
     for form in ("json", "csv", "trec"):
-        done = bench_here(*export, "--format", form, "-o", tmp_path / f"a.{form}")
+        done = bench(*export, "--format", form, "-o", tmp_path / f"a.{form}")
         assert done.code == 0, done.err
     assert json.loads((tmp_path / "a.json").read_text()) == stored
     assert (tmp_path / "a.trec").read_bytes() == (results / runs[1] / "run.trec").read_bytes()
@@ -71,14 +71,14 @@ def cells_of(form, text):
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_the_tables_are_those_of_compare(results, runs, form):
     """Every number that compare prints stands in the export, and every headline mean is metrics.json's."""
-    printed = bench_here("compare", *runs, "--out", results).out
-    done = bench_here("export", *runs, "--format", form, "--out", results)
+    printed = bench("compare", *runs, "--out", results).out
+    done = bench("export", *runs, "--format", form, "--out", results)
     assert done.code == 0, done.err
     numbers = re.compile(r"[-+]?\d+\.\d{4}")
     plain = re.sub(r"\$-\$", "-", done.out)
     assert sorted(numbers.findall(plain)) == sorted(numbers.findall(printed))
     if form == "markdown":  # what is written where nothing is named
-        assert bench_here("export", *runs, "--out", results).out == done.out
+        assert bench("export", *runs, "--out", results).out == done.out
     rows = cells_of(form, done.out)
     heading = next(row for row in rows if "lineRprec" in row)
     for run in runs:
@@ -91,7 +91,7 @@ def test_the_tables_are_those_of_compare(results, runs, form):
 
 def test_latex_is_well_formed(results, runs, tmp_path):
     """Environments nest, every row has as many cells as its table has columns; pdflatex compiles it where there is one."""
-    text = bench_here("export", *runs, "--format", "latex", "--out", results).out
+    text = bench("export", *runs, "--format", "latex", "--out", results).out
     open_ones, columns = [], 0
     for line in text.splitlines():
         for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", line):
@@ -115,19 +115,17 @@ def test_latex_is_well_formed(results, runs, tmp_path):
 
 def test_several_runs_as_csv_and_json(results, runs, tmp_path):
     """The differences go beside the scores, and to standard output only where the format has room for both."""
-    done = bench_here("export", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
+    done = bench("export", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
     assert done.code == 0, done.err
-    compared = json.loads(bench_here("compare", *runs, "--json", "--out", results).out)
+    compared = json.loads(bench("compare", *runs, "--json", "--out", results).out)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.differences.csv").read_text())))
     assert [float(row["difference"]) for row in rows] == [each["difference"] for each in compared]
     assert [[float(row["ci.low"]), float(row["ci.high"])] for row in rows] == [each["ci"] for each in compared]
     assert [float(row["macro.difference"]) for row in rows] == [each["macro"]["difference"] for each in compared]
     chunkers = {row["chunker"] for row in csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text()))}
     assert chunkers == {metrics(results, run)["chunker"] for run in runs}
-    assert "differences not printed" in bench_here("export", *runs, "--format", "csv", "--out", results).err
-    both = json.loads(
-        bench_here("export", *runs, "--format", "json", "--baseline", "ast:max_nws=400", "--out", results).out
-    )
+    assert "differences not printed" in bench("export", *runs, "--format", "csv", "--out", results).err
+    both = json.loads(bench("export", *runs, "--format", "json", "--baseline", "ast:max_nws=400", "--out", results).out)
     assert both["runs"] == [metrics(results, run) for run in runs]
     assert {each["treatment"] for each in both["comparisons"]} == {metrics(results, runs[0])["chunker"]}
 
@@ -137,7 +135,7 @@ def test_plots(results, runs, tmp_path):
     cell = {"a": "ast", "b": "fixed", "sizes": "nominal", "protocol": "body", "retriever": "bm25", "measure": "ndcg@10",
             "difference": 0.1, "interval": [0.0, 0.2], "verdict": "wins"}  # fmt: skip
     (tmp_path / "grid.json").write_text(json.dumps([cell]))
-    done = bench_here(
+    done = bench(
         "export", *runs, "--plots", tmp_path / "plots", "--sensitivity", tmp_path / "grid.json", "--out", results
     )
     assert (done.code, done.out) == (0, ""), done.err
@@ -155,11 +153,11 @@ def test_plots(results, runs, tmp_path):
 def test_what_cannot_be_exported(results, runs, tmp_path):
     """One sentence each: two rankings in one file, a grid without plots, a broken grid."""
     export = ("export", *runs, "--out", results)
-    assert "one by one" in one_sentence(bench_here(*export, "--format", "trec"), 2)
-    assert "give --plots DIR" in one_sentence(bench_here(*export, "--format", "csv", "--sensitivity", "x"), 2)
+    assert "one by one" in one_sentence(bench(*export, "--format", "trec"), 2)
+    assert "give --plots DIR" in one_sentence(bench(*export, "--format", "csv", "--sensitivity", "x"), 2)
     (tmp_path / "grid.json").write_text('{"a": 1}')
     options = ("--plots", tmp_path / "p", "--sensitivity", tmp_path / "grid.json")
-    assert "holds no grid of cells" in one_sentence(bench_here(*export, *options), 2)
+    assert "holds no grid of cells" in one_sentence(bench(*export, *options), 2)
 
 
 def at_terminal(*arguments, columns=100):
@@ -202,6 +200,6 @@ def test_bars_are_for_terminals_alone(results, runs):
         (each["chunker"].partition(":")[0], float(f"{each['micro']['line_recall_auc']:.4f}")) for each in stored
     ]
     assert max(map(len, first)) <= 100
-    piped = bench_here("compare", *runs, "--out", results, FORCE_COLOR="1").out
+    piped = bench("compare", *runs, "--out", results, FORCE_COLOR="1").out
     assert "━" not in piped
     assert metrics(results, runs[0])["dataset"]["label"] in piped.splitlines()[0]

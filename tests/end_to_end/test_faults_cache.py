@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.embedding.storage import seal
-from support.command import bench, one_sentence
+from support.command import bench_process, one_sentence
 
 AST = "ast:max_nws=400"
 
@@ -28,7 +28,9 @@ def refused(mirror, home, tmp_path):
     """Runs `eval` on the damaged home: the error's sentence, after checking that nothing else was printed or stored."""
 
     def call(*arguments):
-        done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", *arguments, home=home)
+        done = bench_process(
+            "eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", *arguments, home=home
+        )
         assert done.out == ""
         assert not list((tmp_path / "results").glob("*/manifest.json"))
         return one_sentence(done, 1)
@@ -86,7 +88,7 @@ def test_another_models_vectors_are_not_read(mirror, home, tmp_path):
     """The same weights that read 128 tokens in place of 256 find none of the vectors that are there."""
     options = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", "--dry-run", "--json")
     for spec, all_cached in (("minilm", True), ("minilm:max_length=128", False)):
-        done = bench(*options, "--embedder", spec, home=home)
+        done = bench_process(*options, "--embedder", spec, home=home)
         rows = json.loads(done.out)["texts"]
         assert {row["cached"] for row in rows} == ({row["distinct"] for row in rows} if all_cached else {0})
 
@@ -138,13 +140,13 @@ def read_only(home, mounted):
 def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path):
     """A cache that holds everything needs no right to write: the same run, and one line that says so."""
     line = read_only()
-    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
+    done = bench_process("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
     assert done.code == 0, done.err
     (said,) = [each for each in done.err.splitlines() if "read-only" in each]
     assert said.startswith(f"{line}no vectors of minilm")
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
-    assert "0 broken" in bench("cache", "verify", home=home).out
-    assert "is read-only" in one_sentence(bench("cache", "prune", "--max-size", "0", home=home), 1)
+    assert "0 broken" in bench_process("cache", "verify", home=home).out
+    assert "is read-only" in one_sentence(bench_process("cache", "prune", "--max-size", "0", home=home), 1)
 
 
 def test_what_cannot_be_fitted_there_is_fitted_for_one_command(mirror, home, mounted, tmp_path):
@@ -152,11 +154,11 @@ def test_what_cannot_be_fitted_there_is_fitted_for_one_command(mirror, home, mou
     mounted(home / "models")
     subprocess.run(["mount", "-o", "remount,ro", home / "models"], check=True)
     run = ("eval", "-c", AST, "--embedder", "lsa:dim=8", "--source", mirror)
-    done = bench(*run, "--out", tmp_path / "unkept", home=home)
+    done = bench_process(*run, "--out", tmp_path / "unkept", home=home)
     assert done.code == 0, done.err
     assert f"mind: the model folder {home / 'models'} is read-only; lsa-" in done.err
     shutil.copytree(home, tmp_path / "writable", ignore=shutil.ignore_patterns("models", "vectors"))
-    assert bench(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
+    assert bench_process(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
     first, second = (next((tmp_path / name).glob("*/run.trec")) for name in ("unkept", "kept"))
     assert first.read_bytes() == second.read_bytes()
     assert first.parent.name == second.parent.name
@@ -173,10 +175,10 @@ def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_p
             database.executemany("DELETE FROM Cache WHERE rowid = ?", rows)
 
     run = ("eval", "-c", AST, "--source", mirror, "--embedder", "hash", "--out")
-    assert bench(*run, tmp_path / "before", home=home).code == 0
+    assert bench_process(*run, tmp_path / "before", home=home).code == 0
     line = read_only(change=take_ten)
     content = (home / "vectors" / "cache.db").read_bytes()
-    done = bench(*run, tmp_path / "after", home=home)
+    done = bench_process(*run, tmp_path / "after", home=home)
     assert done.code == 0, done.err
     assert f"{line}10 vectors of hash" in done.err
     (before,), (after,) = ((tmp_path / name).glob("*/run.trec") for name in ("before", "after"))
@@ -214,19 +216,19 @@ def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home)
     shutil.rmtree(home / "vectors")
     vectors = mounted(home / "vectors", "-o", "size=1760k")
     run = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results")
-    sentence = one_sentence(bench(*run, home=home), 1)
+    sentence = one_sentence(bench_process(*run, home=home), 1)
     assert "free some space there" in sentence
     assert not list((tmp_path / "results").glob("*/manifest.json"))
     subprocess.run(["mount", "-o", "remount,size=64m", vectors], check=True)
-    dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)["texts"]
+    dry = json.loads(bench_process(*run, "--dry-run", "--json", home=home).out)["texts"]
     assert sum(row["cached"] for row in dry) > 0
-    assert bench(*run, home=home).code == 0
+    assert bench_process(*run, home=home).code == 0
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
 
 
 def same_runs(results, mirror, warm_home, tmp_path):
     """Whether the one run in `results` holds what the same run on the warm home holds."""
-    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
+    done = bench_process("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
     assert done.code == 0, done.err
     (mine,), (other,) = results.glob("*/run.trec"), (tmp_path / "expected").glob("*/run.trec")
     return mine.read_bytes() == other.read_bytes()
@@ -236,6 +238,6 @@ def test_a_full_disk_under_the_results(mirror, home, mounted, tmp_path):
     """Results that find no room are one line; no half of a run passes for a run, and the vectors stay."""
     results = mounted(tmp_path / "small", "-o", "size=64k")
     run = ("eval", "-c", AST, "--source", mirror)
-    assert "cannot be written" in one_sentence(bench(*run, "--out", results, home=home), 1)
+    assert "cannot be written" in one_sentence(bench_process(*run, "--out", results, home=home), 1)
     assert not list(results.glob("*/manifest.json"))
-    assert bench(*run, "--out", tmp_path / "results", home=home).code == 0
+    assert bench_process(*run, "--out", tmp_path / "results", home=home).code == 0

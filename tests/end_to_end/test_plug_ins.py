@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support.command import bench, bench_here
+from support.command import bench
 from support.plug_ins import install, module_of_the_docs
 
 
@@ -28,7 +28,7 @@ def run(mirror, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(folder))
 
     def call(*arguments):
-        done = bench_here(
+        done = bench(
             "eval", "-c", "fixed:max_nws=400", "--source", mirror, "--out", tmp_path / "results", "--json", *arguments,
             home=tmp_path / "home",
         )  # fmt: skip
@@ -58,11 +58,11 @@ def test_an_embedder_and_a_reranker_from_outside(run):
 
 def test_plug_ins_are_listed_with_their_package_and_explained(run):
     """`list` and `explain` read the registry."""
-    listed = bench_here("list", "retrievers", COLUMNS="200").out
+    listed = bench("list", "retrievers", COLUMNS="200").out
     assert "words" in listed
     assert "(from my-parts 1.0)" in listed
-    assert "retriever words: Chunks that share the most words with the query." in bench_here("explain", "words").out
-    assert "Whether a relevant chunk is among the first k." in bench_here("explain", "found_at").out
+    assert "retriever words: Chunks that share the most words with the query." in bench("explain", "words").out
+    assert "Whether a relevant chunk is among the first k." in bench("explain", "found_at").out
 
 
 def test_a_folder_of_ones_own_named_chunkers_is_not_taken_for_ours(mirror, tmp_path):

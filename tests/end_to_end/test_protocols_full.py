@@ -11,13 +11,13 @@ from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs.benchmark_file import shipped
 from repoeval_bench.runs.config import PACK
-from support.command import bench
+from support.command import bench_process
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]
 
 
 def evaluate(source, out, *arguments):
-    done = bench("eval", *arguments, "--source", source, "--out", out, "--json", home=out / "home", timeout=300)
+    done = bench_process("eval", *arguments, "--source", source, "--out", out, "--json", home=out / "home", timeout=300)
     assert done.code == 0, done.err
     return json.loads(done.out)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.embedding.precision import cpu_has_bf16
-from support.command import bench
+from support.command import bench_process
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -71,7 +71,7 @@ def test_every_figure_is_what_the_commands_print(real_source, tmp_path):
     options = ("--source", real_source, "--out", tmp_path / "results", *PRECISION[stated[1]])
     printed = []
     for command in (("eval", "-c", "ast"), ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")):
-        done = bench(*command, *options, home=tmp_path / "home", timeout=1500)
+        done = bench_process(*command, *options, home=tmp_path / "home", timeout=1500)
         assert done.code == 0, done.err
         printed += done.out.splitlines()
     missing = [

@@ -11,7 +11,7 @@ import pytest
 
 from repoeval_bench import api
 from repoeval_bench.report.page.artefacts import COUNTS
-from support.command import bench_here, one_sentence
+from support.command import bench, one_sentence
 from support.minirepo import build_mirror
 from support.runs import edit, write_run
 
@@ -43,7 +43,7 @@ def data_of(page):
 def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
     """Two runs by folder; no address but those of name spaces, and the same bytes when it is written again."""
     page = tmp_path / "report.html"
-    done = bench_here("report", *(run.folder for run in stored), "-o", page)
+    done = bench("report", *(run.folder for run in stored), "-o", page)
     assert (done.code, done.err) == (0, f"wrote {page}\n")
     text = page.read_text(encoding="utf-8")
     assert re.findall(r'(?:src|href)="(?!#|data:,)[^"]*"', text) == []
@@ -51,7 +51,7 @@ def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
     for run in stored:
         assert run.run_id in text
     first = page.read_bytes()
-    assert bench_here("report", *(run.folder for run in stored), "-o", page).code == 0
+    assert bench("report", *(run.folder for run in stored), "-o", page).code == 0
     assert page.read_bytes() == first
 
 
@@ -63,13 +63,13 @@ def test_every_count_stands_in_words(stored):
 def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp_path, monkeypatch):
     """`make report` after `make compare`; --bm25 makes the runs that stand beside misses; nothing to take is said."""
     out = stored[0].folder.parent
-    nothing = bench_here("report", "--out", tmp_path)
+    nothing = bench("report", "--out", tmp_path)
     assert "name runs, or compare some first" in one_sentence(nothing, 2)
     for run in stored:
         shutil.copytree(run.folder, tmp_path / run.run_id)
-    assert bench_here("compare", *(run.run_id for run in stored), "--out", tmp_path, "-m", "ndcg@10").code == 0
+    assert bench("compare", *(run.run_id for run in stored), "--out", tmp_path, "-m", "ndcg@10").code == 0
     page = tmp_path / "report.html"
-    done = bench_here("report", "--bm25", "--source", mirror, "--out", tmp_path, "-o", page, home=tmp_path / "home")
+    done = bench("report", "--bm25", "--source", mirror, "--out", tmp_path, "-o", page, home=tmp_path / "home")
     assert done.code == 0, done.err
     data = data_of(page)
     assert [run["name"] for run in data["runs"]] == [f"{run.metrics['chunker']}" for run in stored]
@@ -78,14 +78,14 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
     again = f"repoeval-bench report {' '.join(run.run_id for run in stored)} --bm25 -o report.html"
     assert again in html.unescape(page.read_text(encoding="utf-8"))
     monkeypatch.chdir(page.parent / "home")
-    assert bench_here("compare", *(run.folder for run in stored), "-m", "ndcg@10").code == 0
+    assert bench("compare", *(run.folder for run in stored), "-m", "ndcg@10").code == 0
     assert not (page.parent / "home" / "results").exists()
 
 
 def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(stored, benchmark, tmp_path):
     """Protocol, data and depth in one sentence, as compare has it."""
     other = api.evaluate(benchmark, "ast:max_nws=400", protocol="body", retriever="bm25", k=50, out=tmp_path)
-    sentence = one_sentence(bench_here("report", stored[0].folder, other.folder, "-o", tmp_path / "r.html"), 2)
+    sentence = one_sentence(bench("report", stored[0].folder, other.folder, "-o", tmp_path / "r.html"), 2)
     assert "protocol context against body" in sentence
     assert "k 100 against 50" in sentence
     assert not (tmp_path / "r.html").exists()
@@ -110,7 +110,7 @@ def test_a_broken_run_is_one_sentence(stored, tmp_path, break_it, says):
     folder = tmp_path / "run"
     shutil.copytree(stored[0].folder, folder)
     break_it(folder)
-    sentence = one_sentence(bench_here("report", folder, "-o", tmp_path / "r.html"), 1)
+    sentence = one_sentence(bench("report", folder, "-o", tmp_path / "r.html"), 1)
     assert says in sentence
     assert "run the evaluation again" in sentence
 
@@ -122,7 +122,7 @@ def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
     for path in folder.glob("*.jsonl.gz"):
         path.unlink()
     page = tmp_path / "r.html"
-    assert bench_here("report", folder, "-o", page).code == 0
+    assert bench("report", folder, "-o", page).code == 0
     assert "stored no sources and chunk boundaries" in page.read_text(encoding="utf-8")
     assert all("text" not in file for file in data_of(page)["files"])
 
@@ -132,7 +132,7 @@ def test_an_imported_run_has_a_page_too(tmp_path):
     run = write_run(tmp_path / "mine", {"ndcg@10": [0.1, 0.4, 1.0], "recall@10": [0.0, 0.5, 1.0]}, imported=True)
     edit(run, "manifest.json", imported={"log": "l", "gold": "g", "gold_kind": "chunks", "pooled": False})
     page = tmp_path / "r.html"
-    done = bench_here("report", run.folder, "-o", page)
+    done = bench("report", run.folder, "-o", page)
     assert done.code == 0, done.err
     assert "import-run l --gold g" in page.read_text(encoding="utf-8")
 
@@ -147,12 +147,12 @@ def test_a_grid_is_drawn_or_refused(stored, tmp_path):
     grid, page = tmp_path / "grid.json", tmp_path / "r.html"
     command = ("report", *(run.folder for run in stored), "--sensitivity", grid, "-o", page)
     grid.write_text(json.dumps([cell]))
-    plain = bench_here(*command[:3], "-o", page)
+    plain = bench(*command[:3], "-o", page)
     assert plain.code == 0
     figures = page.read_text(encoding="utf-8").count("<figure")
-    assert bench_here(*command).code == 0
+    assert bench(*command).code == 0
     assert page.read_text(encoding="utf-8").count("<figure") > figures
     assert "--sensitivity grid.json -o r.html" in page.read_text(encoding="utf-8")
     grid.write_text('[{"a": 1}]')
-    assert "holds no grid of cells" in one_sentence(bench_here(*command), 2)
-    assert "cannot be written" in one_sentence(bench_here(*command[:3], "-o", grid / "r.html"), 1)
+    assert "holds no grid of cells" in one_sentence(bench(*command), 2)
+    assert "cannot be written" in one_sentence(bench(*command[:3], "-o", grid / "r.html"), 1)

@@ -1,7 +1,8 @@
-"""Runs the command line: as a process, as a user does, or in this one."""
+"""Runs the command line: in this process, or as a user does in one of its own."""
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -11,7 +12,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from unittest import mock
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True)
@@ -23,38 +27,74 @@ class Result:
     err: str
 
 
-def bench(
+def bench(*arguments: object, home: Path | None = None, cwd: Path | None = None, **env: str) -> Result:
+    """`repoeval-bench ARGUMENTS` in this process, with these variables and this working directory.
+
+    What a test promises about a process (signals, imports, memory) needs `bench_process`; a path of modules gets it.
+    """
+    if "PYTHONPATH" in env:
+        return bench_process(*arguments, home=home, cwd=cwd, **env)
+    from repoeval_bench.cli import main
+
+    out, err = _Stream(), _Stream()
+    before = dict(os.environ), Path.cwd(), sys.argv
+    os.environ.update(_environment(home, env))
+    os.environ.pop("REPOEVAL_SOURCE", None)
+    try:
+        if cwd is not None:
+            os.chdir(cwd)
+        sys.argv = ["repoeval-bench", *map(str, arguments)]
+        with redirect_stdout(out), redirect_stderr(err):
+            code = _exit_code(main)
+    finally:
+        os.chdir(before[1])
+        os.environ.clear()
+        os.environ.update(before[0])
+        sys.argv = before[2]
+    return Result(code, out.text, err.text)
+
+
+def bench_process(
     *arguments: object, home: Path | None = None, cwd: Path | None = None, timeout: float = 120, **env: str
 ) -> Result:
-    """`repoeval-bench ARGUMENTS` in a process of its own."""
-    environment = dict(os.environ, **env)
+    """`repoeval-bench ARGUMENTS` in a process of its own, as a user runs it."""
+    environment = dict(os.environ, **_environment(home, env))
     environment.pop("REPOEVAL_SOURCE", None)
-    if home is not None:
-        environment["REPOEVAL_HOME"] = str(home)
     done = subprocess.run(
         [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
-        capture_output=True, text=True, env=environment, cwd=cwd, timeout=timeout, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=cwd,
+        timeout=timeout,
+        check=False,
+    )
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def bench_here(*arguments: object, home: Path | None = None, **env: str) -> Result:
-    """`repoeval-bench ARGUMENTS` in this process: what it prints and exits with is the same, and it starts at once."""
-    from repoeval_bench.cli import main
+class _Stream(io.TextIOWrapper):
+    """A text stream like a pipe: not a terminal, with bytes below it."""
 
-    given = dict(env, **({"REPOEVAL_HOME": str(home)} if home is not None else {}))
-    with (
-        mock.patch.dict(os.environ, given),
-        mock.patch.object(sys, "argv", ["repoeval-bench", *map(str, arguments)]),
-        redirect_stdout(io.StringIO()) as out,
-        redirect_stderr(io.StringIO()) as err,
-    ):
-        os.environ.pop("REPOEVAL_SOURCE", None)
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-    return Result(code, out.getvalue(), err.getvalue())
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    @property
+    def text(self) -> str:
+        return self.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
+
+
+def _environment(home: Path | None, env: dict[str, str]) -> dict[str, str]:
+    return env if home is None else {**env, "REPOEVAL_HOME": str(home)}
+
+
+def _exit_code(main: Callable[[], NoReturn]) -> int:
+    thresholds = gc.get_threshold()
+    try:
+        main()
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def one_sentence(result: Result, code: int) -> str:
