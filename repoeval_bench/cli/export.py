@@ -126,6 +126,6 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> lis
 def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensitivity: Path | None) -> None:
     from repoeval_bench.report.plots import figures, write
 
-    contests = read_cells(sensitivity) if sensitivity else []
-    for path in write(figures(stored, baseline=base, contests=contests), folder):
+    settings = read_cells(sensitivity) if sensitivity else []
+    for path in write(figures(stored, baseline=base, settings=settings), folder):
         say(f"wrote {path}")

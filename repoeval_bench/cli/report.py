@@ -51,10 +51,10 @@ def report_command(
     from repoeval_bench.report.page.report import report_page
 
     stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)
-    contests = read_cells(sensitivity) if sensitivity else []
+    settings = read_cells(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)
-    page = report_page(stored, str(output), contests, str(sensitivity) if sensitivity else None)
+    page = report_page(stored, str(output), settings, str(sensitivity) if sensitivity else None)
     try:
         write_atomic(output, page)
     except OSError as error:

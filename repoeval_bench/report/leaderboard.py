@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.analysis.comparison import check_comparable, headline_measure, paired_differences
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.scores import shares_of_ceiling
 from repoeval_bench.report.text import count
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
@@ -170,7 +169,7 @@ def _board(runs: Sequence[RunView]) -> Board:
     own = best.scores.table([measure])
     differences = paired_differences(best, ordered[1:], [measure]) if n > 1 else own[:, :0]
     columns = np.column_stack([own, own + differences, differences])
-    curve = mean_curve(best.scores, columns, tuple(range(columns.shape[1])), over)
+    means, intervals = mean_intervals(columns, best.scores.clusters, best.scores.repos, over)
     entries: list[Entry] = []
     for at, run in enumerate(ordered):
         score = run.metrics.over(over)[measure]
@@ -183,9 +182,9 @@ def _board(runs: Sequence[RunView]) -> Board:
                 embedder=run.metrics.embedder,
                 retriever=run.metrics.retriever,
                 score=score,
-                ci=curve.interval(at),
-                share=shares_of_ceiling(run).get(measure),
-                behind=(float(curve.mean[n + at - 1]), curve.interval(n + at - 1)) if at else None,
+                ci=intervals[at],
+                share=run.metrics.shares_of_ceiling.get(measure),
+                behind=(means[n + at - 1], intervals[n + at - 1]) if at else None,
                 beside=tuple(run.metrics.over(over).get(name) for name in BESIDE),
                 nws=run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None,
             )

@@ -69,8 +69,8 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
     for label, values, number in (
         ("95 % CI low", low, ""),
         ("95 % CI high", high, ""),
-        ("ceiling", _ceilings(run), ""),
-        ("% of ceiling", shares_of_ceiling(run), ".1%"),
+        ("ceiling", run.metrics.headline_ceilings, ""),
+        ("% of ceiling", run.metrics.shares_of_ceiling, ".1%"),
     ):
         if values or not label.startswith("95"):
             found = [values.get(measure) for measure in measures]
@@ -97,19 +97,6 @@ def _ends(run: RunView, measures: Sequence[str]) -> tuple[dict[str, float], dict
     _, intervals = mean_intervals(scored.table(measures), scored.clusters, scored.repos, run.metrics.headline)
     known = {measure: ends for measure, ends in zip(measures, intervals, strict=True) if ends}
     return {name: ends[0] for name, ends in known.items()}, {name: ends[1] for name, ends in known.items()}
-
-
-def _ceilings(run: RunView) -> dict[str, float]:
-    return run.metrics.headline_ceilings
-
-
-def shares_of_ceiling(run: RunView) -> dict[str, float]:
-    """Measure -> headline mean over its ceiling's mean: 1 - it is what the retriever lost, 1 - ceiling the chunker.
-
-    A measure whose ceiling is 0 has no share and is left out.
-    """
-    means = run.metrics.headline_means
-    return {name: means[name] / ceiling for name, ceiling in _ceilings(run).items() if ceiling > 0}
 
 
 def _mean_label(label: str, metrics: Metrics) -> str:
@@ -239,5 +226,8 @@ def _records(run: RunView) -> list[dict[str, Any]]:
     means = _means(run, per_repo=True)
     if metrics.ceilings:
         headline = metrics.headline
-        means += [(f"{headline} ceiling", _ceilings(run)), (f"{headline} share of ceiling", shares_of_ceiling(run))]
+        means += [
+            (f"{headline} ceiling", run.metrics.headline_ceilings),
+            (f"{headline} share of ceiling", run.metrics.shares_of_ceiling),
+        ]
     return [{**identity, "mean_over": label, **values} for label, values in means]

@@ -237,6 +237,15 @@ class Metrics(Record):
         """Measure -> the protocol's mean of the ceilings; empty where none are stored."""
         return {} if self.ceilings is None else self.ceilings.over(self.headline)
 
+    @property
+    def shares_of_ceiling(self) -> dict[str, float]:
+        """Measure -> headline mean over its ceiling; 1 - share is what the retriever lost, 1 - ceiling the chunker.
+
+        A measure whose ceiling is 0 has no share and is left out.
+        """
+        means = self.headline_means
+        return {name: means[name] / ceiling for name, ceiling in self.headline_ceilings.items() if ceiling > 0}
+
 
 class IndexCost(Record):
     """What the index of this index_version took to build; the same in every row that gives it."""

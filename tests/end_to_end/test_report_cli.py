@@ -72,7 +72,7 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
     done = bench("report", "--bm25", "--source", mirror, "--out", tmp_path, "-o", page, home=tmp_path / "home")
     assert done.code == 0, done.err
     data = data_of(page)
-    assert [run["name"] for run in data["runs"]] == [f"{run.metrics['chunker']}" for run in stored]
+    assert [run["name"] for run in data["runs"]] == [run.metrics.chunker for run in stored]
     assert all(beside is not None for beside in data["bm25"])
     assert len(list(out.glob("*/manifest.json"))) == 2
     again = f"repoeval-bench report {' '.join(run.run_id for run in stored)} --bm25 -o report.html"

@@ -11,9 +11,8 @@ import pytest
 from repoeval_bench.analysis.comparison import compare_runs
 from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.plots import css, figures, plain_svg, png, svg, write
-from repoeval_bench.report.plots.curves import over_ranks
+from repoeval_bench.report.plots.curves import curve_of, over_ranks
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.sizes import pareto
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
@@ -64,7 +63,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def drawn(runs):
-    return figures(runs, contests=CELLS)
+    return figures(runs, settings=CELLS)
 
 
 def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
@@ -74,16 +73,16 @@ def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
     run = write_run(tmp_path / "run", {"mrr": [0.5, 1.0]}, query_ids=list(topk), topk=topk, qrels=qrels, k=3)
     curves = over_ranks(run, ["recall", "ndcg"])
     assert curves["recall"].at == (1, 2, 3)
-    assert curves["recall"].mean == pytest.approx([0.5, 0.75, 1.0])
+    assert curves["recall"].means == pytest.approx([0.5, 0.75, 1.0])
     log = np.log2
     second = (1 / log(3)) / (1 + 1 / log(3)), (1 / log(3) + 1 / log(4)) / (1 + 1 / log(3))
-    assert curves["ndcg"].mean == pytest.approx([0.5, (1 + second[0]) / 2, (1 + second[1]) / 2])
+    assert curves["ndcg"].means == pytest.approx([0.5, (1 + second[0]) / 2, (1 + second[1]) / 2])
 
 
 def test_one_cluster_has_no_band(tmp_path):
     run = write_run(tmp_path / "run", {"mrr": [0.5, 1.0]}, files=["a.py", "a.py"])
-    curve = mean_curve(run.scores, run.scores.table(["mrr"]), (1,), "micro")
-    assert (curve.mean.tolist(), curve.interval(0)) == ([0.75], None)
+    curve = curve_of(run, run.scores.table(["mrr"]), (1,))
+    assert (curve.means, curve.intervals) == ((0.75,), (None,))
     assert all(svg(figure) for figure in figures([run]))
 
 
@@ -155,7 +154,7 @@ def test_the_colours_follow_the_page(drawn):
 
 
 def test_the_same_runs_give_the_same_bytes(runs, drawn):
-    again = figures(runs, contests=CELLS)
+    again = figures(runs, settings=CELLS)
     assert [svg(figure) for figure in again] == [svg(figure) for figure in drawn]
     assert png(again[0]) == png(drawn[0])
 

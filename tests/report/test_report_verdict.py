@@ -76,8 +76,8 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
     """Size alone moves scores: more than 5 % between means is said, less is not."""
     sizes = [{"mean": mean, "median": 1, "p95": 1} for mean in (100.0, 104.0, 120.0)]
     runs = [made(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bcd", sizes, strict=True)]
-    assert not any("one size" in line for line in verdict(page_runs(runs[:2])).mind)
-    assert any("b 100, c 104, d 120" in line for line in verdict(page_runs(runs)).mind)
+    assert not any("one size" in line for line in verdict(page_runs(runs[:2])).notes)
+    assert any("b 100, c 104, d 120" in line for line in verdict(page_runs(runs)).notes)
 
 
 def test_equal_means_have_no_first_among_them(tmp_path, plain):

@@ -23,20 +23,20 @@ COUNTS = {
     "queries_tokens": "tokens of the queries",
     "queries_tokens_lost": "tokens of the queries that the model does not read",
     "queries_without_relevant": "queries with no relevant chunk",
-    "queries_not_in_log": "queries the log lacks",
+    "queries_not_in_log": "queries that are not in the log",
     "queries_without_gold": "logged queries without gold",
     "queries_no_answer": "queries that no chunk answers, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks cut by the model",
     "chunks_tokens": "tokens of the chunks",
     "chunks_tokens_lost": "tokens of the chunks that the model does not read",
-    "chunks_duplicate": "chunks whose text stands elsewhere too",
+    "chunks_duplicate": "chunks whose text is also elsewhere",
     "chunks_merged": "documents merged into an identical one",
     "pairs": "pairs of query and chunk that the reranker read",
     "pairs_truncated": "pairs of query and chunk cut by the reranker",
     "files": "files",
     "files_skipped": "files the chunker failed on, left out",
-    "files_undecodable": "files that are no UTF-8, left out",
+    "files_undecodable": "files that are not UTF-8, left out",
     "lines_uncovered": "non-blank lines in no chunk",
 }
 """Counts of a run in words, in the order they are shown; a count that is not here is shown by its own name."""
@@ -67,7 +67,7 @@ class Artefacts:
 
 
 def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
-    """Everything about the runs that is no score; `command` are the words that make the page from them."""
+    """Everything about the runs except scores; `command` are the words that make the page from them."""
     stored = [run.stored for run in runs]
     names: list[str] = list(dict.fromkeys(name for run in stored for name in run.counts.stated()))
     counts = [name for name in COUNTS if name in names] + [name for name in names if name not in COUNTS]
@@ -139,7 +139,7 @@ def _command(run: RunView) -> str:
 
 
 def _dataset(dataset: DatasetRecord) -> list[str]:
-    """Options that select the data; of a set of one's own and of a part the source has to be named by the reader."""
+    """Options that select the data; the reader names the source of a set of one's own."""
     combination = combination_of(dataset.name) or DEFAULT
     options = []
     for name in ("level", "context", "tokenizer"):

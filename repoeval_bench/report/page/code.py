@@ -76,7 +76,15 @@ def _classes() -> tuple[tuple[Any, str], ...]:
 
 def _bases(token: Any) -> Iterator[tuple[Any, str]]:
     yield from (
-        (token.Comment, "c"), (token.Literal.String, "s"), (token.Literal.Number, "n"), (token.Keyword, "k"),
-        (token.Operator.Word, "k"), (token.Name.Function, "f"), (token.Name.Class, "t"), (token.Name.Decorator, "d"),
-        (token.Name.Builtin, "b"), (token.Name.Exception, "t"), (token, "p"),
-    )  # fmt: skip
+        (token.Comment, "c"),
+        (token.Literal.String, "s"),
+        (token.Literal.Number, "n"),
+        (token.Keyword, "k"),
+        (token.Operator.Word, "k"),
+        (token.Name.Function, "f"),
+        (token.Name.Class, "t"),
+        (token.Name.Decorator, "d"),
+        (token.Name.Builtin, "b"),
+        (token.Name.Exception, "t"),
+        (token, "p"),
+    )

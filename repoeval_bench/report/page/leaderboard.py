@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.report.board_tables import board_title, notes
 from repoeval_bench.report.leaderboard import BESIDE, summary
 from repoeval_bench.report.page.assets import environment, script, style
-from repoeval_bench.report.page.scores import BAR, cells_on_one_scale
+from repoeval_bench.report.page.scores import BAR, on_one_scale
 from repoeval_bench.report.text import heading, printable, short_names
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def leaderboard_page(found: Leaderboard) -> str:
 
 def _board(board: Board) -> dict[str, Any]:
     about, ranked = board_title(board)
-    drawn = cells_on_one_scale([(entry.score, entry.ci) for entry in board.entries])
+    drawn = on_one_scale([(entry.score, entry.ci) for entry in board.entries])
     columns = [[getattr(entry, part) for entry in board.entries] for part in PARTS]
     short = zip(*map(_short, columns), strict=True)
     rows = []

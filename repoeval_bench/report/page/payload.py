@@ -35,12 +35,12 @@ def pack(content: Mapping[str, Any]) -> str:
 
 def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: Sequence[str]) -> dict[str, Any]:
     """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored."""
-    insides = [run.stored.inspection for run in runs]
-    files = _Files(next((each for each in insides if each), None))
+    inspections = [run.stored.inspection for run in runs]
+    files = _Files(next((each for each in inspections if each), None))
     columns = [[_column(run, name) for name in measures] for run in runs]
     queries = []
     for row, query_id in enumerate(runs[0].scores.query_ids):
-        query = _query(query_id, runs, insides, files)
+        query = _query(query_id, runs, inspections, files)
         query["repo"] = runs[0].scores.repos[row]
         query["scores"] = [[column and round(column[row], 4) for column in each] for each in columns]
         queries.append(query)
@@ -53,22 +53,27 @@ def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: S
     ]
     # Files are numbered while queries are made, so their content comes last.
     chunks = [
-        None if inside is None else [_lanes(inside.chunks.get(name, ())) for name in files.names] for inside in insides
+        None if inspection is None else [_lanes(inspection.chunks.get(name, ())) for name in files.names]
+        for inspection in inspections
     ]
     return {
         "runs": [{"name": run.name, "short": run.short} for run in runs],
-        "measures": list(measures), "queries": queries, "bm25": found, "files": files.content(), "chunks": chunks,
-    }  # fmt: skip
+        "measures": list(measures),
+        "queries": queries,
+        "bm25": found,
+        "files": files.content(),
+        "chunks": chunks,
+    }
 
 
 class _Files:
     """Numbers files as they are met."""
 
-    def __init__(self, inside: Inspection | None) -> None:
-        self._sources = inside.sources if inside else {}
+    def __init__(self, inspection: Inspection | None) -> None:
+        self._sources = inspection.sources if inspection else {}
         self._numbers: dict[str, int] = {}
         self._lines: dict[str, list[str]] = {}
-        self._opened = {query.file for query in inside.queries.values()} if inside else set()
+        self._opened = {query.file for query in inspection.queries.values()} if inspection else set()
 
     @property
     def names(self) -> list[str]:
@@ -97,7 +102,7 @@ class _Files:
 
 
 def _query(
-    query_id: str, runs: Sequence[PageRun], insides: Sequence[Inspection | None], files: _Files
+    query_id: str, runs: Sequence[PageRun], inspections: Sequence[Inspection | None], files: _Files
 ) -> dict[str, Any]:
     tops = [_top(run, query_id, files) for run in runs]
     entry: dict[str, Any] = {
@@ -106,20 +111,20 @@ def _query(
         "first": [_first(run, query_id) for run in runs],
         "relevant": [len(run.qrels.get(query_id, {})) for run in runs],
     }
-    inside = next((each for each in insides if each and query_id in each.queries), None)
+    inspection = next((each for each in inspections if each and query_id in each.queries), None)
     text = next((logged for run in runs if (logged := run.log.get(query_id, (None, ()))[0]) is not None), None)
-    if inside is None:
+    if inspection is None:
         return entry if text is None else entry | {"text": cut_lines(text)[0]}
-    stored = inside.queries[query_id]
+    stored = inspection.queries[query_id]
     # The page shows one file of a query: of its gold, the first place there.
     gold = next(iter(stored.gold_here()), LineSpan(0, 0))
     entry |= {
         "file": files.number(stored.file),
         "gold": [gold.start, gold.end],
         "body": [stored.body.start, stored.body.end],
-        "ranks": [_ranks(run, query_id, stored.file, each) for run, each in zip(runs, insides, strict=True)],
+        "ranks": [_ranks(run, query_id, stored.file, each) for run, each in zip(runs, inspections, strict=True)],
     }
-    owns = [each.own.get(query_id) if each else None for each in insides]
+    owns = [each.own.get(query_id) if each else None for each in inspections]
     if any(owns):
         entry["own"] = [None if own is None else _lanes(own) for own in owns]
     return (
@@ -165,13 +170,13 @@ def _first(run: PageRun, query_id: str) -> int:
     return next((rank for rank, found in enumerate(run.ranked(query_id), start=1) if found in relevant), 0)
 
 
-def _ranks(run: PageRun, query_id: str, file: str, inside: Inspection | None) -> list[int] | None:
+def _ranks(run: PageRun, query_id: str, file: str, inspection: Inspection | None) -> list[int] | None:
     """For each chunk of the query's file 2 x its rank (0 where it was not retrieved), plus 1 where it is relevant."""
-    if inside is None or not run.ranks_own_chunks:
+    if inspection is None or not run.ranks_own_chunks:
         return None
     ranks = {chunk_id: rank for rank, chunk_id in enumerate(run.ranked(query_id), start=1)}
     relevant = run.qrels.get(query_id, {})
-    seen = inside.own.get(query_id) or inside.chunks.get(file, ())
+    seen = inspection.own.get(query_id) or inspection.chunks.get(file, ())
     return [2 * ranks.get(chunk.chunk_id, 0) + (chunk.chunk_id in relevant) for chunk in seen]
 
 

@@ -1,7 +1,7 @@
 """The report: one HTML file that needs no network, made from stored runs alone.
 
-Scores, differences and segments stand in the page as it is; what belongs to single queries is packed data that the
-page's own script shows as text. Sources and prompts are untrusted: Jinja2 escapes all that it is given, the packed
+Scores, differences and segments are plain HTML; what belongs to single queries is packed data that the page's own
+script shows as text. Sources and prompts are untrusted: Jinja2 escapes everything it is given, the packed
 data is one base64 word, and the page's policy runs no script but this one.
 """
 
@@ -35,12 +35,12 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 
 
 def report_page(
-    stored: Sequence[RunView], output: str, contests: Sequence[Mapping[str, Any]] = (), grid: str | None = None
+    stored: Sequence[RunView], output: str, settings: Sequence[Mapping[str, Any]] = (), grid: str | None = None
 ) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
-    `contests` are the cells of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were
-    read from; none draws no heat map.
+    `settings` are those of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were read
+    from; without any there is no heat map.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
@@ -70,12 +70,12 @@ def report_page(
             verdict=found,
             columns=columns,
             bar_width=int(BAR),
-            resampled="files" if clustered == "file" else f"what shares a {clustered}",
+            resampled="files" if clustered == "file" else f"groups of one {clustered}",
             differences=_difference_rows(found, runs, {column.key for column in columns}),
             differences_note=_differences_note(found, runs),
             charts=[
                 {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
-                for figure in figures(stored, baseline=stored[found.best], contests=contests)
+                for figure in figures(stored, baseline=stored[found.best], settings=settings)
             ],
             measure_title=title(measure),
             segments=segments(runs, measure, found.best),
@@ -99,7 +99,7 @@ def _report_command(
     words = ["repoeval-bench", "report", *named]
     if any(peer is not None and peer.stored.run_id not in named for peer in bm25):
         words.append("--bm25")
-    # A file's folder is nobody else's.
+    # Another reader does not have the file's folder.
     words += ["--sensitivity", Path(grid).name] if grid else []
     return [*words, "-o", Path(output).name]
 
@@ -130,7 +130,7 @@ def _over(run: PageRun) -> str:
 def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collection[str]) -> list[dict[str, Any]]:
     """Every difference; those of the headline table's measures are marked."""
     names = {run.name: at for at, run in enumerate(runs)}
-    # The runs stand together under each measure.
+    # The runs are together under each measure.
     order = {name: at for at, name in enumerate(dict.fromkeys(each.measure for each in found.differences))}
     return [
         {
@@ -154,8 +154,8 @@ def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
         return ""
     first = found.differences[0]
     hidden = any(each.measure.endswith(SHARE) for each in found.differences)
-    left_out = " That of the share of the ceiling is among the tests and not in these tables." if hidden else ""
-    picked = ", so p holds although the best was picked from these very runs" if len(runs) > 2 else ""
+    left_out = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
+    picked = ", so p is valid although the best was picked from these runs" if len(runs) > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query', 'queries')} of the {first.headline} mean; p by a sign-flip test "
         f"that resamples what compare resamples, Holm over {family_words(runs, first)}{picked}.{left_out} "
@@ -166,12 +166,12 @@ def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
     mapped = [run.short for run in runs if not run.ranks_own_chunks]
     found = [
-        f"What is ranked and judged here are the chunks of one baseline, so the boxes of {' and '.join(mapped)} show "
-        "where they cut and carry no ranks."
+        f"The chunks of one baseline are ranked and judged here, so the boxes of {' and '.join(mapped)} show "
+        "where they cut and have no ranks."
     ]
     return (found if mapped else []) + [
         f"{run.short}: this run stored no sources and chunk boundaries (it was imported, or made by an earlier "
-        "version), so its chunks cannot be drawn; run the evaluation again for them."
+        "version), so its chunks cannot be drawn; run the evaluation again to see them."
         for run in runs
         if run.stored.inspection is None
     ]

@@ -106,7 +106,7 @@ class PageRun:
 def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
     """The runs with their names.
 
-    A UsageError with every difference where two do not answer one question: protocol, data, queries, depth.
+    A UsageError with every difference if two do not answer the same question: protocol, data, queries, depth.
     """
     check_all_comparable((stored[0], run) for run in stored[1:])
     names = run_names(stored)
@@ -120,7 +120,7 @@ def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
 def kind_of(runs: Sequence[PageRun]) -> str:
     """What the runs differ in, in one word: `chunker`, `embedder`, `retriever`, or `run` for anything else.
 
-    A retriever that asks no embedder is no other embedder.
+    A retriever without an embedder does not count as another embedder.
     """
     if len(runs) == 1:
         return PARTS[0]
@@ -135,7 +135,7 @@ def bm25_beside(run: RunView) -> RunView | None:
         try:
             other = RunView.open(folder)
             theirs = other.metrics
-        except ResultError:  # a broken neighbour is no part of this report
+        except ResultError:  # a broken run beside it is not part of this report
             continue
         same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
         if same and theirs.dataset.fingerprint == ours.dataset.fingerprint and theirs.retriever.startswith("bm25"):
@@ -143,11 +143,11 @@ def bm25_beside(run: RunView) -> RunView | None:
     return None
 
 
-def _in_order(scored: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
-    if scored.query_ids == query_ids:
-        return scored
-    place = {query_id: i for i, query_id in enumerate(scored.query_ids)}
-    return scored.take([place[query_id] for query_id in query_ids])
+def _in_order(scores: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
+    if scores.query_ids == query_ids:
+        return scores
+    place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
+    return scores.take([place[query_id] for query_id in query_ids])
 
 
 def _hit(entry: Retrieved) -> Hit:

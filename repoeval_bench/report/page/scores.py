@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparison import headline_measure
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.report.means import mean_curve
-from repoeval_bench.report.scores import shares_of_ceiling
 from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
@@ -22,9 +21,17 @@ if TYPE_CHECKING:
     from repoeval_bench.report.page.runs import PageRun
 
 MEASURES = (
-    "line_recall@1500", "ndcg@5", "ndcg@10", "recall@1", "recall@3", "recall@5", "recall@10", "precision@5", "mrr",
+    "line_recall@1500",
+    "ndcg@5",
+    "ndcg@10",
+    "recall@1",
+    "recall@3",
+    "recall@5",
+    "recall@10",
+    "precision@5",
+    "mrr",
     "distinct_files@10",
-)  # fmt: skip
+)
 """Columns behind the run's own headline measure, where the runs have them."""
 
 TITLES = {
@@ -92,15 +99,15 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
         meaning = Measure.parse(name).definition.meaning if known else ""
         found = [means.get(name) for means in by_run]
         if any(cell is not None for cell in found):
-            columns.append(Column(name, title(name), meaning, cells_on_one_scale(found), judged=name not in NEUTRAL))
+            columns.append(Column(name, title(name), meaning, on_one_scale(found), judged=name not in NEUTRAL))
         if name == first and all(run.stored.metrics.ceilings for run in runs):
             columns.append(_shares(runs, first))
     latency = [run.stored.timings.by_step().get("retrieve", []) for run in runs]
     if any(latency):
         cells = tuple(Cell(median(times), f"{median(times):.2f} ms") if times else Cell(None, "") for times in latency)
         meaning = (
-            "Median time to search for one query, on the machine that ran it. A dense query's vector is there already, "
-            "BM25 still splits its query into terms: no fair race between retrievers."
+            "Median time to search for one query, on the machine that ran it. A dense query's vector is known already, "
+            "while BM25 still splits its query into terms, so this does not compare retrievers fairly."
         )
         columns.append(Column("search", "search", meaning, cells, judged=False, lowest_first=True))
     return columns
@@ -116,13 +123,15 @@ def _means(run: PageRun, names: Sequence[str], over: str) -> dict[str, tuple[flo
     values = {name: column for name in names if (column := run.values(name)) is not None}
     if not values:
         return {}
-    curve = mean_curve(run.scores, np.column_stack(list(values.values())), tuple(range(len(values))), over)
+    table = np.column_stack(list(values.values()))
+    means, intervals = mean_intervals(table, run.scores.clusters, run.scores.repos, over)
     stored = run.stored.metrics.over(over)
     # What eval stored is what is shown, to the last bit.
-    return {name: (stored.get(name, float(curve.mean[i])), curve.interval(i)) for i, name in enumerate(values)}
+    found = zip(values, means, intervals, strict=True)
+    return {name: (stored.get(name, mean), interval) for name, mean, interval in found}
 
 
-def cells_on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[Cell, ...]:
+def on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[Cell, ...]:
     """Cells whose bars share one scale: from the lowest end of all intervals to the highest."""
     ends = [end for each in found if each for end in (each[0], *(each[1] or ()))]
     low, high = min(ends, default=0.0), max(ends, default=0.0)
@@ -143,7 +152,7 @@ def cells_on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[
 
 
 def _shares(runs: Sequence[PageRun], measure: str) -> Column:
-    shares = [shares_of_ceiling(run.stored).get(measure) for run in runs]
+    shares = [run.stored.metrics.shares_of_ceiling.get(measure) for run in runs]
     cells = tuple(Cell(None, "") if share is None else Cell(share, f"{share:.1%}") for share in shares)
     meaning = f"{title(measure)} over what a greedy ranker that knows the gold reaches; the rest the retriever lost."
-    return Column("share", "share of ceiling", meaning, cells)
+    return Column("share", "% of ceiling", meaning, cells)

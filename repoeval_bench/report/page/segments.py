@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.segments import segment_differences, segment_means, segment_names, split
-from repoeval_bench.report.page.scores import Cell, cells_on_one_scale
+from repoeval_bench.report.page.scores import Cell, on_one_scale
 from repoeval_bench.report.segments import FEW, clusters_heading, few_note, simpson_note
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
     parts = [part for by in segment_names(first) if by != first.clustered_by for part in split(first, by)]
     means = [segment_means(each, parts, measure) for each in scored]
     found = [(mean.mean, mean.ci) for column in means for mean in column]
-    cells = cells_on_one_scale(found)
+    cells = on_one_scale(found)
     per_run = [cells[i * len(parts) : (i + 1) * len(parts)] for i in range(len(runs))]
     lost: list[list[str]] = [[] for _ in parts]
     warnings = [few_note(means[0])]
@@ -63,9 +63,14 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
                 lost[place].append(run.short)
     rows = tuple(
         Row(
-            part.by, part.name, means[0][at].n_queries, means[0][at].n_clusters,
-            tuple(column[at] for column in per_run), means[0][at].n_clusters < FEW, tuple(lost[at]),
+            part.by,
+            part.name,
+            means[0][at].n_queries,
+            means[0][at].n_clusters,
+            tuple(column[at] for column in per_run),
+            means[0][at].n_clusters < FEW,
+            tuple(lost[at]),
         )
         for at, part in enumerate(parts)
-    )  # fmt: skip
+    )
     return Segments(rows, clusters_heading(first.clustered_by), tuple(filter(None, warnings)))

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 NAMED = 3
-"""Runs that the verdict names one by one, nearest first; the rest stand in the tables."""
+"""Runs that the verdict names one by one, nearest first; the rest are in the tables."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The two sentences, what to mind, and every difference to the run with the highest mean.
+    """The two sentences, notes, and every difference to the run with the highest mean.
 
     `best` is the position of that run; `clear` whether its lead over every other one is shown.
     """
 
     who: str
     sure: str
-    mind: tuple[str, ...]
+    notes: tuple[str, ...]
     best: int
     clear: bool
     differences: tuple[Comparison, ...]
@@ -52,10 +52,13 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     if len(runs) == 1:
         share = _share(runs[0], measure)
         return Verdict(
-            f"{runs[0].short} reaches a {what} of {means[0]:.3f} {where}{share}.",
-            "One run alone says nothing of other chunkers: give a second one to compare it with.",
-            _mind(runs), 0, clear=False, differences=(),
-        )  # fmt: skip
+            who=f"{runs[0].short} reaches a {what} of {means[0]:.3f} {where}{share}.",
+            sure="One run alone says nothing about other chunkers: give a second one to compare it with.",
+            notes=_notes(runs),
+            best=0,
+            clear=False,
+            differences=(),
+        )
     others = [i for i in sorted(range(len(runs)), key=lambda i: -means[i]) if i != best]
     # The best stands first, so that its pairs are all other runs minus the best.
     family = compare_runs([runs[i].stored for i in (best, *others)])
@@ -79,7 +82,14 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
             f"No winner is shown {where}: {runs[best].short} has the highest {what}, {means[best]:.3f}, but its lead "
             f"over {near} may be chance; it is ahead by {leads}."
         )
-    return Verdict(who, _sure(runs, against), _mind(runs), best, clear, tuple(differences))
+    return Verdict(
+        who=who,
+        sure=_sure(runs, against),
+        notes=_notes(runs),
+        best=best,
+        clear=clear,
+        differences=tuple(differences),
+    )
 
 
 def family_words(runs: Sequence[PageRun], one: Comparison) -> str:
@@ -108,7 +118,7 @@ def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
     return f"{text[0].upper()}{text[1:]}: {test}, Holm over {family_words(runs, first)}."
 
 
-def _mind(runs: Sequence[PageRun]) -> tuple[str, ...]:
+def _notes(runs: Sequence[PageRun]) -> tuple[str, ...]:
     lines = []
     metrics = [run.stored.metrics for run in runs]
     sizes = [each.chunk_nws.mean for each in metrics if each.chunk_nws]
@@ -116,7 +126,7 @@ def _mind(runs: Sequence[PageRun]) -> tuple[str, ...]:
         named = ", ".join(f"{run.short} {size:.0f}" for run, size in zip(runs, sizes, strict=True))
         lines.append(
             f"Chunks are not of one size (mean non-whitespace characters: {named}), and size alone moves scores; "
-            "--match-size takes that away."
+            "--match-size removes that."
         )
     try:
         caution = Protocol.parse(metrics[0].protocol).caution
@@ -126,14 +136,12 @@ def _mind(runs: Sequence[PageRun]) -> tuple[str, ...]:
 
 
 def _share(run: PageRun, measure: str) -> str:
-    from repoeval_bench.report.scores import shares_of_ceiling
-
-    share = shares_of_ceiling(run.stored).get(measure)
+    share = run.stored.metrics.shares_of_ceiling.get(measure)
     return "" if share is None else f", {share:.0%} of what a greedy ranker that knows the gold reaches"
 
 
 def _interval(each: Comparison) -> str:
-    return "" if each.ci is None else f" (95 % interval {_digits(-each.ci[1], '+')} to {_digits(-each.ci[0], '+')})"
+    return "" if each.ci is None else f" (95 % CI {_digits(-each.ci[1], '+')} to {_digits(-each.ci[0], '+')})"
 
 
 def _listed(pieces: Sequence[str]) -> str:

@@ -23,11 +23,11 @@ __all__ = ["Figure", "css", "figures", "plain_svg", "png", "svg", "write"]
 
 
 def figures(
-    runs: Sequence[RunView], *, baseline: RunView | None = None, contests: Sequence[Mapping[str, Any]] = ()
+    runs: Sequence[RunView], *, baseline: RunView | None = None, settings: Sequence[Mapping[str, Any]] = ()
 ) -> list[Figure]:
     """Every figure that these runs have the numbers for, in the order of a report.
 
-    Differences are taken to `baseline`, the first run if not given; `contests` are the cells of a sensitivity grid.
+    Differences are taken to `baseline`, the first run if not given; `settings` are those of a sensitivity grid.
     Runs that answer different questions are a UsageError.
     """
     base = baseline or runs[0]
@@ -40,7 +40,7 @@ def figures(
         size_figure(runs),
         score_against_size(runs, measure),
         *_forests(runs, base, measure),
-        *heat_maps(contests),
+        *heat_maps(settings),
     ]
     return _named_apart([figure for figure in found if figure is not None])
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.analysis.comparison import run_names
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
-from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
 from repoeval_bench.report.text import elided, heading, short_names
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
-    from repoeval_bench.report.means import Curve
+    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.report.plots.figure import Figure
     from repoeval_bench.runs.view import RunView
 
@@ -27,6 +29,31 @@ RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 """Every k where a list is short, fewer where the curve is flat."""
 
 TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The headline mean at each of `at`, with its 95 % interval, files resampled (None: one cluster)."""
+
+    at: tuple[int, ...]
+    means: tuple[float, ...]
+    intervals: tuple[Interval, ...]
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """The lower ends of the intervals, or the means where there are none."""
+        return tuple(mean if ci is None else ci[0] for mean, ci in zip(self.means, self.intervals, strict=True))
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """The upper ends of the intervals, or the means where there are none."""
+        return tuple(mean if ci is None else ci[1] for mean, ci in zip(self.means, self.intervals, strict=True))
+
+
+def curve_of(run: RunView, values: NDArray[np.float64], at: tuple[int, ...]) -> Curve:
+    """The curve of columns, float64 (n_queries, len(at))."""
+    means, intervals = mean_intervals(values, run.scores.clusters, run.scores.repos, run.metrics.headline)
+    return Curve(at, tuple(means), tuple(intervals))
 
 
 def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
@@ -37,12 +64,7 @@ def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
     place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
     order = [place[as_field(query_id, "query id")] for query_id in run.scores.query_ids]
     return {
-        name: mean_curve(
-            run.scores,
-            np.column_stack([scores.values[str(measure)] for measure in of_name])[order],
-            at,
-            run.metrics.headline,
-        )
+        name: curve_of(run, np.column_stack([scores.values[str(measure)] for measure in of_name])[order], at)
         for name, of_name in measures.items()
     }
 
@@ -53,7 +75,7 @@ def over_budgets(run: RunView) -> Curve | None:
     if not at:
         return None
     values = run.scores.table([f"line_recall@{budget}" for budget in at])
-    return mean_curve(run.scores, values, at, run.metrics.headline)
+    return curve_of(run, values, at)
 
 
 def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
@@ -113,12 +135,18 @@ def _figure(
 
     def fill(axes: Axes) -> None:
         for run_name, look, curve in zip(names, looks(runs), curves, strict=True):
-            if curve.low is not None and curve.high is not None:
+            if None not in curve.intervals:
                 axes.fill_between(curve.at, curve.low, curve.high, color=look.colour, alpha=0.16, linewidth=0)
             axes.plot(
-                curve.at, curve.mean, color=look.colour, linestyle=look.dash, marker=look.mark,
-                markevery=[i for i, at in enumerate(curve.at) if at in ticks], markersize=3.6, label=elided(run_name),
-            )  # fmt: skip
+                curve.at,
+                curve.means,
+                color=look.colour,
+                linestyle=look.dash,
+                marker=look.mark,
+                markevery=[i for i, at in enumerate(curve.at) if at in ticks],
+                markersize=3.6,
+                label=elided(run_name),
+            )
         for i, (curve, ceiling) in enumerate(zip(curves, ceilings, strict=False)):
             if None not in ceiling:
                 label = f"ceiling{'s' if len(runs) > 1 else ''} (greedy, knows the gold)" if i == 0 else None
@@ -127,15 +155,15 @@ def _figure(
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.set_xticks([], minor=True)
         # Room for what is seen: a scale from 0 presses high scores into one another.
-        lowest = min(float((curve.mean if curve.low is None else curve.low).min()) for curve in curves)
+        lowest = min(low for curve in curves for low in curve.low)
         axes.set_ylim(0.0 if lowest < 0.3 else np.floor(lowest * 10 - 0.5) / 10, 1.02)
         axes.set_xlabel(axes_labels[0])
         axes.set_ylabel(f"{axes_labels[1]}, {headline} mean")
 
     words = "; ".join(
-        f"{run_name}: " + ", ".join(f"{curve.mean[curve.at.index(at)]:.3f} at {at}" for at in ticks if at in curve.at)
+        f"{run_name}: " + ", ".join(f"{curve.means[curve.at.index(at)]:.3f} at {at}" for at in ticks if at in curve.at)
         for run_name, curve in zip(names, curves, strict=True)
     )
-    band = "Bands are 95 % intervals, files resampled."
+    band = "Bands are 95 % confidence intervals, files resampled."
     thin = " Thin grey lines are ceilings: a greedy choice that knows the gold." if ceilings else ""
     return draw(name, title, f"{words}. {band}{thin}", fill)

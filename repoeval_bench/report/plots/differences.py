@@ -8,9 +8,9 @@ import numpy as np
 
 from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.segments import segment_differences, split
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spec import slug
-from repoeval_bench.report.means import mean_curve
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import INK, MUTED
 from repoeval_bench.report.text import elided, heading, short_names, with_interval
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
-"""What stands in a cell of the heat map."""
+"""The sign of a verdict in the heat map."""
 
 _DARK_TEXT = "#101418"
 """Cells are pale on light and dark pages alike, so their text is dark on both."""
@@ -39,12 +39,13 @@ def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple
     """
     parts = segment_differences(baseline.scores, run.scores, split(baseline.scores, "repo"), measure)
     differences = paired_differences(baseline, [run], [measure])
-    whole = {over: mean_curve(baseline.scores, differences, (0,), over) for over in ("micro", "macro")}
     rows: list[tuple[str, int, float, Interval]] = [
         (part.name, part.n_queries, part.difference, part.ci)
         for part in sorted(parts, key=lambda each: each.difference)
     ]
-    rows += [(f"{over} mean", len(differences), float(each.mean[0]), each.interval(0)) for over, each in whole.items()]
+    for over in ("micro", "macro"):
+        (mean,), (ci,) = mean_intervals(differences, baseline.scores.clusters, baseline.scores.repos, over)
+        rows.append((f"{over} mean", len(differences), mean, ci))
 
     def fill(axes: Axes) -> None:
         axes.axvline(0, color=INK, linewidth=1)
@@ -58,26 +59,28 @@ def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple
         axes.set_yticks(range(len(rows)), [f"{elided(name, 24)} ({n})" for name, n, _, _ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"difference in {heading(measure)}, 95 % interval")
+        axes.set_xlabel(f"difference in {heading(measure)}, 95 % CI")
 
     words = "; ".join(f"{name}: {with_interval(difference, ci, '+.4f')}" for name, _, difference, ci in rows)
     return draw(
-        f"forest-{slug(names[1])}-minus-{slug(names[0])}", f"{elided(names[1], 26)} minus {elided(names[0], 26)}",
-        f"Difference in {heading(measure)} by repository, queries in parentheses. {words}.", fill,
+        f"forest-{slug(names[1])}-minus-{slug(names[0])}",
+        f"{elided(names[1], 26)} minus {elided(names[0], 26)}",
+        f"Difference in {heading(measure)} by repository, queries in parentheses. {words}.",
+        fill,
         height=1.2 + 0.27 * len(rows),
-    )  # fmt: skip
+    )
 
 
-def heat_maps(contests: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """One figure per pair of chunkers, from the cells that `sensitivity --json` prints.
+def heat_maps(settings: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """One figure per pair of chunkers, from the settings that `sensitivity --json` prints.
 
     A row is a setting (protocol with its choices), a column a retriever, measure and way of sizing. Cells that lack
     a field are a ResultError.
     """
     pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     try:
-        for contest in contests:
-            pairs.setdefault((contest["a"], contest["b"]), []).append(contest)
+        for setting in settings:
+            pairs.setdefault((setting["a"], setting["b"]), []).append(setting)
         known = list(dict.fromkeys(name for pair in pairs for name in pair))
         names = dict(zip(known, short_names(known), strict=True))
         return [_heat_map(names[a], names[b], cells) for (a, b), cells in pairs.items()]
@@ -115,9 +118,13 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
             axes.text(place + 0.5, row + 0.52, sign, ha="center", va="center", color=_DARK_TEXT, fontsize=8)
         axes.set_yticks(np.arange(len(settings)) + 0.5, [_setting(each) for each in settings], fontsize=7)
         axes.set_xticks(
-            np.arange(len(columns)) + 0.5, [elided(f"{heading(m)} · {r} · {s}") for m, r, s in columns],
-            rotation=55, ha="right", rotation_mode="anchor", fontsize=7,
-        )  # fmt: skip
+            np.arange(len(columns)) + 0.5,
+            [elided(f"{heading(m)} · {r} · {s}") for m, r, s in columns],
+            rotation=55,
+            ha="right",
+            rotation_mode="anchor",
+            fontsize=7,
+        )
         axes.invert_yaxis()
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
@@ -131,11 +138,14 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
     tally = {verdict: sum(cell["verdict"] == verdict for cell in cells) for verdict in verdicts}
     words = ", ".join(f"{verdict} {number}" for verdict, number in tally.items())
     return draw(
-        f"sensitivity-{slug(a)}-minus-{slug(b)}", f"{elided(a, 18)} minus {elided(b, 18)}, setting by setting",
+        f"sensitivity-{slug(a)}-minus-{slug(b)}",
+        f"{elided(a, 18)} minus {elided(b, 18)}, setting by setting",
         f"{a} minus {b} in {len(cells)} settings: {words}. + wins, \N{MINUS SIGN} loses, "
-        f"{'~ within the placebo band, ' if banded else ''}empty: 0 lies in the interval.", fill,
-        height=2.4 + 0.2 * len(settings), legend=False,
-    )  # fmt: skip
+        f"{'~ within the placebo band, ' if banded else ''}empty: the interval contains 0.",
+        fill,
+        height=2.4 + 0.2 * len(settings),
+        legend=False,
+    )
 
 
 def _setting(protocol: str) -> str:

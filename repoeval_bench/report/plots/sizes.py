@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparison import run_names
-from repoeval_bench.report.means import mean_curve
+from repoeval_bench.report.plots.curves import curve_of
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
 from repoeval_bench.report.text import count, elided, heading, short_names
@@ -55,8 +55,9 @@ def size_figure(runs: Sequence[RunView]) -> Figure | None:
         for row, (size, look, each) in enumerate(zip(sizes, looks(runs), spreads, strict=True)):
             heights, edges = np.histogram(each, bins=48, range=(0, end))
             if heights.any():
-                axes.stairs(row - 0.72 * heights / heights.max(), edges, baseline=row, fill=True, color=look.colour,
-                            alpha=0.35)  # fmt: skip
+                axes.stairs(
+                    row - 0.72 * heights / heights.max(), edges, baseline=row, fill=True, color=look.colour, alpha=0.35
+                )
             axes.plot([0, size.p95], [row, row], color=look.colour, linewidth=1)
             axes.plot([size.median] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=2.4)
             axes.plot([size.p95] * 2, [row - 0.1, row + 0.1], color=look.colour, linewidth=1.2)
@@ -73,9 +74,12 @@ def size_figure(runs: Sequence[RunView]) -> Figure | None:
     )
     cut = f" {count(beyond, 'chunk')} beyond {end:.0f} not drawn." if beyond else ""
     return draw(
-        "chunk-sizes", "Sizes of chunks", f"{words}. Mark: mean; thick tick: median; thin tick: 95th percentile.{cut}",
-        fill, height=1.2 + 0.55 * len(runs),
-    )  # fmt: skip
+        "chunk-sizes",
+        "Sizes of chunks",
+        f"{words}. Mark: mean; thick tick: median; thin tick: 95th percentile.{cut}",
+        fill,
+        height=1.2 + 0.55 * len(runs),
+    )
 
 
 def chunk_sizes(run: RunView) -> NDArray[np.int64]:
@@ -93,16 +97,16 @@ def score_against_size(runs: Sequence[RunView], measure: str) -> Figure | None:
     if len(sizes) < max(2, len(runs)) or any(measure not in run.scores.values for run in runs):
         return None
     names = short_names(run_names(runs))
-    means = [mean_curve(run.scores, run.scores.table([measure]), (1,), run.metrics.headline) for run in runs]
-    points = [(size.mean, float(each.mean[0])) for size, each in zip(sizes, means, strict=True)]
+    curves = [curve_of(run, run.scores.table([measure]), (1,)) for run in runs]
+    points = [(size.mean, curve.means[0]) for size, curve in zip(sizes, curves, strict=True)]
     front = pareto(points)
 
     def fill(axes: Axes) -> None:
         if len(front) > 1:
             axes.plot([points[i][0] for i in front], [points[i][1] for i in front], color=MUTED, linewidth=1, zorder=1)
-        for name, look, (size, score), each in zip(names, looks(runs), points, means, strict=True):
-            if each.low is not None and each.high is not None:
-                axes.plot([size, size], [each.low[0], each.high[0]], color=look.colour, linewidth=1.6)
+        for name, look, (size, score), curve in zip(names, looks(runs), points, curves, strict=True):
+            if curve.intervals[0]:
+                axes.plot([size, size], curve.intervals[0], color=look.colour, linewidth=1.6)
             axes.plot([size], [score], look.mark, color=look.colour, markersize=7, label=elided(name))
         axes.set_xlabel("mean non-whitespace characters of a chunk")
         axes.set_ylabel(f"{heading(measure)}, {runs[0].metrics.headline} mean")
@@ -111,6 +115,8 @@ def score_against_size(runs: Sequence[RunView], measure: str) -> Figure | None:
     words = "; ".join(f"{name}: {score:.3f} at {size:.0f}" for name, (size, score) in zip(names, points, strict=True))
     best = ", ".join(names[i] for i in front)
     return draw(
-        "score-against-size", f"{heading(measure)} against chunk size",
-        f"{words}. No smaller chunker does better than {best} (joined by a line). Bars are 95 % intervals.", fill,
-    )  # fmt: skip
+        "score-against-size",
+        f"{heading(measure)} against chunk size",
+        f"{words}. No smaller chunker does better than {best} (joined by a line). Bars are 95 % confidence intervals.",
+        fill,
+    )

@@ -1,4 +1,4 @@
-// Look inside a query: the list, and for one query the file with its gold, its chunks in lanes, and what was read.
+// Inspect a query: the list, and for one query the file with its gold, its chunks in lanes, and what was read.
 const LINE = 18;
 
 function queryView(data) {
@@ -21,10 +21,10 @@ function queryView(data) {
   [["worst", "worst first"], ["spread", "largest difference first"], ["stored", "as stored"]].forEach((each) => order.append(option(...each)));
   repo.append(option("", "all"));
   [...new Set(data.queries.map((query) => query.repo))].sort().forEach((name) => repo.append(option(name, name)));
-  wins.append(option("", "anyone"));
+  wins.append(option("", "any"));
   if (data.runs.length > 1) {
     data.runs.forEach((run, at) => wins.append(option(at, run.short)));
-    wins.append(option("tie", "nobody alone"));
+    wins.append(option("tie", "tie"));
   }
 
   let current = null;
@@ -82,10 +82,10 @@ function queryView(data) {
     list.querySelectorAll("[aria-current]").forEach((each) => each.removeAttribute("aria-current"));
     list.querySelector(`[data-query="${CSS.escape(query.id)}"]`)?.setAttribute("aria-current", "true");
     reachable();
-    detail.replaceChildren(...inside(data, query));
+    detail.replaceChildren(...inspection(data, query));
     const viewer = detail.querySelector(".viewer");
     if (viewer) viewer.scrollTop = Math.max(0, (query.gold[0] - 4) * LINE);
-    // The place where the model stopped, or began, to read is what one looks for.
+    // Show the place where the model began or stopped to read.
     const text = detail.querySelector(".query-text"), cut = text?.querySelector(query.read?.[0] || query.read?.[1] ? "span" : "del");
     if (cut) text.scrollTop = Math.max(0, cut.offsetTop - text.offsetTop - 0.6 * text.clientHeight);
     if (chosen) {
@@ -108,7 +108,7 @@ function queryView(data) {
   if (!follow() && found.length) open(found[0], false);
 }
 
-function inside(data, query) {
+function inspection(data, query) {
   const file = query.file === undefined ? null : data.files[query.file];
   const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
   if (file && file.text !== undefined) nodes.push(...source(data, query, file));
@@ -118,7 +118,7 @@ function inside(data, query) {
   return nodes;
 }
 
-// What each run scored here, where its first relevant chunk stands, and how many are relevant.
+// What each run scored here, the rank of its first relevant chunk, and how many are relevant.
 function summary(data, query) {
   const head = ["run", ...data.measures, "first relevant", "relevant"].map((text, i) => make("th", { scope: "col", class: i ? null : "text" }, text));
   const rows = data.runs.map((run, at) => make("tr", {}, make("th", { scope: "row" }, runKey(data, at)),
@@ -171,7 +171,7 @@ function queryText(query, file) {
   const text = lines.join("\n");
   if (!query.read) {
     pre.append(text);
-    return [title, make("p", { class: "soft" }, "Nothing of it was cut off."), pre];
+    return [title, make("p", { class: "soft" }, "The model read all of it."), pre];
   }
   const offset = (line, column) => lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0) + column;
   const [from, to] = [offset(query.read[0], query.read[1]), offset(query.read[2], query.read[3])];
