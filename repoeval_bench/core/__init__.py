@@ -1,1 +1,4 @@
-"""What every room speaks: types and spans, errors, specs, files, validation, progress. Imports nothing of ours."""
+"""What every room speaks: spans, sources, chunks, tasks, runs, specs and the one registry of parts, errors, files.
+
+It knows what a thing is called and what it must offer; it imports nothing of ours and computes no result.
+"""

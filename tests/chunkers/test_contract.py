@@ -72,9 +72,12 @@ statements = st.recursive(
 )
 modules = st.lists(statements, max_size=8).map("\n".join)
 broken = st.lists(
-    st.one_of(statements, st.sampled_from(["  (", "}", "'''", "\t\tx", "\\", "else:", "\x00", "\u2028", "\x85 y", "\x1cz", "\ufeff"])),
+    st.one_of(
+        statements,
+        st.sampled_from(["  (", "}", "'''", "\t\tx", "\\", "else:", "\x00", "\u2028", "\x85 y", "\x1cz", "\ufeff"]),
+    ),
     max_size=8,
-).map("\n".join)  # fmt: skip
+).map("\n".join)
 texts = st.one_of(modules, modules.map(lambda text: text + "\n"), broken, st.text(max_size=200))
 
 

@@ -37,8 +37,11 @@ def at(start: str, end: str | None = None) -> Chunk:
 def header(chunk: Chunk, kind: str = "scope") -> str:
     (headed,) = with_headers(FILE, [chunk], kind)
     assert (headed.chars, headed.lines, headed.text, headed.chunk_id) == (
-        chunk.chars, chunk.lines, chunk.text, chunk.chunk_id,
-    )  # fmt: skip
+        chunk.chars,
+        chunk.lines,
+        chunk.text,
+        chunk.chunk_id,
+    )
     assert headed.embed_text == headed.header + chunk.text
     return headed.header
 

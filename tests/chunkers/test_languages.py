@@ -58,7 +58,7 @@ SOURCES = {
         "#[derive(Debug)]\nstruct A {\n    first: String,\n    second: u32,\n}\n",
         "\nimpl A {\n    fn m(&self) -> u32 {\n        self.second\n    }\n}\n",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=SOURCES)

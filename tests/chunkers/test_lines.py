@@ -102,13 +102,21 @@ def test_functions_cuts_every_function_method_and_class_header() -> None:
     two = "    async def two(self): return 2\n\n\n"
     end = "if __name__:\n    f()\n"
     assert texts(FunctionsChunker(), imports + f + head + one + between + two + end) == [
-        imports, f, head, one, between, two, end,
-    ]  # fmt: skip
+        imports,
+        f,
+        head,
+        one,
+        between,
+        two,
+        end,
+    ]
 
 
 def test_functions_in_branches_are_found_and_size_is_no_limit() -> None:
     long = "    def f():\n" + "        x = 1\n" * 2000
     assert texts(FunctionsChunker(), "try:\n" + long + "except E:\n    pass\n") == [
-        "try:\n", long, "except E:\n    pass\n",
-    ]  # fmt: skip
+        "try:\n",
+        long,
+        "except E:\n    pass\n",
+    ]
     assert count_nws(long) > 5000

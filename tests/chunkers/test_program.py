@@ -93,8 +93,10 @@ def test_a_shell_program_is_a_chunker(tmp_path) -> None:
     text = 'a = "\\n"\n' * 5
     for _ in range(2):
         assert [chunk.text for chunk in chunker.chunk(SourceFile("r", "a.py", text))] == [
-            'a = "\\n"\n' * 2, 'a = "\\n"\n' * 2, 'a = "\\n"\n',
-        ]  # fmt: skip
+            'a = "\\n"\n' * 2,
+            'a = "\\n"\n' * 2,
+            'a = "\\n"\n',
+        ]
     assert chunker.spec == spec
     chunker.close()
 

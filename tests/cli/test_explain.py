@@ -15,26 +15,29 @@ def explain(name):
     return done.output
 
 
-@pytest.mark.parametrize(("name", "pieces"), [
-    ("ast", ["chunker ast: ", "  max_nws=1500"]),
-    ("exec", ["chunker exec:COMMAND"]),
-    ("overlap", ["relevance overlap: shares at least one line"]),
-    ("graded:iou", ["relevance graded:iou: gain = IoU"]),
-    ("graded", ["relevance graded:iou", "relevance graded:levels"]),
-    ("iou:0.5", ["relevance iou:0.5: shared lines over"]),
-    ("code-chunk", ["note", "the gold ends with the first line to be written", "trlx and betty are left out"]),
-    ("repocoder", ["exclusion repocoder: "]),
-    ("body", ["relevant", "exclusion body: the ground truth's lines"]),
-    ("judged@10", ["measure judged@10: Share of the first 10"]),
-    ("bpref", ["measure bpref: Binary preference"]),
-    ("api", ["level api: 1600 tasks in 8 repositories"]),
-    ("nDCG@10", ["ndcg@10: ", "formula"]),
-    ("hybrid", ["hybrid: ", "k0=60"]),
-    ("lsa", ["lsa: TF-IDF", "dim=256", "seed=0"]),
-    ("openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "timeout=60", "base_url"]),
-    ("static", ["static: static vectors", "dim=256"]),
-    ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "pieces"),
+    [
+        ("ast", ["chunker ast: ", "  max_nws=1500"]),
+        ("exec", ["chunker exec:COMMAND"]),
+        ("overlap", ["relevance overlap: shares at least one line"]),
+        ("graded:iou", ["relevance graded:iou: gain = IoU"]),
+        ("graded", ["relevance graded:iou", "relevance graded:levels"]),
+        ("iou:0.5", ["relevance iou:0.5: shared lines over"]),
+        ("code-chunk", ["note", "the gold ends with the first line to be written", "trlx and betty are left out"]),
+        ("repocoder", ["exclusion repocoder: "]),
+        ("body", ["relevant", "exclusion body: the ground truth's lines"]),
+        ("judged@10", ["measure judged@10: Share of the first 10"]),
+        ("bpref", ["measure bpref: Binary preference"]),
+        ("api", ["level api: 1600 tasks in 8 repositories"]),
+        ("nDCG@10", ["ndcg@10: ", "formula"]),
+        ("hybrid", ["hybrid: ", "k0=60"]),
+        ("lsa", ["lsa: TF-IDF", "dim=256", "seed=0"]),
+        ("openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "timeout=60", "base_url"]),
+        ("static", ["static: static vectors", "dim=256"]),
+        ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
+    ],
+)
 def test_every_kind_of_name(name, pieces):
     """What it is, and what it means."""
     text = explain(name)
@@ -64,14 +67,17 @@ def test_near_names_are_of_all_lists():
         assert explain(name)
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("ndgc@10", "unknown name 'ndgc'; did you mean 'ndcg'"),
-    ("repocodr", "did you mean 'repocoder'"),
-    ("chonky", "did you mean 'chonkie'"),
-    ("xyzzy", "see repoeval-bench list chunkers|protocols"),
-    ("lines:0", "unknown relevance 'lines:0'"),
-    ("ndcg(gian=exp)@5", "did you mean 'gain'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ndgc@10", "unknown name 'ndgc'; did you mean 'ndcg'"),
+        ("repocodr", "did you mean 'repocoder'"),
+        ("chonky", "did you mean 'chonkie'"),
+        ("xyzzy", "see repoeval-bench list chunkers|protocols"),
+        ("lines:0", "unknown relevance 'lines:0'"),
+        ("ndcg(gian=exp)@5", "did you mean 'gain'"),
+    ],
+)
 def test_what_is_not_there(name, message):
     """The nearest name of all lists, or the lists; a known name with an impossible value is told as such."""
     with pytest.raises(UsageError) as error:

@@ -14,8 +14,10 @@ def test_every_option_is_listed():
     """One without a default of its own too: what an error offers stands in the list."""
     for what, table in (("embedders", EMBEDDERS), ("retrievers", RETRIEVERS), ("rerankers", RERANKERS)):
         names, options, _ = zip(*(row.cells for row in LISTS[what]().rows), strict=True)
-        listed = {name: [each.partition("=")[0] for each in text.split(", ") if each] for name, text in
-                  zip(names, options, strict=True)}  # fmt: skip
+        listed = {
+            name: [each.partition("=")[0] for each in text.split(", ") if each]
+            for name, text in zip(names, options, strict=True)
+        }
         assert listed == {row.label: list(row.options) for row in table} | {"py:MODULE:NAME": []}
     assert "max_length" in listed["MODEL"]
 

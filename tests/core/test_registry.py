@@ -65,11 +65,17 @@ def test_a_registered_part_can_be_pickled_and_its_class_exists(kind, name):
 
 
 SPECS = [
-    ("chunker", "ast:max_nws=800"), ("chunker", "exec:cat"), ("embedder", "hash:dim=8"), ("embedder", "st:m,device=cuda"),
-    ("retriever", "bm25:k1=0.9"), ("retriever", "hybrid:fusion=sum"), ("retriever", "oracle"),
-    ("retriever", "rerank:overlap,first=bm25+k1=0.9"), ("retriever", "rerank:some/model,max_length=9"),
+    ("chunker", "ast:max_nws=800"),
+    ("chunker", "exec:cat"),
+    ("embedder", "hash:dim=8"),
+    ("embedder", "st:m,device=cuda"),
+    ("retriever", "bm25:k1=0.9"),
+    ("retriever", "hybrid:fusion=sum"),
+    ("retriever", "oracle"),
+    ("retriever", "rerank:overlap,first=bm25+k1=0.9"),
+    ("retriever", "rerank:some/model,max_length=9"),
     ("reranker", "overlap"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)

@@ -28,10 +28,17 @@ def test_span_truth_table(a, b, shared):
     assert LineSpan(*a).overlap(LineSpan(*b)) == len(set(LineSpan(*a)) & set(LineSpan(*b)))
 
 
-@pytest.mark.parametrize(("outer", "inner", "holds"), [
-    ((0, 5), (0, 5), True), ((0, 5), (1, 3), True), ((0, 5), (5, 5), True), ((0, 5), (4, 6), False),
-    ((2, 5), (1, 3), False), ((2, 5), (6, 6), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("outer", "inner", "holds"),
+    [
+        ((0, 5), (0, 5), True),
+        ((0, 5), (1, 3), True),
+        ((0, 5), (5, 5), True),
+        ((0, 5), (4, 6), False),
+        ((2, 5), (1, 3), False),
+        ((2, 5), (6, 6), False),
+    ],
+)
 def test_span_contains(outer, inner, holds):
     """A span contains another whose ends lie within its own."""
     assert CharSpan(*outer).contains(CharSpan(*inner)) is holds
