@@ -28,26 +28,56 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("import-run", short_help="Judge a run log made by another system.")
 @click.argument("log", metavar="LOG.jsonl", type=_FILE)
-@click.option("--gold", required=True, type=_FILE, metavar="FILE",
-              help="JSONL: query_id with a chunk_id, a file, or a file and its lines.")  # fmt: skip
-@click.option("--corpus", type=_FILE, metavar="FILE",
-              help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.")  # fmt: skip
-@click.option("--timings", type=_FILE, metavar="FILE",
-              help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.")  # fmt: skip
-@click.option("--metrics", "-m", multiple=True, metavar="NAME",
-              help="A measure such as ndcg@10 in place of the default ones; repeat it.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
-              help="Where run folders are written.")  # fmt: skip
+@click.option(
+    "--gold",
+    required=True,
+    type=_FILE,
+    metavar="FILE",
+    help="JSONL: query_id with a chunk_id, a file, or a file and its lines.",
+)
+@click.option(
+    "--corpus",
+    type=_FILE,
+    metavar="FILE",
+    help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.",
+)
+@click.option(
+    "--timings",
+    type=_FILE,
+    metavar="FILE",
+    help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
+)
+@click.option(
+    "--measure",
+    "-m",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="A measure such as ndcg@10 in place of the default ones; repeat it.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=api.RESULTS,
+    show_default=True,
+    help="Where run folders are written.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print metrics.json.")
-@click.option("--schema", is_flag=True, is_eager=True, expose_value=False, callback=_print_schema,
-              help="Print the JSON Schema of a log's rows, and judge nothing.")  # fmt: skip
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of a log's rows, and judge nothing.",
+)
 def import_run_command(
     *,
     log: Path,
     gold: Path,
     corpus: Path | None,
     timings: Path | None,
-    metrics: tuple[str, ...],
+    measures: tuple[str, ...],
     out: Path,
     as_json: bool,
 ) -> None:
@@ -60,7 +90,7 @@ def import_run_command(
         log,
         gold,
         out,
-        measures=[str(Measure.parse(name)) for name in metrics or DEFAULT_MEASURES],
+        measures=[str(Measure.parse(name)) for name in measures or DEFAULT_MEASURES],
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         corpus=corpus,
         timings=timings or (beside if beside.is_file() else None),
@@ -81,6 +111,6 @@ def import_run_command(
     }
     for what, number in notes.items():
         if number:
-            click.echo(f"mind: {number} {what}")
+            click.echo(f"note: {number} {what}")
     if run.manifest.imported and run.manifest.imported.pooled:
-        click.echo("mind: relevant chunks the log does not show are not counted: recall is too high without --corpus")
+        click.echo("note: relevant chunks the log does not show are not counted: recall is too high without --corpus")

@@ -17,12 +17,23 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("score", short_help="Score a TREC run file against a qrels file.")
 @click.argument("run", metavar="RUN.trec", type=_FILE)
 @click.argument("qrels", metavar="QRELS.trec", type=_FILE)
-@click.option("--metrics", "-m", "names", multiple=True, metavar="NAME",
-              help="A measure, repeatable.  [default: " + " ".join(DEFAULT_MEASURES) + "]")  # fmt: skip
+@click.option(
+    "--measure",
+    "-m",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help=f"A measure; repeat it.  [default: {' '.join(DEFAULT_MEASURES)}]",
+)
 @click.option("--per-query", "-q", is_flag=True, help="Print every query's value too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--gain-factor", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
-              help="What the gains were multiplied with (qrels_gain_factor in a manifest).")  # fmt: skip
+@click.option(
+    "--gain-factor",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="What the gains were multiplied with (qrels_gain_factor in a manifest).",
+)
 def score_command(
     *, run: Path, qrels: Path, names: tuple[str, ...], per_query: bool, as_json: bool, gain_factor: float
 ) -> None:

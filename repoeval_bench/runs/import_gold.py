@@ -1,4 +1,4 @@
-"""Judging a run log made elsewhere: gold as chunk ids, files or line ranges. Pure but for reading."""
+"""The gold of an imported log: chunk ids, files or line ranges, matched with the chunks that were or could be found."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The run log as a contract: what a row of retrieved.jsonl holds, whoever wrote it.
+"""The run log as a contract: what a row of retrieved.jsonl holds, in a run made here and in a log from elsewhere.
 
-`LogRow` is the one source: `check_row` holds what a run writes against it (a chunk's place once), `read_rows` the rows
-that are read, and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schema.json is that output).
+`LogRow` is the one source: `check_row` checks what a run writes (the place of a chunk once), `read_rows` what is read,
+and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schema.json is that output).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Placed(Record):
         if (self.start_line is None) != (self.end_line is None):
             raise ValueError("a range has start_line and end_line (0-based, half-open); give both or none")
         if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
-            raise ValueError(f"lines {self.start_line} to {self.end_line} are no range; the end is not included")
+            raise ValueError(f"lines {self.start_line} to {self.end_line} are not a range; the end is not included")
         return self
 
     @property
@@ -112,7 +112,7 @@ class LogRow(Record):
     @classmethod
     def _is_a_time(cls, text: str | None) -> str | None:
         if text is not None and moment(text) is None:
-            raise ValueError(f"{text!r} is no ISO 8601 date or time; write 2024-05-01 or 2024-05-01T12:00:00+00:00")
+            raise ValueError(f"{text!r} is not an ISO 8601 date or time; write 2024-05-01 or 2024-05-01T12:00:00+00:00")
         return text
 
 
@@ -130,7 +130,7 @@ class Gold(_Placed):
 
 
 class Place(_Placed):
-    """Where a chunk of the corpus stands."""
+    """A chunk of the corpus and its place."""
 
     chunk_id: _Name
     file: _Name
@@ -211,7 +211,7 @@ def _row(path: Path, number: int, line: str, model: type[_Model]) -> _Model:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        raise ResultError(_told(f"{path}:{number}", error)) from error
+        raise ResultError(_sentence(f"{path}:{number}", error)) from error
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -219,13 +219,13 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
     try:
         LogRow.model_validate(row)
     except ValidationError as error:
-        told = _told(f"the row of query {row.get('query_id')!r}", error)
-        raise ResultError(f"a log row breaks the contract, so nothing is stored: {told}") from error
+        where = f"the row of query {row.get('query_id')!r}"
+        raise ResultError(f"a log row breaks the contract, so nothing is stored: {_sentence(where, error)}") from error
     return row
 
 
-def _told(where: str, error: ValidationError) -> str:
-    """What is wrong with the row that stands there; several mistakes one a line."""
+def _sentence(where: str, error: ValidationError) -> str:
+    """What is wrong with a row; several mistakes one a line."""
     found = mistakes(error)
     return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
 

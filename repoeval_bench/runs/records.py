@@ -155,11 +155,20 @@ class Sizes(Record):
     max: int
 
 
-class Means(Record):
-    """Measure -> mean: over queries, over repositories, and of each repository."""
+class Averages(Record):
+    """Name -> mean over queries, and over repositories."""
 
     micro: dict[str, float]
     macro: dict[str, float]
+
+    def over(self, mean: str) -> dict[str, float]:
+        """The means over queries (`micro`) or repositories (`macro`)."""
+        return self.macro if mean == "macro" else self.micro
+
+
+class Means(Averages):
+    """Measure -> mean, also of each repository."""
+
     per_repo: dict[str, dict[str, float]]
 
     @classmethod
@@ -179,24 +188,12 @@ class Means(Record):
             macro[name] = sum(per_repo[repo][name] for repo in order) / len(order) if order else 0.0
         return cls(micro=micro, macro=macro, per_repo=per_repo)
 
-    def over(self, mean: str) -> dict[str, float]:
-        """Measure -> mean over queries or repositories."""
-        return self.macro if mean == "macro" else self.micro
-
-
-class Leak(Record):
-    """How much of the gold is in the query, and of the top 10 over the prompt: means over queries and repositories."""
-
-    micro: dict[str, float]
-    macro: dict[str, float]
-
-    def over(self, mean: str) -> dict[str, float]:
-        """Diagnostic -> mean over queries or repositories."""
-        return self.macro if mean == "macro" else self.micro
-
 
 class Metrics(Record):
-    """The content of metrics.json. Only of an imported run are sizes, ceilings and leaks not known."""
+    """The content of metrics.json. Sizes, ceilings and leaks of an imported run are not known.
+
+    `leak` says how much of the gold is in the query, and how much of the top 10 overlaps the prompt.
+    """
 
     run_id: str
     imported: bool = False
@@ -215,7 +212,7 @@ class Metrics(Record):
     macro: dict[str, float]
     per_repo: dict[str, dict[str, float]]
     ceilings: Means | None = None
-    leak: Leak | None = None
+    leak: Averages | None = None
 
     @model_validator(mode="after")
     def _sizes_are_known(self) -> Self:

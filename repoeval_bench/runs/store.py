@@ -25,8 +25,8 @@ from repoeval_bench.runs.records import (
     RUN,
     SCHEMA,
     TIMINGS,
+    Averages,
     DatasetRecord,
-    Leak,
     Manifest,
     Means,
     Metrics,
@@ -86,7 +86,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A finished run, as the stages hand it over to be written.
+    """A finished run, ready to be written.
 
     `corpus` is what the chunker made, `documents` what was ranked in the end and judged. `chunk_tokens` are sizes in
     the model's tokens, None where no model was used. `inspection` is file name -> content.
@@ -236,7 +236,7 @@ def _metrics(outcome: Outcome, dataset: DatasetRecord) -> Metrics:
         macro=means.macro,
         per_repo=means.per_repo,
         ceilings=Means.of({name: values.tolist() for name, values in judged.ceilings.values.items()}, repos),
-        leak=Leak(micro=leak.micro, macro=leak.macro),
+        leak=Averages(micro=leak.micro, macro=leak.macro),
     )
 
 
@@ -277,7 +277,7 @@ def _log_lines(outcome: Outcome) -> Iterator[str]:
     last_text = _ENCODER.encode(last)
     for query in judged.queries:
         ranking = judged.run.rankings[query.query_id]
-        # Tokens are the model's; where none was asked, none are known.
+        # Tokens are the model's; without a model none are known.
         tokens = judged.facts[query.query_id].get("query_tokens")
         first = {
             "query_id": query.query_id,

@@ -2,7 +2,7 @@
 
 A run line is `query Q0 chunk rank score tag`, a qrels line `query 0 chunk gain`. A reader of a run orders it by
 (score, chunk id), both descending, with scores narrowed to float32, as trec_eval does; the file's own ranks and
-order are not looked at. What is written here reads back in the very order it had.
+order are not read. What is written here is read back in the same order.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> 
     """The lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which float32 survives. Two scores that float32 cannot tell apart, or a tie that
-    does not stand in the order of ids, would be reordered by a reader: there the lower one is written one float32
-    step down. A score that is not finite, or clearly above the one before it, is a MetricError.
+    is not in the order of ids, would be reordered by a reader: there the lower one is written one float32 step
+    down. A score that is not finite, or clearly above the one before it, is a MetricError.
     """
     word = as_field(tag or "run", "tag")
     fields = _Fields()
@@ -69,7 +69,7 @@ class _Fields(dict[str, str]):
 
 
 def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
-    """The text of a qrels file, and the factor its gains were multiplied with: 1, or 1000 where any is no integer.
+    """The text of a qrels file, and the factor its gains were multiplied with: 1, or 1000 where one is not an integer.
 
     A query without a relevant chunk gets one row with gain 0. A relevant chunk keeps at least gain 1, however small
     its gain was. A negative or infinite gain is a MetricError.
@@ -94,8 +94,8 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
 def read_run(path: Path) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
-    A line without six fields, a score that is no number, and a chunk that stands twice in a query are a MetricError
-    that names file:line. The tag is the last line's; a query without a result has no line, so it is not there.
+    A line without six fields, a score that is not a number, and a chunk that appears twice in a query are a MetricError
+    with file:line. The tag is the last line's; a query without a result has no line, so it is not there.
     """
     scored: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
@@ -103,7 +103,7 @@ def read_run(path: Path) -> Run:
         query_id, _, chunk_id, _, text, tag = fields
         score = _number(path, number, "score", text)
         if chunk_id in scored[query_id]:
-            raise MetricError(f"{path}:{number}: {chunk_id!r} stands twice in query {query_id!r}; keep one line")
+            raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         scored[query_id][chunk_id] = score
     return Run(tag, {query_id: _ordered(scores) for query_id, scores in scored.items()})
 
@@ -111,8 +111,8 @@ def read_run(path: Path) -> Run:
 def read_qrels(path: Path, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; a query with none stays, empty.
 
-    A line without four fields, a gain that is no number or negative, and a chunk that stands twice in a query are
-    a MetricError that names file:line.
+    A line without four fields, a gain that is not a number or negative, and a chunk that appears twice in a query are
+    a MetricError with file:line.
     """
     qrels: Qrels = {}
     seen: set[tuple[str, str]] = set()
@@ -121,7 +121,7 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
         if not 0 <= gain < math.inf:
             raise MetricError(f"{path}:{number}: the gain is {text}; write 0 for a chunk that is not relevant")
         if (query_id, chunk_id) in seen:
-            raise MetricError(f"{path}:{number}: {chunk_id!r} stands twice in query {query_id!r}; keep one line")
+            raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         seen.add((query_id, chunk_id))
         gains = qrels.setdefault(query_id, {})
         if gain > 0:
@@ -187,5 +187,5 @@ def _number(path: Path, line: int, what: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise MetricError(f"{path}:{line}: the {what} {text!r} is no number")
+        raise MetricError(f"{path}:{line}: the {what} {text!r} is not a number")
     return value

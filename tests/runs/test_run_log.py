@@ -98,6 +98,18 @@ def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
     assert found.kind == "lines"
 
 
+def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
+    """A row for each place: chunks of every file count, the highest gain of a chunk holds, files keep their order."""
+    rows = read_log(write(tmp_path / "log.jsonl", row(chunks=("a", "b"), topk=[
+        {"rank": 1, "chunk_id": "a", "score": 2.0, "file": "r/f.py", "start_line": 0, "end_line": 10},
+        {"rank": 2, "chunk_id": "b", "score": 1.0, "file": "r/g.py", "start_line": 0, "end_line": 10},
+    ])))  # fmt: skip
+    lines = {"query_id": "q", "start_line": 0, "end_line": 5}
+    gold = [{**lines, "file": "r/g.py"}, {**lines, "file": "r/f.py"}, {**lines, "file": "r/g.py", "gain": 2.0}]
+    found = judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), None)
+    assert (found.gains, found.files) == ({"q": {"b": 2.0, "a": 1.0}}, {"q": ("r/g.py", "r/f.py")})
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -111,12 +123,12 @@ def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
         ([row(topk=[{"rank": 2, "chunk_id": "a", "score": 1.0}])], "log.jsonl:1: topk: ranks are [2]"),
         ([row(raw_topk=[{"rank": 1, "chunk_id": c, "score": 1.0} for c in "ab"])], "log.jsonl:1: raw_topk: ranks are"),
         ([row(original_topk=[{"rank": 1, "score": 1}])], "log.jsonl:1: original_topk.0.chunk_id: it is missing"),
-        ([row(as_of="yesterday")], "log.jsonl:1: as_of: 'yesterday' is no ISO 8601 date or time; write 2024-05-01"),
-        ([row(as_of="2024-13-01")], "log.jsonl:1: as_of: '2024-13-01' is no ISO"),
+        ([row(as_of="yesterday")], "log.jsonl:1: as_of: 'yesterday' is not an ISO 8601 date or time; write 2024-05-01"),
+        ([row(as_of="2024-13-01")], "log.jsonl:1: as_of: '2024-13-01' is not an ISO"),
         ([row(index={"vectors": 3}), row("p", index={"vectors": 4})], "log.jsonl:2: index of version '1' differs"),
         ([row(index={"seconds": 0})], "log.jsonl:1: index.seconds"),
         ([row(topk=[{"rank": 1, "chunk_id": "a", "score": float("nan")}])], "log.jsonl:1: topk.0.score"),
-        ([row(topk=[{"rank": 1, "chunk_id": "a", "score": 1, "start_line": 9, "end_line": 3}])], "are no range"),
+        ([row(topk=[{"rank": 1, "chunk_id": "a", "score": 1, "start_line": 9, "end_line": 3}])], "are not a range"),
         ([], "holds no row"),
     ],
 )

@@ -108,9 +108,9 @@ def test_scores_are_compared_as_float32(tmp_path):
     [
         ("q Q0 b 2 0.5", "5 fields, not 6"),
         ("q Q0 b 2 0.5 t more", "7 fields, not 6"),
-        ("q Q0 b 2 high t", "'high' is no number"),
-        ("q Q0 b 2 nan t", "'nan' is no number"),
-        ("q Q0 a 2 0.1 t", "'a' stands twice in query 'q'"),
+        ("q Q0 b 2 high t", "'high' is not a number"),
+        ("q Q0 b 2 nan t", "'nan' is not a number"),
+        ("q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
     ],
 )
 def test_a_malformed_run_line_is_named_by_file_and_line(tmp_path, line, piece):
@@ -127,10 +127,10 @@ def test_a_malformed_run_line_is_named_by_file_and_line(tmp_path, line, piece):
     ("line", "piece"),
     [
         ("q 0 b", "3 fields, not 4"),
-        ("q 0 b one", "'one' is no number"),
+        ("q 0 b one", "'one' is not a number"),
         ("q 0 b -1", "the gain is -1"),
         ("q 0 b inf", "the gain is inf"),
-        ("q 0 a 2", "'a' stands twice in query 'q'"),
+        ("q 0 a 2", "'a' appears twice in query 'q'"),
     ],
 )
 def test_a_malformed_qrels_line_is_named_by_file_and_line(tmp_path, line, piece):

@@ -1,0 +1,154 @@
+"""A run folder is read back as it was written; what is damaged, unknown or of another version is one sentence."""
+
+import json
+
+import pytest
+
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.runs.records import Means, TimeRow
+from repoeval_bench.runs.view import RunView, find_run
+from support.runs import edit, write_run
+
+RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") for i in range(20)]
+
+
+@pytest.fixture
+def run(tmp_path):
+    return write_run(
+        tmp_path / "run",
+        {"mrr": [1.0, 0.5, 0.0], "hit@5": [1.0, 1.0, 0.0]},
+        files=["a.py", "a.py", "b.py"],
+        repos=["r", "r", "s"],
+        facts=[{"lines": 3, "method": True}, {"lines": 4, "method": False}, {"lines": 5}],
+        latency=[1.5, 2.5],
+        topk={"q000000": ["c", "d"]},
+    )
+
+
+def change_line(path, number, **changed):
+    """Change fields of one row of a JSONL file; NaN and Infinity are written as Python writes them."""
+    lines = path.read_text().splitlines()
+    lines[number - 1] = json.dumps(json.loads(lines[number - 1]) | changed)
+    path.write_text("".join(line + "\n" for line in lines))
+
+
+def test_what_was_written_is_read_back(run):
+    """Means, columns with their facts, the ranking and its judgements, and the times."""
+    view = RunView.open(run.folder)
+    assert view.metrics.micro == {"mrr": 0.5, "hit@5": pytest.approx(2 / 3)}
+    assert view.metrics.per_repo["s"] == {"mrr": 0.0, "hit@5": 0.0}
+    assert view.metrics.as_json() == json.loads((run.folder / "metrics.json").read_text())
+    assert view.counts.stated() == {"queries": 3}
+    assert view.scores.values["mrr"].tolist() == [1.0, 0.5, 0.0]
+    assert view.scores.clusters == ("r/a.py", "r/a.py", "s/b.py")
+    assert view.scores.facts["lines"] == [3, 4, 5]
+    assert view.scores.facts["method"] == [True, False, None]
+    assert view.ranked_ids()["q000000"] == ("c", "d")
+    assert [chunk_id for chunk_id, _ in view.rankings()["q000000"]] == ["c", "d"]
+    assert view.qrels()["q000001"] == {"c": 1.0}
+    assert view.timings.by_step() == {"retrieve": [1.5, 2.5]}
+    assert view.timings.step("judge").seconds == 1.0
+    assert view.timings.step("embed") is None
+    assert view.inspection is None
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "says"),
+    [
+        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 2"),
+        ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: there is no such field"),
+        (
+            "manifest.json",
+            {"qrels_gain_factor": 0},
+            "manifest.json is broken (qrels_gain_factor: a number of 1 or more",
+        ),
+        ("metrics.json", {"k": "100"}, "metrics.json is broken (k: "),
+        ("metrics.json", {"micro": {"mrr": float("nan")}}, "metrics.json is broken (micro.mrr: a finite number"),
+        ("metrics.json", {"headline": "mean"}, "metrics.json is broken (headline: "),
+        ("metrics.json", {"chunk_nws": None}, "metrics.json is broken (chunk_nws is missing)"),
+        ("metrics.json", {"micro": {"mrr": 0.9, "hit@5": 2 / 3}}, "say different things of mrr"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
+    """One sentence with the file, the field and the way out."""
+    view = edit(run, name, **changed)
+    with pytest.raises(ResultError) as error:
+        _ = view.manifest, view.metrics, view.scores
+    assert says in str(error.value)
+    assert str(error.value).endswith("; run the evaluation again")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "says"),
+    [
+        ("per_query.jsonl", {"metrics": {}}, "per_query.jsonl:2 is broken (metrics: there is no such field"),
+        ("per_query.jsonl", {"measures": {"mrr": float("inf")}}, "per_query.jsonl:2 is broken (measures.mrr: a finite"),
+        ("per_query.jsonl", {"query_id": 7}, "per_query.jsonl:2 is broken (query_id: "),
+        ("per_query.jsonl", {"query_id": "q000000"}, "query 'q000000' is scored twice"),
+        ("retrieved.jsonl", {"topk": None}, "retrieved.jsonl:2 is broken (topk: "),
+        ("timings.jsonl", {"step": "x"}, "timings.jsonl:2 is broken (give a step with its seconds, or a query_id"),
+    ],
+)
+def test_a_row_that_holds_something_else_is_named_with_its_line(run, name, changed, says):
+    """File, line, field and the way out."""
+    change_line(run.folder / name, 2, **changed)
+    with pytest.raises(ResultError) as error:
+        _ = run.scores, run.ranked_ids(), run.timings
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl", "retrieved.jsonl"])
+def test_a_missing_or_torn_file_is_named(run, name):
+    """Half a file is broken, no file cannot be read."""
+    path = run.folder / name
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(ResultError, match=rf"{name}.* is broken \(not valid JSON"):
+        _ = run.manifest, run.scores, run.ranked_ids()
+    path.unlink()
+    with pytest.raises(ResultError, match=rf"{name} cannot be read"):
+        _ = RunView(run.folder).manifest, RunView(run.folder).scores, run.ranked_ids()
+
+
+def test_a_row_of_times_is_of_a_step_or_of_a_query():
+    """Neither, both, and a step without its seconds are refused."""
+    for fields in ({}, {"step": "a", "query_id": "q", "seconds": 1.0}, {"step": "a"}):
+        with pytest.raises(ValueError, match="step"):
+            TimeRow(**fields)
+
+
+def test_means_over_queries_and_over_repositories():
+    """Three queries of two repositories; of no query every mean is 0."""
+    means = Means.of({"mrr": [1.0, 0.0, 0.25]}, ["r", "r", "s"])
+    assert (means.over("micro"), means.over("macro")) == ({"mrr": pytest.approx(1.25 / 3)}, {"mrr": 0.375})
+    assert means.per_repo == {"r": {"mrr": 0.5}, "s": {"mrr": 0.25}}
+    assert Means.of({"mrr": []}, []).micro == {"mrr": 0.0}
+
+
+@pytest.fixture
+def results(tmp_path, run):
+    for run_id in RUNS:
+        (tmp_path / "results" / run_id).mkdir(parents=True)
+        (tmp_path / "results" / run_id / "manifest.json").write_bytes((run.folder / "manifest.json").read_bytes())
+    return tmp_path / "results"
+
+
+def test_the_end_of_an_id_is_enough(results):
+    """An unambiguous piece names the run."""
+    assert find_run("fixed-07", results).run_id == "20260101-context-fixed-07"
+
+
+def test_an_unknown_run_is_reported_with_the_nearest_few(results):
+    """Three ids, those first that hold what was typed, and the number of the others."""
+    with pytest.raises(UsageError) as error:
+        find_run("fixed-1", results)
+    sentence = str(error.value)
+    assert "holds 40" in sentence
+    assert "and 37 more" in sentence
+    assert sentence.count("20260101-context") == sentence.count("20260101-context-fixed-1") == 3
+
+
+def test_of_many_fitting_runs_three_are_named(results):
+    """Three of them, and the number of the others."""
+    with pytest.raises(UsageError, match=r"fits 40 runs in .* and 37 more; give more of the id"):
+        find_run("2026", results)
