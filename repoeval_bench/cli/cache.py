@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-UNITS = {"": 1, **{f"{letter}B": 1000**i for i, letter in enumerate("kMGT", 1)},
-         **{f"{letter}iB": 1024**i for i, letter in enumerate("KMGT", 1)}}  # fmt: skip
+UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -29,18 +28,16 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 def parse_size(text: str) -> int:
     """Bytes: a number with or without kB, MB, GB, TB (thousands; k, M, G, T are the same) or KiB, MiB, GiB, TiB.
 
-    Another text is a UsageError.
+    Any other text is a UsageError.
 
     >>> parse_size("2GB"), parse_size("2G"), parse_size("1.5 GiB"), parse_size("0")
     (2000000000, 2000000000, 1610612736, 0)
     """
-    units = {unit.lower(): factor for unit, factor in UNITS.items()}
-    units |= {unit[0]: factor for unit, factor in units.items() if unit.endswith("b") and "i" not in unit}
+    units = {"": 1.0, **{unit.lower(): factor for unit, factor in UNITS.items()}}
+    units |= {unit[0].lower(): factor for unit, factor in UNITS.items() if "i" not in unit}
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower(), re.ASCII)
     if match is None or match[2] not in units:
-        raise UsageError(
-            f"--max-size {text!r} is no size; write bytes, or a number with {', '.join(filter(None, UNITS))}"
-        )
+        raise UsageError(f"--max-size {text!r} is not a size; write bytes, or a number with {', '.join(UNITS)}")
     return int(float(match[1]) * units[match[2]])
 
 
@@ -48,9 +45,8 @@ def show_size(size: int) -> str:
     """Bytes with three digits and a decimal unit."""
     for unit in ("TB", "GB", "MB", "kB"):
         if size >= UNITS[unit]:
-            return (
-                f"{size / UNITS[unit]:.3g} {unit}" if size < 1000 * UNITS[unit] else f"{size / UNITS[unit]:,.0f} {unit}"
-            )
+            number = size / UNITS[unit]
+            return f"{number:.3g} {unit}" if number < 1000 else f"{number:,.0f} {unit}"
     return f"{size} bytes"
 
 
@@ -62,10 +58,10 @@ def cache_group() -> None:
 def _command(function: Callable[..., None]) -> click.Command:
     @wraps(function)
     def checked(*, home: Path | None, **options: Any) -> None:
-        # The environment may name a home that the first run will make; who types one means a folder that is there.
+        # The environment may name a home that the first run will make; one on the command line must be there.
         typed = click.get_current_context().get_parameter_source("home") is ParameterSource.COMMANDLINE
         if typed and home is not None and not home.is_dir():
-            raise UsageError(f"--home {home} is no folder; name one that runs have used, or leave --home out")
+            raise UsageError(f"--home {home} is not a folder; name one that runs have used, or leave --home out")
         function(home=home, **options)
 
     return cache_group.command()(home_option(_json_option(checked)))
@@ -107,7 +103,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
 @_command
 @click.option("--delete", is_flag=True, help="Remove what is broken; it is computed again when it is needed.")
 def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
-    """Read every entry and check its checksum, its length and a vector's norm; exit 1 if a broken one stays."""
+    """Read each entry and check its checksum, its length and a vector's norm; exit 1 if a broken one is left."""
     from repoeval_bench.embedding.housekeeping import verify as check
 
     found = check(vectors_folder(home), delete=delete)
@@ -130,12 +126,12 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
     "--max-size",
     required=True,
     metavar="SIZE",
-    help="What the database may take, such as 2GB, 2G (the same) or 500MiB.",
+    help="The largest size of the database, such as 2GB, 2G (the same) or 500MiB.",
 )
 def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
     """Remove the least recently used entries until the database is at most --max-size; exit 1 if it stays larger.
 
-    The last use is known to the day. Safe while runs go on: what a run then misses it computes again.
+    The last use is known to the day. Safe while runs go on: they compute again what they then miss.
     """
     from repoeval_bench.embedding.housekeeping import prune as make_smaller
 

@@ -1,6 +1,6 @@
-"""Models that are made here, kept on disk: made once, sealed with the hashes of their files, and never unpickled.
+"""Models that are made here are kept on disk: made once, sealed with the hashes of their files, never unpickled.
 
-Where they cannot be kept they are made for one process.
+Where they cannot be kept, they are made for one process.
 """
 
 from __future__ import annotations
@@ -11,31 +11,22 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.files import sha256_file, write_atomic
-from repoeval_bench.embedding.text_encoder import WholeTextEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 SEAL = "sha256.json"
 """The file with the hashes of all others; written last."""
 
 
-class FittedEncoder(WholeTextEncoder):
-    """A whole-text encoder whose model stands in `folder`, where `keep` put it."""
-
-    def __init__(self, spec: str, identity: Mapping[str, Any], folder: Path) -> None:
-        super().__init__(spec, identity)
-        self._folder = folder
-
-
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 _held: list[tempfile.TemporaryDirectory[str]] = []
-"""Folders of models that could not be kept: they go when the process ends."""
+"""Folders of models that could not be kept; they are deleted when the process ends."""
 
 
 def keep(
@@ -43,9 +34,9 @@ def keep(
 ) -> tuple[Path, str]:
     """(its folder, hexadecimal SHA-256 over its files' hashes) of the model in `folder`, made where there is none.
 
-    `make` writes the model's files into the folder it is given. Two processes may make one model at once: the first
-    to finish stands. Where `folder` is read-only the model stands in a temporary one, and `notify` gets a line that
-    says so. A folder whose files are not what was written is an EmbeddingError.
+    `make` writes the model's files into the folder it is given. Two processes may make one model at once: the one of
+    the first to finish is kept. Where `folder` is read-only, the model goes into a temporary one, and `notify` gets a
+    line that says so. A folder whose files are not what was written is an EmbeddingError.
     """
     try:
         if not (folder / SEAL).is_file():
@@ -55,7 +46,7 @@ def keep(
             raise EmbeddingError(
                 f"the model folder {folder} cannot be written ({error}); set REPOEVAL_HOME to a writable folder"
             ) from error
-        notify(f"mind: the model folder {folder.parent} is read-only; {folder.name} is made for this command alone")
+        notify(f"note: the model folder {folder.parent} is read-only; {folder.name} is made for this command alone")
         _held.append(tempfile.TemporaryDirectory(prefix="repoeval-bench-"))
         folder = Path(_held[-1].name) / folder.name
         _make(folder, make)

@@ -1,7 +1,7 @@
 """Latent semantic analysis: TF-IDF and a truncated SVD (scikit-learn), fitted on the benchmark's files.
 
-Never on chunks: then the vectors of one chunker would depend on how another one cuts. What is fitted is kept as plain
-arrays, and reading it needs no scikit-learn.
+Never on chunks: the vectors of one chunker would then depend on how another one cuts. The fit is kept as plain arrays,
+which are read without scikit-learn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
-from repoeval_bench.embedding.fitted import FittedEncoder, keep
+from repoeval_bench.embedding.fitted import keep
+from repoeval_bench.embedding.text_encoder import WholeTextEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
 
 LEAST_FILES = 2
-"""A term stands in so many files or is left out."""
+"""A term that is in fewer files is left out."""
 
 
 def fit_lsa(
@@ -44,10 +45,10 @@ def fit_lsa(
     wanted = folder / f"lsa-{asked.hexdigest()[:16]}"
     place, fingerprint = keep(wanted, lambda made: _fit(texts, dim, seed, made), notify)
     identity = {"model": "lsa", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32", "fit": fingerprint}
-    return LsaEncoder(spec, identity, place)
+    return LsaEncoder(spec, identity, folder=place)
 
 
-class LsaEncoder(FittedEncoder):
+class LsaEncoder(WholeTextEncoder):
     """(1 + ln tf) idf of each term, of unit length, projected on the singular vectors of the fit."""
 
     @cached_property

@@ -42,7 +42,7 @@ class ModelFiles:
     config: SHA-256 over the names and contents of all its JSON files but the tokenizer's, each of which may decide how
     the weights are used; None for the bundled model, whose files are the published ones or refused.
     transformer: the folder of its first module, the one that transformers loads.
-    max_tokens: how many tokens are read, special ones included; None where there is no limit.
+    max_tokens: how many tokens are read, special ones included; None for all.
     prompts: role or prompt name -> text put before the input.
     """
 
@@ -148,7 +148,7 @@ def _model_folder(name: str) -> Path:
 
     try:
         return Path(snapshot_download(name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.msgpack", *_PICKLES]))
-    except Exception as error:  # the hub's client raises a dozen kinds; each means the model is not here
+    except Exception as error:  # the hub's client raises a dozen kinds; all mean that the model is not here
         reason = str(error).partition("\n")[0]
         raise EmbeddingError(
             f"model {name!r} is neither a folder, nor in the local hub cache, nor to be fetched "
@@ -163,7 +163,7 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
     for pickled in sorted(path for pattern in _PICKLES for path in _files(folder, pattern)):
         if pickled.parent not in {path.parent for path in weights}:
             raise EmbeddingError(
-                f"{pickled} may be a pickle, which is never read, and no *.safetensors stands beside it; save the "
+                f"{pickled} may be a pickle, which is never read, and there is no *.safetensors beside it; save the "
                 "model's weights as safetensors"
             )
     if not weights or tokenizer is None:
@@ -201,7 +201,7 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:
-    """The model's own files of this kind, sorted; exports to other runtimes are none."""
+    """The model's own files of this kind, sorted, without exports to other runtimes."""
     return sorted(path for path in folder.rglob(pattern) if not _EXPORTS & set(path.relative_to(folder).parts))
 
 
@@ -242,10 +242,10 @@ def _pooling(folder: Path, modules: list[dict[str, Any]]) -> str:
 
 
 def read_json(path: Path, default: Any) -> Any:
-    """What a file of a model's folder holds, `default` where there is none; an EmbeddingError where it is no JSON."""
+    """What a file of a model's folder holds, `default` where there is none; an EmbeddingError where it is not JSON."""
     if not path.is_file():
         return default
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise EmbeddingError(f"{path} is no JSON ({error}); restore the model's folder") from error
+        raise EmbeddingError(f"{path} is not JSON ({error}); restore the model's folder") from error

@@ -15,8 +15,9 @@ import numpy as np
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.files import readable
-from repoeval_bench.embedding.fitted import FittedEncoder, keep
+from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.loading import load_model
+from repoeval_bench.embedding.text_encoder import WholeTextEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,13 +44,12 @@ def distill_static(
     settings = [files.weights, *files.settings.values(), files.tokenizer_hash, dim, version("model2vec")]
     wanted = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
     place, fingerprint = keep(wanted, lambda made: _distill(files, dim, made), notify)
-    identity = {
-        "model": f"static from {files.model_id}", "weights_sha256": fingerprint, "dim": dim, "precision": "fp32",
-    }  # fmt: skip
-    return StaticEncoder(spec, identity, place)
+    model = f"static from {files.model_id}"
+    identity = {"model": model, "weights_sha256": fingerprint, "dim": dim, "precision": "fp32"}
+    return StaticEncoder(spec, identity, folder=place)
 
 
-class StaticEncoder(FittedEncoder):
+class StaticEncoder(WholeTextEncoder):
     """The mean of a text's token vectors; the model in `folder` is loaded on the first text."""
 
     @cached_property
@@ -59,7 +59,7 @@ class StaticEncoder(FittedEncoder):
         return StaticModel.from_pretrained(self._folder)
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
-        """Known tokens of each text; there are no special ones."""
+        """Known tokens of each text, without special ones."""
         return [len(ids) for ids in self._model.tokenize([readable(text) for text in texts])]
 
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -79,7 +79,7 @@ def _distill(files: ModelFiles, dim: int, folder: Path) -> None:
     with threadpool_limits(1), redirect_stderr(seen):
         try:
             model = distill(str(files.folder), device="cpu", pca_dims=dim, quantize_to="float32")
-        except Exception as error:  # what is no transformer, or has no vocabulary, fails in a way of its own
+        except Exception as error:  # a model that is not a transformer, or lacks a vocabulary, fails in its own way
             reason = str(error).partition("\n")[0]
             raise EmbeddingError(
                 f"nothing can be distilled from {files.folder} ({type(error).__name__}: {reason}); name a model that "

@@ -1,9 +1,10 @@
-"""What the cache asks of whatever turns texts into vectors, and what encoders that read texts whole have in common."""
+"""What the cache needs of an encoder, and what encoders that read texts whole have in common."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -50,15 +51,15 @@ class TextEncoder(Protocol):
 
     @property
     def limit(self) -> Limit | None:
-        """What is read of a long text; None where it is read whole, or nobody knows."""
+        """What is read of a long text; None where it is read whole or this is not known."""
 
     @property
     def count_tokens(self) -> Callable[[Sequence[str], Role], list[int]] | None:
-        """Gives the tokens of each text before truncation, prompt and special ones included; None: nobody knows."""
+        """Gives the tokens of each text before truncation, prompt and special ones included; None if not known."""
 
     @property
     def usage(self) -> Mapping[str, int]:
-        """What was used so far as whoever runs the model counts it (tokens to be paid); empty where nobody does."""
+        """What the model's server has counted so far, such as tokens to be paid; empty where nothing is counted."""
 
     def prompt(self, role: Role) -> str:
         """The text that is put before an input of this role; often empty."""
@@ -79,8 +80,9 @@ class WholeTextEncoder(ABC):
     limit = None
     usage = NO_USAGE
 
-    def __init__(self, spec: str, identity: Mapping[str, Any]) -> None:
-        self.spec, self.identity = spec, identity
+    def __init__(self, spec: str, identity: Mapping[str, Any], *, folder: Path = Path()) -> None:
+        """`folder` is where a model that was fitted is kept."""
+        self.spec, self.identity, self._folder = spec, identity, folder
 
     def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
         """No text."""

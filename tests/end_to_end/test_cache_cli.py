@@ -1,4 +1,4 @@
-"""`repoeval-bench cache` as a process."""
+"""`repoeval-bench cache`: what it prints and how it exits."""
 
 import json
 import shutil
@@ -49,14 +49,13 @@ def test_verify_and_delete(home):
     assert "cache verify --delete" in done.out
     done = bench("cache", "verify", "--delete", "--json", home=home)
     assert done.code == 0
-    assert {key: json.loads(done.out)[key] for key in ("entries", "removed", "passed")} == {
-        "entries": 1001, "removed": 1, "passed": True,
-    }  # fmt: skip
+    found = json.loads(done.out)
+    assert (found["entries"], found["removed"], found["passed"]) == (1001, 1, True)
     assert "1,000 entries read, 0 broken" in bench("cache", "verify", home=home).out
 
 
 def test_prune(home):
-    """The least recently used go, what was freed is said; a size that is none is a usage error."""
+    """The least recently used entries go, and the room they took is shown; another text than a size is a usage error."""
     done = bench("cache", "prune", "--max-size", "1GB", home=home)
     assert (done.code, "0 entries removed, 1,001 left" in done.out) == (0, True)
     done = bench("cache", "prune", "--max-size", "500k", "--json", home=home)
@@ -70,7 +69,7 @@ def test_prune(home):
 
 
 def test_a_home_without_a_cache(tmp_path):
-    """Nothing is cached yet: that is said, and nothing is made."""
+    """Nothing is cached yet: the command says so and makes nothing."""
     done = bench("cache", "info", home=tmp_path / "home")
     assert (done.code, "0 entries" in done.out) == (0, True)
     assert not (tmp_path / "home").exists()
@@ -79,7 +78,7 @@ def test_a_home_without_a_cache(tmp_path):
 @pytest.mark.parametrize("command", [["info"], ["verify"], ["prune", "--max-size", "1GB"]])
 def test_a_home_that_is_typed_must_be_there(tmp_path, command):
     """A slip in --home does not look like an empty cache."""
-    assert "is no folder" in one_sentence(bench("cache", *command, "--home", tmp_path / "hmoe"), 2)
+    assert "is not a folder" in one_sentence(bench("cache", *command, "--home", tmp_path / "hmoe"), 2)
 
 
 def test_a_cache_that_is_no_database(home):

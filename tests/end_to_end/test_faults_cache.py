@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.embedding.storage import seal
-from support.command import bench_process, one_sentence
+from support.command import bench, bench_process, one_sentence
 
 AST = "ast:max_nws=400"
 
@@ -28,9 +28,7 @@ def refused(mirror, home, tmp_path):
     """Runs `eval` on the damaged home: the error's sentence, after checking that nothing else was printed or stored."""
 
     def call(*arguments):
-        done = bench_process(
-            "eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", *arguments, home=home
-        )
+        done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", *arguments, home=home)
         assert done.out == ""
         assert not list((tmp_path / "results").glob("*/manifest.json"))
         return one_sentence(done, 1)
@@ -56,7 +54,7 @@ def test_a_flipped_bit(home, refused):
 
 @pytest.mark.parametrize("number", [0.0, np.nan, np.inf])
 def test_vectors_that_no_model_gives(home, refused, number):
-    """Zeros, NaN or infinity, properly sealed: whoever wrote them, they are not scored."""
+    """Zeros, NaN or infinity are not scored, even properly sealed."""
     vector = np.full(384, number, dtype="<f4").tobytes()
     change_vectors(home, lambda key, value: vector + seal(key, vector))
     assert "not of unit length" in refused()
@@ -78,7 +76,7 @@ def test_a_planted_pickle(home, refused, tmp_path):
 
 
 def test_a_truncated_database(home, refused):
-    """Half a database is no cache."""
+    """Half a database is not a cache."""
     path = home / "vectors" / "cache.db"
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert "delete that folder" in refused()
@@ -88,7 +86,7 @@ def test_another_models_vectors_are_not_read(mirror, home, tmp_path):
     """The same weights that read 128 tokens in place of 256 find none of the vectors that are there."""
     options = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", "--dry-run", "--json")
     for spec, all_cached in (("minilm", True), ("minilm:max_length=128", False)):
-        done = bench_process(*options, "--embedder", spec, home=home)
+        done = bench(*options, "--embedder", spec, home=home)
         rows = json.loads(done.out)["texts"]
         assert {row["cached"] for row in rows} == ({row["distinct"] for row in rows} if all_cached else {0})
 
@@ -117,7 +115,7 @@ def mounted(tmp_path):
 
     yield call
     for folder in folders:
-        subprocess.run(["umount", folder], check=True)
+        subprocess.run(["umount", "--lazy", folder], check=True)  # sqlite may still have it open
 
 
 @pytest.fixture
@@ -156,7 +154,7 @@ def test_what_cannot_be_fitted_there_is_fitted_for_one_command(mirror, home, mou
     run = ("eval", "-c", AST, "--embedder", "lsa:dim=8", "--source", mirror)
     done = bench_process(*run, "--out", tmp_path / "unkept", home=home)
     assert done.code == 0, done.err
-    assert f"mind: the model folder {home / 'models'} is read-only; lsa-" in done.err
+    assert f"note: the model folder {home / 'models'} is read-only; lsa-" in done.err
     shutil.copytree(home, tmp_path / "writable", ignore=shutil.ignore_patterns("models", "vectors"))
     assert bench_process(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
     first, second = (next((tmp_path / name).glob("*/run.trec")) for name in ("unkept", "kept"))
@@ -195,7 +193,7 @@ def test_a_flipped_bit_of_a_read_only_cache(home, refused, read_only):
 
 
 def test_a_read_only_cache_with_a_log_beside_it(home, refused, read_only):
-    """What a killed process wrote last stands in sqlite's log, which cannot be taken in: refused, not passed over."""
+    """What a killed process wrote last is in sqlite's log, which cannot be taken in: refused, not passed over."""
 
     def leave_a_log(folder):
         with closing(sqlite3.connect(folder / "cache.db")) as database:
@@ -228,7 +226,7 @@ def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home)
 
 def same_runs(results, mirror, warm_home, tmp_path):
     """Whether the one run in `results` holds what the same run on the warm home holds."""
-    done = bench_process("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
+    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
     assert done.code == 0, done.err
     (mine,), (other,) = results.glob("*/run.trec"), (tmp_path / "expected").glob("*/run.trec")
     return mine.read_bytes() == other.read_bytes()

