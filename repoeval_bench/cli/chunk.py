@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import dataset_options, say
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.progress import progress
@@ -94,13 +94,17 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
 @click.argument("spec")
 @click.option("--examples", type=click.IntRange(min=0), default=40, show_default=True, help="Generated files to add.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")
-def check_chunker_command(*, spec: str, examples: int, seed: int) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the text.")
+def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
     """Print which promises of a chunker hold, and the smallest input that breaks one; exit code 1 if any does."""
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.conformance import check_chunker
 
     report = check_chunker(make_chunker(spec), examples=examples, seed=seed)
-    click.echo(str(report))
+    if as_json:
+        print_json(asdict(report) | {"conforms": report.conforms})
+    else:
+        click.echo(str(report))
     return 0 if report.conforms else 1
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,6 +33,11 @@ def print_tables(tables: Iterable[Table]) -> None:
     """Print every table with its notes."""
     for table in tables:
         print_table(table)
+
+
+def print_json(content: Any) -> None:
+    """Print plain values as one JSON document."""
+    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def print_lines(lines: Iterable[str]) -> None:

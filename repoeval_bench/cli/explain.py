@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.console import print_lines
+from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.options import named_option
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @click.command("explain", short_help="Say what a chunker, a protocol, a retriever, a measure, … means.")
 @click.argument("name")
-def explain_command(*, name: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the text.")
+def explain_command(*, name: str, as_json: bool) -> None:
     """Explain what `list` lists: a protocol such as `context`, a chunker, a measure such as `ndcg@10`.
 
     A name that is in two lists is explained as both.
@@ -31,7 +32,10 @@ def explain_command(*, name: str) -> None:
     if not found:
         stem = name.partition("@")[0].partition("(")[0].partition(":")[0]
         raise UsageError(nearest("name", stem, all_names(), f"see repoeval-bench list {'|'.join(LISTS)}"))
-    print_lines(found)
+    if as_json:
+        print_json({"name": name, "explanations": found})
+    else:
+        print_lines(found)
 
 
 def explanations(name: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, plug_ins, rows
@@ -116,8 +116,15 @@ LISTS: dict[str, Callable[[], Table]] = {
     help=f"List what there is to choose from; WHAT is one of {', '.join(LISTS)}.",
 )
 @click.argument("what")
-def list_command(*, what: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
+def list_command(*, what: str, as_json: bool) -> None:
     """List what there is to choose from."""
     if what not in LISTS:
         raise UsageError(nearest("list", what, LISTS))
-    print_table(LISTS[what]())
+    table = LISTS[what]()
+    if as_json:
+        print_json(
+            [dict(zip((column.name for column in table.columns), texts, strict=True)) for texts in table.texts()]
+        )
+    else:
+        print_table(table)
