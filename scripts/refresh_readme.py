@@ -1,4 +1,4 @@
-"""Put what the README's commands print now into its two table blocks.
+"""Put the current output of the README's commands into its two table blocks.
 
 python scripts/refresh_readme.py --source ../shared/repoeval
 
@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from difflib import SequenceMatcher
 from pathlib import Path
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -43,11 +44,11 @@ def printed(*arguments: str) -> str:
 
 
 def refreshed(block: str, output: str) -> str:
-    """The block with each paragraph replaced by the printed one that follows and begins alike."""
+    """The block with each paragraph replaced by the next printed one that begins alike."""
     rest = output.rstrip().split("\n\n")
     paragraphs = []
     for paragraph in block.rstrip().split("\n\n"):
-        while rest and beginning(rest[0]) != beginning(paragraph):
+        while rest and not alike(rest[0], paragraph):
             rest.pop(0)
         if not rest:
             sys.exit(f"error: no command prints a paragraph that begins {paragraph.splitlines()[0]!r}; edit {README}")
@@ -55,8 +56,13 @@ def refreshed(block: str, output: str) -> str:
     return "\n\n".join(paragraphs) + "\n"
 
 
+def alike(printed: str, shown: str) -> bool:
+    """Whether two paragraphs are the same one, even if a label has changed since."""
+    return SequenceMatcher(None, beginning(printed), beginning(shown)).ratio() >= 0.7
+
+
 def beginning(paragraph: str) -> list[str]:
-    """What tells a paragraph from another when its figures change: the words of its first line, without digits."""
+    """The words of its first line without digits: they stay when figures change."""
     return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "", paragraph.strip("\n").partition("\n")[0]).split()
 
 

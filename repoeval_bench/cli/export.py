@@ -11,7 +11,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.cli.compare import baseline_of
-from repoeval_bench.cli.options import say
+from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
@@ -38,15 +38,27 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
     type=click.Choice(FORMATS),
     help="What to write: markdown if not given, nothing with --plots alone.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Where to write; standard output if not given.")  # fmt: skip
-@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Write every figure there as SVG and PNG.")  # fmt: skip
-@click.option("--sensitivity", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Cells that `sensitivity --output` wrote, drawn as heat maps among the plots.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where to write; standard output if not given.",
+)
+@click.option(
+    "--plots",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write every figure there as SVG and PNG.",
+)
+@click.option(
+    "--sensitivity",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Cells that `sensitivity --output` wrote, drawn as heat maps among the plots.",
+)
 @click.option("--baseline", metavar="RUN|SPEC", help="What several runs are compared with; without it every pair is.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
-              help="Where run folders are.")  # fmt: skip
+@runs_folder
 def export_command(
     *,
     runs: tuple[str, ...],

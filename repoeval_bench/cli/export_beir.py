@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench import api
-from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.cli.options import dataset_options, runs_folder, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.source import encode_id
@@ -24,10 +24,15 @@ if TYPE_CHECKING:
 
 @click.command("export-beir", short_help="Write a run's corpus, queries and qrels as BEIR and MTEB read them.")
 @click.argument("run")
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="FOLDER",
-              help="Where to write: one folder per repository.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
-              help="Where run folders are.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="FOLDER",
+    help="Where to write: one folder per repository.",
+)
+@runs_folder
 @dataset_options
 def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) -> None:
     """Write FOLDER/REPOSITORY/{corpus.jsonl, queries.jsonl, qrels/test.tsv} for RUN.

@@ -10,7 +10,7 @@ import click
 from repoeval_bench import api
 from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.cli.compared import recall
-from repoeval_bench.cli.options import say
+from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.runs.view import find_run
@@ -23,17 +23,38 @@ if TYPE_CHECKING:
 
 @click.command("report", short_help="Write stored runs as one HTML page.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("report.html"),
-              show_default=True, metavar="FILE", help="Where to write the page.")  # fmt: skip
-@click.option("--sensitivity", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Draw the grid that `sensitivity --json` or its --output wrote.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("report.html"),
+    show_default=True,
+    metavar="FILE",
+    help="Where to write the page.",
+)
+@click.option(
+    "--sensitivity",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw the grid that `sensitivity --json` or its --output wrote.",
+)
 @click.option("--bm25", is_flag=True, help="First make the BM25 run of every chunker that lacks one.")
-@click.option("--source", envvar="REPOEVAL_SOURCE", default="auto", show_default=True, show_envvar=True,
-              help="Where --bm25 takes the data from.")  # fmt: skip
-@click.option("--home", envvar="REPOEVAL_HOME", type=click.Path(path_type=Path, file_okay=False), show_envvar=True,
-              help="Folder of fetched data.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=api.RESULTS, show_default=True,
-              help="Where run folders are.")  # fmt: skip
+@click.option(
+    "--source",
+    envvar="REPOEVAL_SOURCE",
+    default="auto",
+    show_default=True,
+    show_envvar=True,
+    help="Where --bm25 takes the data from.",
+)
+@click.option(
+    "--home",
+    envvar="REPOEVAL_HOME",
+    type=click.Path(path_type=Path, file_okay=False),
+    show_envvar=True,
+    help="Folder of fetched data.",
+)
+@runs_folder
 def report_command(
     *,
     runs: tuple[str, ...],
@@ -71,21 +92,32 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             continue
         metrics, dataset = run.metrics, run.metrics.dataset
         if metrics.imported:
-            say(f"{run.run_id} was imported: its chunks are not here, so BM25 is not asked")
+            say(f"{run.run_id} was imported: its chunks are not stored, so BM25 cannot rank them")
             continue
         _, level, context, tokenizer = dataset.name.rsplit("-", 3)
         part = dataset.tasks != dataset.whole_tasks
         benchmark = api.load_benchmark(
-            source, level=level, context=context, tokenizer=tokenizer, home=home, notify=say,
-            repos=dataset.repositories if part else None, limit=dataset.tasks if part else None,
-        )  # fmt: skip
+            source,
+            level=level,
+            context=context,
+            tokenizer=tokenizer,
+            home=home,
+            notify=say,
+            repos=dataset.repositories if part else None,
+            limit=dataset.tasks if part else None,
+        )
         config = run.manifest.config
         chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
         made = api.evaluate(
-            benchmark, chunker, protocol=metrics.protocol, retriever="bm25", k=metrics.k, out=run.folder.parent,
+            benchmark,
+            chunker,
+            protocol=metrics.protocol,
+            retriever="bm25",
+            k=metrics.k,
+            out=run.folder.parent,
             home=home,
-        )  # fmt: skip
+        )
         if made.metrics.dataset.fingerprint == dataset.fingerprint:
             say(f"{metrics.chunker} by BM25 -> {made.folder}")
         else:
-            say(f"{run.run_id} is over other data than --source {source} holds, so BM25 does not stand beside it")
+            say(f"{run.run_id} was made from other data than --source {source} has, so BM25 is not shown beside it")

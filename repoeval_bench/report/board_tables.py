@@ -34,12 +34,12 @@ def notes(found: Leaderboard) -> list[str]:
     lines = []
     if any(len(board.entries) > 1 for board in found.boards):
         lines.append(
-            "Runs are ranked against those alone that answer the same question: protocol, data, queries, depth, "
+            "Runs are ranked only against runs that answer the same question: protocol, data, queries, depth, "
             "precision."
         )
         lines.append(
-            "A rank is no proof: where the interval of the difference to the first holds 0, this data does not show "
-            "one. `compare` tests it, adjusted for the number of tests."
+            "A rank does not prove a difference: if the interval of the difference to the first contains 0, this data "
+            "does not show one. `compare` tests it, adjusted for the number of tests."
         )
     if found.boards:
         resampled = sorted({"files" if b.clustered_by == "file" else b.clustered_by for b in found.boards})

@@ -63,7 +63,7 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "# Published numbers, measured again",
         "",
         f"{label}. Means are each protocol's headline (micro under `context`, macro over repositories otherwise); "
-        "intervals are 95 %, clustered by file. Under each table stand the commands that print its figures.",
+        "intervals are 95 %, clustered by file. The commands below each table print its figures.",
         "",
         "## The expected results",
         "",

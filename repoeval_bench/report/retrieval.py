@@ -77,7 +77,8 @@ def agreement_lines(found: Agreement, k: int, waiting: int) -> list[str]:
     """What the judgements cover, in sentences."""
     lines = [
         f"{count(found.judged, 'judgement')} of the run's queries; the judge adds {found.added} relevant chunks to the "
-        f"gold, and calls {found.gold_refused} of the {found.gold_judged} gold chunks it saw not relevant (gold stands)"
+        f"gold, and calls {found.gold_refused} of the {found.gold_judged} gold chunks it saw not relevant "
+        "(they stay gold)"
     ]
     if found.unjudged_top:
         lines.append(

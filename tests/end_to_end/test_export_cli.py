@@ -108,8 +108,12 @@ def test_latex_is_well_formed(results, runs, tmp_path):
     if shutil.which("pdflatex"):
         page = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n" + text + "\\end{document}\n"
         (tmp_path / "page.tex").write_text(page)
-        done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
-                              cwd=tmp_path, capture_output=True, check=False)  # fmt: skip
+        done = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout[-2000:]
 
 
@@ -132,16 +136,32 @@ def test_several_runs_as_csv_and_json(results, runs, tmp_path):
 
 def test_plots(results, runs, tmp_path):
     """--plots writes SVG and PNG of every figure, heat maps where there is a grid; needs no --format."""
-    cell = {"a": "ast", "b": "fixed", "sizes": "nominal", "protocol": "body", "retriever": "bm25", "measure": "ndcg@10",
-            "difference": 0.1, "interval": [0.0, 0.2], "verdict": "wins"}  # fmt: skip
+    cell = {
+        "a": "ast",
+        "b": "fixed",
+        "sizes": "nominal",
+        "protocol": "body",
+        "retriever": "bm25",
+        "measure": "ndcg@10",
+        "difference": 0.1,
+        "interval": [0.0, 0.2],
+        "verdict": "wins",
+    }
     (tmp_path / "grid.json").write_text(json.dumps([cell]))
     done = bench(
         "export", *runs, "--plots", tmp_path / "plots", "--sensitivity", tmp_path / "grid.json", "--out", results
     )
     assert (done.code, done.out) == (0, ""), done.err
     written = {path.name for path in (tmp_path / "plots").iterdir()}
-    assert {"line-recall-over-budget.svg", "recall-over-k.png", "ndcg-over-k.svg", "chunk-sizes.png",
-            "score-against-size.svg", "forest-ast-minus-fixed.svg", "sensitivity-ast-minus-fixed.png"} <= written  # fmt: skip
+    assert {
+        "line-recall-over-budget.svg",
+        "recall-over-k.png",
+        "ndcg-over-k.svg",
+        "chunk-sizes.png",
+        "score-against-size.svg",
+        "forest-ast-minus-fixed.svg",
+        "sensitivity-ast-minus-fixed.png",
+    } <= written
     assert done.err.count("wrote") == len(written) == 14
     curve = (tmp_path / "plots" / "recall-over-k.svg").read_text()
     for run, name in zip(runs, ("fixed", "ast"), strict=True):
@@ -172,8 +192,10 @@ def at_terminal(*arguments, columns=100):
     environment = dict(os.environ, TERM="xterm-256color", PYTHONUTF8="1")
     process = subprocess.Popen(
         [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
-        stdout=theirs, stderr=subprocess.DEVNULL, env=environment,
-    )  # fmt: skip
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
     os.close(theirs)
     printed = b""
     while True:

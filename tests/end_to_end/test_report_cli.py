@@ -140,10 +140,17 @@ def test_an_imported_run_has_a_page_too(tmp_path):
 def test_a_grid_is_drawn_or_refused(stored, tmp_path):
     """What sensitivity wrote becomes a heat map; anything else is one sentence."""
     cell = {
-        "a": stored[0].metrics.chunker, "b": stored[1].metrics.chunker, "sizes": "nominal", "protocol": "context",
-        "retriever": "bm25", "measure": "ndcg@10", "difference": 0.1, "interval": [0.05, 0.15], "placebo_band": None,
+        "a": stored[0].metrics.chunker,
+        "b": stored[1].metrics.chunker,
+        "sizes": "nominal",
+        "protocol": "context",
+        "retriever": "bm25",
+        "measure": "ndcg@10",
+        "difference": 0.1,
+        "interval": [0.05, 0.15],
+        "placebo_band": None,
         "verdict": "wins",
-    }  # fmt: skip
+    }
     grid, page = tmp_path / "grid.json", tmp_path / "r.html"
     command = ("report", *(run.folder for run in stored), "--sensitivity", grid, "-o", page)
     grid.write_text(json.dumps([cell]))

@@ -20,8 +20,18 @@ from support.runs import write_run
 
 NAMES = st.text(min_size=1, max_size=40) | st.text("\\{}&%$#_~^<>|\"'`*[]()!-,;:.@=+/ \nabc0", min_size=1, max_size=40)
 
-NASTY = ("\\input{/etc/passwd}", "a & b % c $x_1$ #2 ~ ^ {}", "--- '' ,, ?` !` << >>", "[1] * \\\\", '"q" |x|', "é·…−×ß💥",
-         "\\end{tabular}", "-1 [-0.5, +0.5]", "=cmd|' /C calc'!A0", "x\x00y\ud800")  # fmt: skip
+NASTY = (
+    "\\input{/etc/passwd}",
+    "a & b % c $x_1$ #2 ~ ^ {}",
+    "--- '' ,, ?` !` << >>",
+    "[1] * \\\\",
+    '"q" |x|',
+    "é·…−×ß💥",
+    "\\end{tabular}",
+    "-1 [-0.5, +0.5]",
+    "=cmd|' /C calc'!A0",
+    "x\x00y\ud800",
+)
 
 
 def tables(name):
@@ -84,8 +94,12 @@ def test_pdflatex_prints_nasty_names(tmp_path):
     page = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n"
     page += latex([table for name in NASTY for table in tables(name)]) + "\\end{document}\n"
     (tmp_path / "page.tex").write_text(page, encoding="utf-8")
-    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
-                          cwd=tmp_path, capture_output=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-2000:]
 
 

@@ -53,12 +53,23 @@ def runs(tmp_path_factory):
 
 
 CELLS = [
-    {"a": "ast:x=1", "b": "fixed", "sizes": "nominal", "protocol": protocol, "retriever": "dense", "measure": "ndcg@10",
-     "difference": difference, "interval": [difference - 0.1, difference + 0.1], "verdict": verdict}
+    {
+        "a": "ast:x=1",
+        "b": "fixed",
+        "sizes": "nominal",
+        "protocol": protocol,
+        "retriever": "dense",
+        "measure": "ndcg@10",
+        "difference": difference,
+        "interval": [difference - 0.1, difference + 0.1],
+        "verdict": verdict,
+    }
     for protocol, difference, verdict in (
-        ("context", 0.2, "wins"), ("body+query=full", -0.3, "loses"), ("code-chunk", 0.01, "undecided"),
+        ("context", 0.2, "wins"),
+        ("body+query=full", -0.3, "loses"),
+        ("code-chunk", 0.01, "undecided"),
     )
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +122,15 @@ def test_the_front_holds_what_no_smaller_one_beats(points, front):
 def test_every_figure_is_there_and_of_its_own_name(drawn):
     names = [figure.name for figure in drawn]
     assert len(set(names)) == len(names)
-    assert {name.partition("-")[0] for name in names} == {"line", "recall", "ndcg", "chunk", "score", "forest",
-                                                          "sensitivity"}  # fmt: skip
+    assert {name.partition("-")[0] for name in names} == {
+        "line",
+        "recall",
+        "ndcg",
+        "chunk",
+        "score",
+        "forest",
+        "sensitivity",
+    }
     assert sum(name.startswith("forest") for name in names) == 2
 
 
@@ -185,9 +203,11 @@ def test_figures_of_like_named_runs_are_named_apart(tmp_path):
     specs = ("fixed", "ast:max_nws=800", "ast:max_nws=1500", "exec:cut --a", "exec:cut -a")
     names = [f.name for f in figures([made(tmp_path / str(i), spec) for i, spec in enumerate(specs)])]
     assert [name for name in names if name.startswith("forest")] == [
-        "forest-ast-max-nws=800-minus-fixed", "forest-ast-max-nws=1500-minus-fixed",
-        "forest-exec-cut-a-minus-fixed", "forest-exec-cut-a-minus-fixed-2",
-    ]  # fmt: skip
+        "forest-ast-max-nws=800-minus-fixed",
+        "forest-ast-max-nws=1500-minus-fixed",
+        "forest-exec-cut-a-minus-fixed",
+        "forest-exec-cut-a-minus-fixed-2",
+    ]
 
 
 def test_names_take_no_room_from_the_plot(tmp_path):
@@ -198,8 +218,10 @@ def test_names_take_no_room_from_the_plot(tmp_path):
         drawing = figures(runs)[0].drawn
         (axes,) = drawing.axes
         heights.append(axes.get_position().height * drawing.get_figheight())
-        assert all(0 <= end <= 1 for end in drawing.legends[0].get_window_extent().transformed(
-            drawing.transFigure.inverted()).extents)  # fmt: skip
+        assert all(
+            0 <= end <= 1
+            for end in drawing.legends[0].get_window_extent().transformed(drawing.transFigure.inverted()).extents
+        )
     assert heights[1] > 0.9 * heights[0]
 
 
@@ -221,7 +243,7 @@ def test_the_heat_map_counts_every_cell_and_speaks_of_noise_where_a_band_was_mea
     (figure,) = heat_maps(more)
     texts = [text.get_text() for text in figure.drawn.axes[0].texts]
     assert texts == ["+"] * 6
-    with pytest.raises(ResultError, match="no cells of a sensitivity grid"):
+    with pytest.raises(ResultError, match="not settings of a sensitivity grid"):
         heat_maps([{"a": "ast", "b": "fixed"}])
 
 

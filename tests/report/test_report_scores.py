@@ -17,10 +17,15 @@ def made(tmp_path):
 
     def make(*changes):
         return [
-            write_run(tmp_path / f"run{at}", {"ndcg@10": [0.2, 0.4 + at / 10]}, latency=[1.0 + at] * 2,
-                      imported=True, **changed)
+            write_run(
+                tmp_path / f"run{at}",
+                {"ndcg@10": [0.2, 0.4 + at / 10]},
+                latency=[1.0 + at] * 2,
+                imported=True,
+                **changed,
+            )
             for at, changed in enumerate(changes)
-        ]  # fmt: skip
+        ]
 
     return make
 

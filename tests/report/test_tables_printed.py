@@ -94,6 +94,8 @@ def test_text_is_folded_below_where_it_begins(printed):
     ]
     assert printed(text) == text
     assert printed(text, 34) == [
-        "name: what it means in many words", "that need two lines",
-        "  key=1       its meaning, said at", "              some length here",
-    ]  # fmt: skip
+        "name: what it means in many words",
+        "that need two lines",
+        "  key=1       its meaning, said at",
+        "              some length here",
+    ]

@@ -48,7 +48,7 @@ def chromium() -> Iterator[Any]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    # On a busy machine an element may stand a moment later than the page says it is ready.
+    # On a busy machine an element may appear a moment after the page says it is ready.
     browser.implicitly_wait(3)
     try:
         yield browser
@@ -72,12 +72,12 @@ def visit(browser: Any, page: Path, *, width: int = 1400, dark: bool = False, pa
 
 
 def console(browser: Any) -> list[str]:
-    """What stands in the console since it was last asked for, as warnings or worse."""
+    """Warnings and errors in the console since the last call."""
     return [f"{entry['level']}: {entry['message']}" for entry in browser.get_log("browser") if entry["level"] != "INFO"]
 
 
 def requested(browser: Any) -> set[str]:
-    """The addresses asked for since this was last called; what is no address of a host is named by its scheme."""
+    """The addresses requested since the last call; one without a host is named by its scheme."""
     events = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
     urls = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
     return {url.partition(":")[0] if url.startswith(("file:", "data:", "blob:", "about:")) else url for url in urls}

@@ -51,7 +51,7 @@ class Fact:
 
     @property
     def same(self) -> bool:
-        """Whether one value stands for all runs."""
+        """Whether all runs have the same value."""
         return len(set(self.values)) == 1
 
 

@@ -21,7 +21,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Templates that escape whatever they are given, and fail on a missing value."""
+    """Templates that escape everything they are given, and fail on a missing value."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)

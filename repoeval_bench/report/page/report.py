@@ -94,7 +94,7 @@ def report_page(
 def _report_command(
     stored: Sequence[RunView], bm25: Sequence[PageRun | None], output: str, grid: str | None
 ) -> list[str]:
-    """The words that make this page again: with what stands beside its runs, and the settings that it draws."""
+    """The words that make this page again: with the BM25 runs beside its own, and the settings that it draws."""
     named = [run.run_id for run in stored]
     words = ["repoeval-bench", "report", *named]
     if any(peer is not None and peer.stored.run_id not in named for peer in bm25):

@@ -41,7 +41,7 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     """Name the run whose headline mean is highest, and compare every other one with it.
 
     It was picked from the data that test it, so its pairs are taken out of the family of all pairs, as `compare` has
-    it: there p holds for whichever run is picked.
+    it: there p holds for every run that could be picked.
     """
     metrics = runs[0].stored.metrics
     over, measure = metrics.headline, headline_measure([run.stored for run in runs])
@@ -60,7 +60,7 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
             differences=(),
         )
     others = [i for i in sorted(range(len(runs)), key=lambda i: -means[i]) if i != best]
-    # The best stands first, so that its pairs are all other runs minus the best.
+    # The best is first, so that its pairs are all other runs minus the best.
     family = compare_runs([runs[i].stored for i in (best, *others)])
     differences = [each for each in family if each.baseline == runs[best].name]
     of_headline = {each.treatment: each for each in differences if each.measure == measure}

@@ -86,7 +86,7 @@ def heat_maps(settings: Sequence[Mapping[str, Any]]) -> list[Figure]:
         return [_heat_map(names[a], names[b], cells) for (a, b), cells in pairs.items()]
     except (KeyError, TypeError, AttributeError) as error:
         raise ResultError(
-            f"these are no cells of a sensitivity grid ({error}); write them with sensitivity --output FILE"
+            f"these are not settings of a sensitivity grid ({error}); write them with sensitivity --output FILE"
         ) from error
 
 

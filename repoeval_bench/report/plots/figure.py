@@ -45,7 +45,7 @@ class Figure:
 def draw(
     name: str, title: str, description: str, fill: Callable[[Axes], None], *, height: float = 3.4, legend: bool = True
 ) -> Figure:
-    """A figure of one plot, filled in by `fill`; labelled artists stand in a legend below it."""
+    """A figure of one plot, filled in by `fill`; labelled artists are in a legend below it."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Drawing
 
@@ -78,7 +78,7 @@ def plain_svg(figure: Figure) -> str:
 
 
 def svg(figure: Figure) -> str:
-    """The figure as one element to stand in a page, where `theme.css` gives its colours for light and dark.
+    """The figure as one element for a page, where `theme.css` gives its colours for light and dark.
 
     It refers to nothing outside itself, its ids begin with the figure's name, text is text, and a screen reader is
     given title and description.

@@ -42,7 +42,7 @@ _RC = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
     "text.color": INK,
-    # A name may hold a dollar sign; it is no formula.
+    # A name may contain a dollar sign, which is not a formula.
     "text.parse_math": False,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": MUTED,
