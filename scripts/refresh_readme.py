@@ -2,7 +2,7 @@
 
 python scripts/refresh_readme.py --source ../shared/repoeval
 
-Only paragraphs that the README already shows are replaced, so it may quote a part of what a command prints.
+Only lines that the README already shows are replaced, so it may quote a part of what a command prints.
 """
 
 import argparse
@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from difflib import SequenceMatcher
 from pathlib import Path
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -44,21 +43,26 @@ def printed(*arguments: str) -> str:
 
 
 def refreshed(block: str, output: str) -> str:
-    """The block with each paragraph replaced by the next printed one that begins alike."""
+    """The block with each line replaced by the printed one that begins alike, paragraph by paragraph."""
     rest = output.rstrip().split("\n\n")
     paragraphs = []
     for paragraph in block.rstrip().split("\n\n"):
-        while rest and not alike(rest[0], paragraph):
+        while rest and beginning(rest[0]) != beginning(paragraph):
             rest.pop(0)
         if not rest:
             sys.exit(f"error: no command prints a paragraph that begins {paragraph.splitlines()[0]!r}; edit {README}")
-        paragraphs.append(rest.pop(0).strip("\n"))
+        now = {label(line): line for line in rest.pop(0).strip("\n").splitlines()}
+        missing = [line for line in paragraph.splitlines() if label(line) not in now]
+        if missing:
+            sys.exit(f"error: no command prints a line that begins like {missing[0]!r}; edit {README}")
+        paragraphs.append("\n".join(now[label(line)] for line in paragraph.splitlines()))
     return "\n\n".join(paragraphs) + "\n"
 
 
-def alike(printed: str, shown: str) -> bool:
-    """Whether two paragraphs are the same one, even if a label has changed since."""
-    return SequenceMatcher(None, beginning(printed), beginning(shown)).ratio() >= 0.7
+def label(line: str) -> str:
+    """What a line is about: its first cell, or its words where it has no cells."""
+    cell, *others = re.split(r"\s{2,}", line.strip())
+    return cell.strip("─") if others or set(cell) == {"─"} else " ".join(beginning(line))
 
 
 def beginning(paragraph: str) -> list[str]:
