@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.analysis.sensitivity import Contest
+    from repoeval_bench.analysis.sensitivity import PairedResult
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.executors import Executor
@@ -106,7 +106,7 @@ def compare(
     which means count as equal; without one, equality is never said. Only runs over the same queries under one protocol
     are compared; anything else is a UsageError.
     """
-    from repoeval_bench.analysis.comparison import compare_runs
+    from repoeval_bench.analysis.comparison import compare as compare_runs
 
     return compare_runs(runs, baseline, measures=metrics, equivalence=equivalence)
 
@@ -127,7 +127,7 @@ def sensitivity(
     home: Path | None = None,
     notify: Callable[[str], None] = lambda _: None,
     executor: Executor = IN_PROCESS,
-) -> list[Contest]:
+) -> list[PairedResult]:
     """Every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's realised size.
 
     `placebo` is the number of line offsets at which the fixed baseline is started for the placebo band, 0 for none; an
@@ -135,7 +135,7 @@ def sensitivity(
     specs. Cells are kept in `out`/sensitivity, and those that this very code has computed are not computed again.
     Raises a BenchError in one sentence.
     """
-    from repoeval_bench.analysis.sensitivity import contests, placebo_bands
+    from repoeval_bench.analysis.sensitivity import paired_results, placebo_bands
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.placebo import describe, placebo_arms, placebo_problems
     from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
@@ -192,11 +192,11 @@ def sensitivity(
         notify(f"scoring {cutter.spec}")
         scored[cutter.spec] = next(made)
     bands = placebo_bands([scored[spec] for spec in shifted]) if len(shifted) > 1 else {}
-    found = contests({spec: scored[spec] for spec in arms}, "nominal", bands)
+    found = paired_results({spec: scored[spec] for spec in arms}, "nominal", bands)
     for scored_by, of in matched:
         resized = {
             spec: {cell: each for cell, each in scored[size].items() if cell.protocol in scored_by}
             for spec, size in of.items()
         }
-        found += contests(resized, f"matched to {first}", bands)
+        found += paired_results(resized, f"matched to {first}", bands)
     return found

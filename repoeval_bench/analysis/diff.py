@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
+from repoeval_bench.metrics import Measure
+from repoeval_bench.metrics.condensed import UNREGISTERED
 
-    from repoeval_bench.core.run import Qrels
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.runs.view import RunView
 
 Why = Literal["other chunks", "other order", "other judgements"]
 
 SAME = 1e-12
-"""Differences below are rounding error of a sum, no change."""
+"""A difference below this is the rounding error of a sum, not a change."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """One run's part: the value, how many chunks are relevant, how many of them were retrieved, the first's rank.
 
@@ -30,12 +34,12 @@ class Side:
     top: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """A query whose score changed.
 
-    `why`: `other chunks` stand in the top k; the same stand in `other order`; the same stand in the same order, but
-    the `other judgements` find other ones relevant. `shared` counts the chunks that both retrieved.
+    `why`: the top k holds `other chunks`, or the same in `other order`, or the same in the same order, of which
+    `other judgements` find other ones relevant. `shared` counts the chunks that both retrieved.
     """
 
     query_id: str
@@ -46,31 +50,61 @@ class Change:
     treatment: Side
 
 
-def changes(
-    query_ids: Iterable[str],
-    values: tuple[Mapping[str, float], Mapping[str, float]],
-    rankings: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]],
-    qrels: tuple[Qrels, Qrels],
-    k: int | None,
-) -> Iterator[Change]:
-    """The queries whose value differs, in their order; of each pair the baseline stands first.
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The queries, of `n_queries`, whose score of a measure changed from baseline to treatment; largest change first.
 
-    `rankings` are chunk ids, best first; `k` is the measure's cutoff in ranks, None for the whole ranking.
+    `baseline` and `treatment` are the names of the runs.
     """
-    for query_id in query_ids:
-        before, after = (
-            _side(values[i][query_id], rankings[i][query_id][:k], qrels[i].get(query_id, {})) for i in (0, 1)
-        )
+
+    baseline: str
+    treatment: str
+    measure: str
+    n_queries: int
+    changes: tuple[Change, ...]
+
+
+def diff(baseline: RunView, treatment: RunView, measure: str = "ndcg@10") -> Diff:
+    """The queries whose score differs between two runs, and why.
+
+    Changes are treatment - baseline. Runs that answer different questions and a measure that one of them lacks are a
+    UsageError.
+    """
+    runs = baseline, treatment
+    check_comparable([runs])
+    (name,) = shared_measures(runs, [measure])
+    first, second = runs
+    sides = [_sides(run, name, first.scores.query_ids) for run in (first, second)]
+    found = []
+    for query_id, before, after in zip(first.scores.query_ids, *sides, strict=True):
         change = after.value - before.value
-        if abs(change) <= SAME:
-            continue
-        shared = len(set(before.top) & set(after.top))
-        yield Change(query_id, change, _why(before, after), shared, before, after)
+        if abs(change) > SAME:
+            shared = len(set(before.top) & set(after.top))
+            why = _why(before, after)
+            found.append(
+                Change(query_id=query_id, change=change, why=why, shared=shared, baseline=before, treatment=after)
+            )
+    found.sort(key=lambda each: (-abs(each.change), each.query_id))
+    names = run_names(runs)
+    return Diff(names[0], names[1], name, len(first.scores), tuple(found))
+
+
+def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> list[Side]:
+    values, rankings, qrels, k = run.scores.by_query(measure), run.ranked_ids(), run.qrels(), _cutoff(measure)
+    return [_side(values[q], rankings[q][:k], qrels.get(q, {})) for q in query_ids]
+
+
+def _cutoff(name: str) -> int | None:
+    """The measure's k; None for the whole ranking, where there is none or it counts characters."""
+    if name in UNREGISTERED:
+        return None
+    measure = Measure.parse(name)
+    return measure.k if measure.definition.unit == "rank" else None
 
 
 def _side(value: float, top: Sequence[str], gains: Mapping[str, float]) -> Side:
     hits = [rank for rank, chunk_id in enumerate(top, start=1) if chunk_id in gains]
-    return Side(value, len(gains), len(hits), hits[0] if hits else None, tuple(top))
+    return Side(value=value, relevant=len(gains), hits=len(hits), first_hit=hits[0] if hits else None, top=tuple(top))
 
 
 def _why(before: Side, after: Side) -> Why:

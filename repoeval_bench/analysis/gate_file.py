@@ -1,4 +1,4 @@
-"""A gate file: what a run must reach to pass. Read and checked as a whole, so that one look tells all problems."""
+"""A gate file: what a run must reach to pass. It is read and checked as a whole: all mistakes are reported at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ScoreGate(Strict):
         try:
             return str(Measure.parse(name))
         except UsageError as error:
-            # pydantic gathers ValueErrors, so that all problems of the file are told at once.
+            # pydantic gathers ValueErrors, so that all mistakes are reported at once.
             raise ValueError(str(error)) from error
 
     @model_validator(mode="after")
@@ -87,7 +87,7 @@ class GateConfig(Strict):
 
 
 def read_gates(path: Path) -> GateConfig:
-    """Read a YAML gate file; everything that is wrong with it is told in one UsageError."""
+    """Read a YAML gate file; all mistakes in it are one UsageError."""
     document = read_yaml(path, "give a gate file with --config")
     if found := document.problems(GateConfig, {"gates": ScoreGate, "latency": LatencyGate}):
         raise UsageError(all_mistakes((f"{document.where(place)}: {sentence}" for place, sentence in found), path))

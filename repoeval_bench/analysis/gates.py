@@ -1,4 +1,4 @@
-"""Whether a run may ship: its interval ends and latencies against the limits of a gate file. Pure."""
+"""Whether a run may ship: its interval ends and latencies against the limits of a gate file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.analysis.comparable import check_comparable
+from repoeval_bench.analysis.comparison import aligned
 from repoeval_bench.analysis.segments import Segment, find
 from repoeval_bench.analysis.statistics import DRAWS, mean_intervals
 from repoeval_bench.core.errors import UsageError, all_mistakes
@@ -16,10 +18,13 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.gate_file import GateConfig, LatencyGate, ScoreGate
     from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.records import Headline
+    from repoeval_bench.runs.view import RunView
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
     """One limit and what it was held against.
 
@@ -38,84 +43,109 @@ class GateResult:
     reason: str
 
 
+def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
+    """The result of every gate, in the order of the file.
+
+    `baseline` is the run that drops are measured from. Gates on what the run does not have (a measure, a segment, a
+    baseline, a step's times) are one UsageError that lists them all; a baseline that cannot be compared is one too.
+    """
+    if baseline is not None:
+        check_comparable([(baseline, run)])
+    return check_gates(
+        config,
+        run.scores,
+        None if baseline is None else baseline.scores,
+        headline=run.metrics.headline,
+        latency=run.timings.by_step() if config.latency else {},
+    )
+
+
 def check_gates(
     config: GateConfig,
-    run: QueryScores,
+    scores: QueryScores,
     baseline: QueryScores | None,
     *,
-    headline: str,
+    headline: Headline,
     latency: Mapping[str, Sequence[float]],
     draws: int = DRAWS,
 ) -> list[GateResult]:
-    """The result of every gate, in the file's order.
-
-    `headline` is the protocol's mean, `latency` step -> milliseconds of each query. Gates on what the run does not
-    have (a measure, a segment, a baseline, a step's times) are one UsageError that lists them all.
-    """
+    """`gate` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds of each query."""
     problems: list[str] = []
     results: list[GateResult] = []
-    for i, gate in enumerate(config.gates):
+    base = None if baseline is None else aligned(baseline, scores.query_ids)
+    for i, limit in enumerate(config.gates):
         try:
-            results.append(_score(gate, run, baseline, gate.mean or headline, draws))
+            results.append(_score(limit, scores, base, limit.mean or headline, draws))
         except UsageError as error:
             problems.append(f"gates[{i}]: {error}")
-    for i, limit in enumerate(config.latency):
-        times = latency.get(limit.step)
-        if times:
-            results.extend(_latency(limit, times))
+    for i, slow in enumerate(config.latency):
+        if times := latency.get(slow.step):
+            results.extend(_latency(slow, times))
         else:
             known = ", ".join(latency) or "no step"
-            problems.append(f"latency[{i}]: the run has no times of {limit.step}; it has those of {known}")
+            problems.append(f"latency[{i}]: the run has no times of {slow.step}; it has those of {known}")
     if problems:
         raise UsageError(all_mistakes(problems))
     return results
 
 
-def _score(gate: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: str, draws: int) -> GateResult:
-    if gate.measure not in run.values:
-        raise UsageError(f"{gate.measure} was not scored in this run; it has {', '.join(run.values)}")
-    values = run.values[gate.measure]
-    if gate.max_drop is not None:
-        if baseline is None:
-            raise UsageError("max_drop needs a run to drop from; name it with baseline: or --baseline")
-        if gate.measure not in baseline.values:
-            raise UsageError(f"{gate.measure} was not scored in the baseline")
-        place = {query_id: i for i, query_id in enumerate(baseline.query_ids)}
-        values = values - baseline.values[gate.measure][[place[query_id] for query_id in run.query_ids]]
-    segment = find(run, *gate.part) if gate.part else Segment("", "", np.arange(len(run)))
-    inside = segment.positions.tolist()
-    clusters = [run.clusters[i] for i in inside]
-    repos = [run.repos[i] for i in inside]
-    chosen = values[segment.positions]
-    (value,), (ci,) = mean_intervals(chosen, clusters, repos, over, draws)
-    part = f" where {segment.by} = {segment.name}" if gate.part else ""
-    if gate.max_drop is not None:
-        rule, limit = f"drops at most {gate.max_drop:g}", -gate.max_drop
+def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: Headline, draws: int) -> GateResult:
+    values = _values(limit, run, baseline)
+    segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
+    part = run.take(segment.positions)
+    (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over, draws)
+    if limit.max_drop is not None:
+        rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop
     else:
-        assert gate.at_least is not None
-        rule, limit = f"at least {gate.at_least:g}", gate.at_least
+        assert limit.at_least is not None
+        rule, least = f"at least {limit.at_least:g}", limit.at_least
     if ci is None:
-        reason = f"no interval: all {len(inside)} queries are of one {run.clustered_by}"
-    elif ci[0] < limit:
-        reason = f"the interval's lower end {ci[0]:.4f} is below {limit:g}"
+        reason = f"no interval: all {len(part)} queries are of one {run.clustered_by}"
     else:
-        reason = ""
+        reason = f"the interval's lower end {ci[0]:.4f} is below {least:g}" if ci[0] < least else ""
     return GateResult(
-        f"{gate.measure}, {over}{part}", rule, value, ci, "lower end", limit, len(inside), not reason, reason
+        name=f"{limit.measure}, {over}" + (f" where {segment.by} = {segment.name}" if limit.part else ""),
+        rule=rule,
+        value=value,
+        ci=ci,
+        judged="lower end",
+        limit=least,
+        n_queries=len(part),
+        passed=not reason,
+        reason=reason,
     )
 
 
-def _latency(gate: LatencyGate, times: Sequence[float]) -> list[GateResult]:
+def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) -> FloatArray:
+    """The gate's measure of each query, or its difference to the baseline where the gate is on a drop."""
+    if limit.measure not in run.values:
+        raise UsageError(f"{limit.measure} was not scored in this run; it has {', '.join(run.values)}")
+    if limit.max_drop is None:
+        return run.values[limit.measure]
+    if baseline is None:
+        raise UsageError("max_drop needs a run to drop from; name it with baseline: or --baseline")
+    if limit.measure not in baseline.values:
+        raise UsageError(f"{limit.measure} was not scored in the baseline")
+    return run.values[limit.measure] - baseline.values[limit.measure]
+
+
+def _latency(limit: LatencyGate, times: Sequence[float]) -> list[GateResult]:
     found = []
-    for name, quantile, limit in (("median", 0.5, gate.median_ms), ("p90", 0.9, gate.p90_ms)):
-        if limit is None:
+    for name, quantile, most in (("median", 0.5, limit.median_ms), ("p90", 0.9, limit.p90_ms)):
+        if most is None:
             continue
         value = float(np.quantile(times, quantile))
-        reason = f"{value:.3f} ms is above {limit:g} ms" if value > limit else ""
         found.append(
             GateResult(
-                f"{name} of {gate.step}", f"at most {limit:g} ms", value, None, "measured", limit, len(times),
-                not reason, reason,
+                name=f"{name} of {limit.step}",
+                rule=f"at most {most:g} ms",
+                value=value,
+                ci=None,
+                judged="measured",
+                limit=most,
+                n_queries=len(times),
+                passed=value <= most,
+                reason=f"{value:.3f} ms is above {most:g} ms" if value > most else "",
             )
-        )  # fmt: skip
+        )
     return found

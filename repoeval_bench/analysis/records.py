@@ -35,9 +35,9 @@ class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
     `headline` says which mean decides: `p_adjusted` (Holm over the `family` tests), `equivalence_p_adjusted` and
-    `verdict` are about that one. `t_p` and `wilcoxon_p` are on cluster means and decide nothing. A ceiling is no result
-    of a run: it is not tested, and these are None. `effect_size` is Cohen's d of the paired differences; None where
-    all differ by the same.
+    `verdict` are about that one. `t_p` and `wilcoxon_p` are on cluster means and decide nothing. A ceiling is not a
+    result of a run: it is not tested, and these are None. `effect_size` is Cohen's d of the paired differences; None
+    where all differ by the same.
     """
 
     measure: str

@@ -1,4 +1,4 @@
-"""Random numbers for resampling, in blocks: as many at once as is quick, never more than memory bears."""
+"""Random numbers for resampling, in blocks: as many at once as is fast, never more than fits in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CELLS = 32_000_000
 """Never more draws x clusters than that: 256 MB an array."""
 
 _MANY = 4096
-"""A row of so many clusters is worth a call of its own, and stays in the processor's cache."""
+"""A row of so many clusters gets a call of its own, so that it stays in the processor's cache."""
 
 
 def drawn(rng: np.random.Generator, below: int, kind: type, draws: int, clusters: int) -> Iterator[NDArray[Any]]:
@@ -45,7 +45,7 @@ def drawn(rng: np.random.Generator, below: int, kind: type, draws: int, clusters
 
 
 def times_drawn(index: NDArray[Any]) -> NDArray[np.float64]:
-    """How often each of n clusters stands in each row of n draws: float64 (rows, n)."""
+    """How often each of n clusters is in each row of n draws: float64 (rows, n)."""
     rows, n = index.shape
     if n < _MANY:
         flat = index + np.arange(0, rows * n, n)[:, None]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
+from repoeval_bench.analysis.comparison import aligned
+from repoeval_bench.analysis.facts import with_facts
 from repoeval_bench.analysis.statistics import DRAWS, SEED, Sample, bca_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
@@ -15,15 +18,15 @@ from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.core.run import Fact, Qrels
     from repoeval_bench.runs.query_scores import QueryScores
-
-    FloatArray = NDArray[np.float64]
-
+    from repoeval_bench.runs.view import RunView
 
 UNKNOWN = "unknown"
 """Name of the segment whose queries lack the fact."""
@@ -32,7 +35,7 @@ _FEW = 6
 """Up to so many different numbers are segments of their own; more are cut into quarters."""
 
 BANDS = (("0", 0.0, 0.0), ("to 1/4", 0.0, 0.25), ("to 1/2", 0.25, 0.5), ("to 3/4", 0.5, 0.75), ("below 1", 0.75, 1.0))
-"""(name, above, up to) of the distribution; the last holds what is below 1, and 1 stands alone."""
+"""(name, above, up to) of the distribution; the last holds what is below 1; 1 is a band of its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,9 +47,12 @@ class Segment:
     positions: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentMean:
-    """A segment's mean over its queries with its 95 % interval (None for one cluster), and what it is made of."""
+    """A segment's mean over its queries with its 95 % interval (None for one cluster), and what it is made of.
+
+    `recall_curve` is the mean recall@k for k = 1, 2, …; `knee` its knee.
+    """
 
     by: str
     name: str
@@ -54,9 +60,11 @@ class SegmentMean:
     n_clusters: int
     mean: float
     ci: Interval
+    knee: int | None = None
+    recall_curve: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDifference:
     """A segment's paired difference; `loses` where its sign is against the overall one, `shown` where ci omits 0."""
 
@@ -71,14 +79,107 @@ class SegmentDifference:
     shown: bool
 
 
-def segment_names(scored: QueryScores) -> list[str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segmentation:
+    """The segments of a run, called `name` in words.
+
+    `distribution` is band or quantile -> share or value of the measure over all queries; `knee` and `recall_curve` are
+    theirs too.
+    """
+
+    run: str
+    name: str
+    measure: str
+    n_queries: int
+    clustered_by: str
+    distribution: Mapping[str, float]
+    knee: int | None
+    recall_curve: tuple[float, ...]
+    segments: tuple[SegmentMean, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentComparison:
+    """Paired differences (treatment - baseline) of the segments of two runs, and that of the means over all queries."""
+
+    baseline: str
+    treatment: str
+    measure: str
+    clustered_by: str
+    difference: float
+    segments: tuple[SegmentDifference, ...]
+
+
+def segment(
+    run: RunView, *, by: Sequence[str] = (), measure: str = "recall@10", facts: Path | None = None
+) -> Segmentation:
+    """How each part of a run's queries scores.
+
+    `by` are facts, `repo` or what the queries are clustered by; unless given, the facts of the file `facts`, else
+    every fact that varies. An unknown fact and a measure that the run lacks are a UsageError.
+    """
+    (measure,) = shared_measures([run], [measure])
+    scores, parts = _parts(run, by, facts)
+    curves = recall_curves(scores.query_ids, run.ranked_ids(), run.qrels(), run.metrics.k)
+    overall = curves.mean(axis=0)
+    return Segmentation(
+        run=run.run_id,
+        name=run_names([run])[0],
+        measure=measure,
+        n_queries=len(scores),
+        clustered_by=scores.clustered_by,
+        distribution=distribution(scores.values[measure]),
+        knee=knee(overall),
+        recall_curve=tuple(overall.tolist()),
+        segments=tuple(
+            replace(mean, knee=knee(curve), recall_curve=tuple(curve.tolist()))
+            for mean, part in zip(segment_means(scores, parts, measure), parts, strict=True)
+            for curve in [curves[part.positions].mean(axis=0)]
+        ),
+    )
+
+
+def compare_segments(
+    baseline: RunView,
+    treatment: RunView,
+    *,
+    by: Sequence[str] = (),
+    measure: str = "recall@10",
+    facts: Path | None = None,
+) -> SegmentComparison:
+    """The paired difference of two runs in each part of the baseline's queries; options as `segment` has them.
+
+    Runs that answer different questions are a UsageError.
+    """
+    runs = baseline, treatment
+    (measure,) = shared_measures(runs, [measure])
+    scores, parts = _parts(baseline, by, facts)
+    check_comparable([runs])
+    names = run_names(runs)
+    return SegmentComparison(
+        baseline=names[0],
+        treatment=names[1],
+        measure=measure,
+        clustered_by=scores.clustered_by,
+        difference=treatment.metrics.micro[measure] - baseline.metrics.micro[measure],
+        segments=tuple(segment_differences(scores, treatment.scores, parts, measure)),
+    )
+
+
+def _parts(run: RunView, by: Sequence[str], facts: Path | None) -> tuple[QueryScores, list[Segment]]:
+    scores, brought = with_facts(run.scores, facts)
+    chosen = by or brought or [name for name in segment_names(scores) if name != scores.clustered_by]
+    return scores, [part for name in dict.fromkeys(chosen) for part in split(scores, name)]
+
+
+def segment_names(scores: QueryScores) -> list[str]:
     """What the run's queries can be segmented by: repo, what they are clustered by, and every fact that varies."""
-    varying = [name for name, column in scored.facts.items() if len(set(column)) > 1]
-    clusters = [] if scored.clustered_by == "query" else [scored.clustered_by]
+    varying = [name for name, column in scores.facts.items() if len(set(column)) > 1]
+    clusters = [] if scores.clustered_by == "query" else [scores.clustered_by]
     return ["repo", *clusters, *varying]
 
 
-def split(scored: QueryScores, by: str) -> list[Segment]:
+def split(scores: QueryScores, by: str) -> list[Segment]:
     """The segments of one fact; they do not overlap and hold every query.
 
     Words and yes/no make a segment each, numbers too where there are few, else quarters of the queries. Queries
@@ -86,13 +187,13 @@ def split(scored: QueryScores, by: str) -> list[Segment]:
     """
     labels: Sequence[str]
     if by == "repo":
-        labels = scored.repos
-    elif by == scored.clustered_by and by != "query":
-        labels = [str(cluster) for cluster in scored.clusters]
-    elif by in scored.facts:
-        labels = _labels(scored.facts[by])
+        labels = scores.repos
+    elif by == scores.clustered_by and by != "query":
+        labels = [str(cluster) for cluster in scores.clusters]
+    elif by in scores.facts:
+        labels = _labels(scores.facts[by])
     else:
-        raise UsageError(nearest("segment", by, segment_names(scored)))
+        raise UsageError(nearest("segment", by, segment_names(scores)))
     places: dict[str, list[int]] = {}
     for position, label in enumerate(labels):
         places.setdefault(label, []).append(position)
@@ -100,9 +201,9 @@ def split(scored: QueryScores, by: str) -> list[Segment]:
     return [Segment(by, label, np.array(places[label], dtype=np.int64)) for label in order]
 
 
-def find(scored: QueryScores, by: str, name: str) -> Segment:
+def find(scores: QueryScores, by: str, name: str) -> Segment:
     """One segment by its fact and its name; a UsageError lists the names where there is none."""
-    segments = split(scored, by)
+    segments = split(scores, by)
     for segment in segments:
         if segment.name == name:
             return segment
@@ -110,14 +211,22 @@ def find(scored: QueryScores, by: str, name: str) -> Segment:
 
 
 def segment_means(
-    scored: QueryScores, segments: Iterable[Segment], measure: str, draws: int = DRAWS
+    scores: QueryScores, segments: Iterable[Segment], measure: str, draws: int = DRAWS
 ) -> list[SegmentMean]:
     """Mean and interval of each segment, clusters resampled within it."""
     found = []
-    for segment in segments:
-        sample, ci = _resampled(scored, segment, scored.values[measure], draws)
-        n = len(segment.positions)
-        found.append(SegmentMean(segment.by, segment.name, n, sample.n_clusters, float(sample.mean()[0]), ci))
+    for part in segments:
+        sample, ci = _resampled(scores, part, scores.values[measure], draws)
+        found.append(
+            SegmentMean(
+                by=part.by,
+                name=part.name,
+                n_queries=len(part.positions),
+                n_clusters=sample.n_clusters,
+                mean=float(sample.mean()[0]),
+                ci=ci,
+            )
+        )
     return found
 
 
@@ -128,29 +237,32 @@ def segment_differences(
 
     Both hold the same queries; they are paired by id.
     """
-    place = {query_id: i for i, query_id in enumerate(treatment.query_ids)}
-    paired = treatment.values[measure][[place[query_id] for query_id in baseline.query_ids]]
     base = baseline.values[measure]
-    differences = paired - base
+    differences = aligned(treatment, baseline.query_ids).values[measure] - base
     overall = float(differences.mean())
     found = []
-    for segment in segments:
-        sample, ci = _resampled(baseline, segment, differences, draws)
+    for part in segments:
+        sample, ci = _resampled(baseline, part, differences, draws)
         difference = float(sample.mean()[0])
         found.append(
             SegmentDifference(
-                segment.by, segment.name, len(segment.positions), sample.n_clusters,
-                float(base[segment.positions].mean()), difference, ci,
+                by=part.by,
+                name=part.name,
+                n_queries=len(part.positions),
+                n_clusters=sample.n_clusters,
+                baseline=float(base[part.positions].mean()),
+                difference=difference,
+                ci=ci,
                 loses=difference * overall < 0 and abs(difference) > 1e-12,
                 shown=ci is not None and not ci[0] <= 0 <= ci[1],
             )
-        )  # fmt: skip
+        )
     return found
 
 
-def _resampled(scored: QueryScores, segment: Segment, values: FloatArray, draws: int) -> tuple[Sample, Interval]:
-    clusters = [scored.clusters[i] for i in segment.positions.tolist()]
-    sample = Sample.micro(values[segment.positions], clusters)
+def _resampled(scores: QueryScores, part: Segment, values: FloatArray, draws: int) -> tuple[Sample, Interval]:
+    clusters = [scores.clusters[i] for i in part.positions.tolist()]
+    sample = Sample.micro(values[part.positions], clusters)
     (ci,) = bca_intervals(sample, np.random.default_rng(SEED), draws)
     return sample, ci
 
@@ -163,8 +275,7 @@ def distribution(values: FloatArray) -> dict[str, float]:
     values = np.round(values, 12)
     found = {BANDS[0][0]: float((values <= 0).mean())}
     for name, above, upto in BANDS[1:]:
-        inside = (values > above) & ((values < 1) if upto == 1 else (values <= upto))
-        found[name] = float(inside.mean())
+        found[name] = float(((values > above) & ((values < 1) if upto == 1 else (values <= upto))).mean())
     found["1"] = float((values >= 1).mean())
     for quantile in (0.1, 0.25, 0.5, 0.75, 0.9):
         found[f"p{quantile * 100:.0f}"] = float(np.quantile(values, quantile))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Verdict = Literal["wins", "loses", "undecided", "noise"]
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedResult:
     """Two chunkers in one cell: a - b with its 95 % interval, and what that says about `a`.
 
     `ci` is a BCa interval, files resampled; None where one file alone says nothing of the spread. `band` is the placebo
@@ -54,16 +54,28 @@ class Contest:
         return "wins" if self.difference > 0 else "loses"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values; the protocol's choices stand beside its name, so that a reader can group by them."""
+        """Plain values, with the protocol's choices beside its name, so that a reader can group by them."""
         protocol = Protocol.parse(self.cell.protocol)
         choices = {choice: getattr(protocol, choice) for choice in CHOICES}
         return {
-            "a": self.a, "b": self.b, "sizes": self.sizes, "protocol": self.cell.protocol,
-            "base_protocol": self.cell.protocol.partition("+")[0], **choices, "retriever": self.cell.retriever,
-            "measure": self.cell.measure, "mean_over": self.headline, "mean_a": self.means[0], "mean_b": self.means[1],
-            "difference": self.difference, "interval": None if self.ci is None else list(self.ci),
-            "placebo_band": self.band, "verdict": self.verdict, "queries": self.n_queries, "files": self.n_files,
-        }  # fmt: skip
+            "a": self.a,
+            "b": self.b,
+            "sizes": self.sizes,
+            "protocol": self.cell.protocol,
+            "base_protocol": self.cell.protocol.partition("+")[0],
+            **choices,
+            "retriever": self.cell.retriever,
+            "measure": self.cell.measure,
+            "mean_over": self.headline,
+            "mean_a": self.means[0],
+            "mean_b": self.means[1],
+            "difference": self.difference,
+            "interval": None if self.ci is None else list(self.ci),
+            "placebo_band": self.band,
+            "verdict": self.verdict,
+            "queries": self.n_queries,
+            "files": self.n_files,
+        }
 
 
 def placebo_bands(arms: Sequence[Mapping[Cell, Scores]]) -> dict[Cell, float]:
@@ -74,36 +86,46 @@ def placebo_bands(arms: Sequence[Mapping[Cell, Scores]]) -> dict[Cell, float]:
     return {cell: max(values) - min(values) for cell, values in means.items()}
 
 
-def contests(arms: Mapping[str, Mapping[Cell, Scores]], sizes: str, bands: Mapping[Cell, float]) -> list[Contest]:
+def paired_results(
+    arms: Mapping[str, Mapping[Cell, Scores]], sizes: str, bands: Mapping[Cell, float]
+) -> list[PairedResult]:
     """Every pair of chunkers in every cell; `arms` is chunker -> its scores, all over the same cells."""
     pairs = [(a, b, cell) for a, b in combinations(arms, 2) for cell in arms[a]]
     # Cells over the same queries share their draws: one matrix product gives the intervals of all of them.
     alike: dict[tuple[str, tuple[str, ...]], list[tuple[str, str, Cell]]] = defaultdict(list)
     for a, b, cell in pairs:
         alike[arms[a][cell].headline, arms[a][cell].files].append((a, b, cell))
-    found: dict[tuple[str, str, Cell], Contest] = {}
+    found: dict[tuple[str, str, Cell], PairedResult] = {}
     for members in alike.values():
         first = arms[members[0][0]][members[0][2]]
         table = np.column_stack([arms[a][cell].values - arms[b][cell].values for a, b, cell in members])
         means, intervals = mean_intervals(table, first.files, first.repos, first.headline)
         for (a, b, cell), difference, ci in zip(members, means, intervals, strict=True):
-            both = arms[a][cell].mean(), arms[b][cell].mean()
-            found[a, b, cell] = Contest(
-                a, b, sizes, cell, both, difference, ci, bands.get(cell), len(first.files), len(set(first.files)),
-                first.headline,
-            )  # fmt: skip
+            found[a, b, cell] = PairedResult(
+                a=a,
+                b=b,
+                sizes=sizes,
+                cell=cell,
+                means=(arms[a][cell].mean(), arms[b][cell].mean()),
+                difference=difference,
+                ci=ci,
+                band=bands.get(cell),
+                n_queries=len(first.files),
+                n_files=len(set(first.files)),
+                headline=first.headline,
+            )
     return [found[pair] for pair in pairs]
 
 
-def flips(found: Sequence[Contest]) -> list[Contest]:
+def flips(found: Sequence[PairedResult]) -> list[PairedResult]:
     """The decided cells that contradict the majority of a pair's decided cells; all of them where it is a draw."""
-    by_pair: dict[tuple[str, str], list[Contest]] = defaultdict(list)
-    for contest in found:
-        if contest.verdict in ("wins", "loses"):
-            by_pair[contest.a, contest.b].append(contest)
-    minority: list[Contest] = []
+    by_pair: dict[tuple[str, str], list[PairedResult]] = defaultdict(list)
+    for each in found:
+        if each.verdict in ("wins", "loses"):
+            by_pair[each.a, each.b].append(each)
+    minority: list[PairedResult] = []
     for decided in by_pair.values():
-        wins = sum(contest.verdict == "wins" for contest in decided)
+        wins = sum(each.verdict == "wins" for each in decided)
         fewer = {"wins"} if wins * 2 < len(decided) else {"loses"} if wins * 2 > len(decided) else {"wins", "loses"}
-        minority.extend(contest for contest in decided if contest.verdict in fewer)
+        minority.extend(each for each in decided if each.verdict in fewer)
     return minority

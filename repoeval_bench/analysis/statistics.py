@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 DRAWS = 10_000
 LEVEL = 0.95
 ALPHA = 0.05
 POWER = 0.8
 SEED = 20_240_601
-"""Of every interval and test: who repeats a command gets its numbers again."""
+"""Of every interval and test: a command that is repeated gives the same numbers."""
 
 _ROWS = 1024
-"""Draws that are worked on at once: arrays that stay in the processor's cache are thrice as fast as fresh memory."""
+"""Draws that are worked on at once: arrays in the processor's cache are three times as fast as fresh memory."""
 
 _DIGITS = 12
 """Resampled means are compared at so many digits: a sum's rounding error must not break a tie."""
@@ -49,7 +48,7 @@ class Sample:
 
     sums: FloatArray
     counts: FloatArray
-    groups: IntArray
+    groups: NDArray[np.int64]
 
     @classmethod
     def micro(cls, values: FloatArray, clusters: Sequence[Hashable]) -> Self:
@@ -59,7 +58,7 @@ class Sample:
 
     @classmethod
     def macro(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable]) -> Self:
-        """Mean over the groups' means; a cluster that reaches over two groups counts as one in each."""
+        """Mean over the groups' means; a cluster that is in two groups counts as one in each."""
         pairs = list(zip(groups, clusters, strict=True))
         sums, counts = cluster_sums(values, pairs)
         names = {group: i for i, group in enumerate(dict.fromkeys(groups))}
@@ -94,7 +93,7 @@ class Sample:
     def standard_error(self) -> FloatArray:
         """Cluster-robust standard error of the mean (linearised ratio, G/(G-1)); NaN where a group has one cluster.
 
-        A group of one cluster says nothing of its spread; it is an error to take that for certainty.
+        A group of one cluster says nothing about its spread, which is not certainty.
         """
         variance = np.zeros(self.sums.shape[1])
         for s, n in self.members():
@@ -112,7 +111,7 @@ class Sample:
 def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:
     """Sums (n_clusters, n_columns) and numbers (n_clusters,) of the values of each cluster, float64.
 
-    Clusters stand in the order of their first appearance; values without columns are taken for one column.
+    Clusters are in the order of their first appearance; values without columns are one column.
     """
     table = np.asarray(values, dtype=np.float64)
     table = table.reshape(len(table), -1)
@@ -129,7 +128,7 @@ def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) 
 
     Bias-corrected and accelerated (Efron 1987; over groups Davison & Hinkley 1997, 5.3), the acceleration from
     leaving out one cluster at a time. Where draws all fall to one side, so that BCa is undefined, percentiles are
-    taken. None where no group has two clusters: one cluster says nothing of the spread between clusters.
+    taken. None where no group has two clusters: one cluster says nothing about the spread between clusters.
     """
     from scipy.special import ndtr, ndtri
 
@@ -266,7 +265,7 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
     """The true difference that one such test would show with 80 % power, for each column.
 
     (t quantile of 1 - alpha / (2 tests) + that of 0.8) standard errors, alpha = 0.05. `tests` is the size of the
-    family: what passes at alpha / tests passes Holm whatever the others are. None where the error is unknown or 0.
+    family: what passes at alpha / tests passes Holm with any others. None where the error is unknown or 0.
     """
     from scipy.special import stdtrit
 

@@ -8,25 +8,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench import api
+from repoeval_bench.analysis.leaderboard import leaderboard
+from repoeval_bench.api import RESULTS
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.options import say
-from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.files import write_atomic
-from repoeval_bench.report.leaderboard import rank_folder, summary
+from repoeval_bench.cli.output import FILE, write_file
+from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from repoeval_bench.report.leaderboard import Leaderboard
+    from repoeval_bench.analysis.leaderboard import Leaderboard
 
 ENDINGS = {".html": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
+_OUTPUT = "Where to write; a table on standard output if neither this nor --format is given."
 
 
 @click.command("leaderboard", short_help="Rank all runs of a folder.")
-@click.argument("results", type=click.Path(path_type=Path), default=api.RESULTS)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Where to write; a table on standard output if neither this nor --format is given.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(sorted(ENDINGS.values())),
-              help="What to write; by FILE's ending if not given.")  # fmt: skip
+@click.argument("results", type=click.Path(path_type=Path), default=RESULTS)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help=_OUTPUT)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(sorted(ENDINGS.values())),
+    help="What to write; by FILE's ending if not given.",
+)
 def leaderboard_command(*, results: Path, output: Path | None, form: str | None) -> None:
     """Rank the runs in the folder RESULTS by protocol and data, never across them.
 
@@ -34,30 +38,21 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
 
     Example: repoeval-bench leaderboard results -o leaderboard.html
     """
+    from repoeval_bench.report.board_tables import leaderboard_tables, summary
+
     if output is not None and form is None:
         form = ENDINGS.get(output.suffix.lower())
         if form is None:
             raise UsageError(f"{output} does not end in {', '.join(ENDINGS)}; say with --format what to write")
-    found = rank_folder(results)
+    found = leaderboard(results)
     if form is None:
-        _print(found)
-        return
-    content = _content(found, form)
-    if output is None:
-        click.echo(content, nl=False)
-        return
-    try:
-        write_atomic(output, content)
-    except OSError as error:
-        raise ResultError(f"{output} cannot be written ({error}); choose another file with -o") from error
-    say(f"wrote {output}: {summary(found)}")
-
-
-def _print(found: Leaderboard) -> None:
-    from repoeval_bench.report.board_tables import leaderboard_tables
-
-    print_tables(leaderboard_tables(found))
-    click.echo(summary(found))
+        print_tables(leaderboard_tables(found))
+        click.echo(summary(found))
+    elif output is None:
+        click.echo(_content(found, form), nl=False)
+    else:
+        write_file(output, _content(found, form))
+        say(f"wrote {output}: {summary(found)}")
 
 
 def _content(found: Leaderboard, form: str) -> str:

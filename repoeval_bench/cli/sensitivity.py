@@ -28,7 +28,7 @@ from repoeval_bench.runs.executors import ProcessPool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.analysis.sensitivity import Contest
+    from repoeval_bench.analysis.sensitivity import PairedResult
     from repoeval_bench.report.table import Table
 
 PROTOCOLS = ("context", "code-chunk", "body", "linemap")
@@ -187,7 +187,7 @@ def _scoring(protocols: Sequence[str], repos: Sequence[str], level: str) -> list
     return kept
 
 
-def _summary(found: Sequence[Contest]) -> Table:
+def _summary(found: Sequence[PairedResult]) -> Table:
     verdicts, title = ["wins", "loses", "undecided"], "settings in which the chunker wins, loses, or is undecided"
     if any(contest.band is not None for contest in found):
         verdicts.append("noise")
@@ -201,7 +201,7 @@ def _summary(found: Sequence[Contest]) -> Table:
     return make_table([spec_column(name, 34) for name in names], rows, title=title)
 
 
-def _bands(found: Sequence[Contest]) -> str:
+def _bands(found: Sequence[PairedResult]) -> str:
     """How wide the placebo band is, by measure, over the cells; "" where none was measured."""
     bands: dict[str, list[float]] = defaultdict(list)
     for contest in found:
@@ -214,7 +214,7 @@ def _bands(found: Sequence[Contest]) -> str:
     return f"placebo band over the cells: {', '.join(told)}\n" if told else ""
 
 
-def _cells(found: Sequence[Contest]) -> Table:
+def _cells(found: Sequence[PairedResult]) -> Table:
     rows = [
         (
             contest.a,

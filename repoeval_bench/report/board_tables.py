@@ -5,19 +5,25 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.leaderboard import BESIDE
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.leaderboard import BESIDE
 from repoeval_bench.report.table import Estimate, figures, make_table, record_table, spec_column, with_notes
-from repoeval_bench.report.text import heading
+from repoeval_bench.report.text import count, heading
 
 if TYPE_CHECKING:
-    from repoeval_bench.report.leaderboard import Board, Entry, Leaderboard
+    from repoeval_bench.analysis.leaderboard import Board, Entry, Leaderboard
     from repoeval_bench.report.table import Table
 
 
 def leaderboard_tables(found: Leaderboard) -> list[Table]:
     """A table per board; below the last one what the columns mean and which folders are not ranked."""
     return with_notes(map(_table, found.boards), notes(found))
+
+
+def summary(found: Leaderboard) -> str:
+    """How many runs are ranked on how many boards, and how many folders are not, in one line."""
+    line = f"{count(found.n_runs, 'run')} on {count(len(found.boards), 'board')}"
+    return line + (f"; {count(len(found.left_out), 'folder')} not ranked" if found.left_out else "")
 
 
 def board_title(board: Board) -> tuple[str, str]:

@@ -13,9 +13,10 @@ from repoeval_bench.report.text import count, heading, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.analysis.diagnosis import Check, Diagnosis, WorstQuery
+    from repoeval_bench.analysis.diagnosis.checks import Check
     from repoeval_bench.analysis.diagnosis.gaps import Gap
-    from repoeval_bench.analysis.diagnosis.worst import Place, Ranked
+    from repoeval_bench.analysis.diagnosis.report import Diagnosis
+    from repoeval_bench.analysis.diagnosis.worst import Place, Ranked, WorstQuery
     from repoeval_bench.report.table import Table
 
 _GOLD_SHOWN = 8
@@ -27,7 +28,7 @@ def summary(checks: Sequence[Check]) -> str:
     found = [check.name for check in checks if check.status == "finding"]
     unknown = [check.name for check in checks if check.status == "unknown"]
     line = f"{count(len(found), 'finding')} of {len(checks)} checks" + (f": {', '.join(found)}" if found else "")
-    return line + (f"; cannot be told: {', '.join(unknown)}" if unknown else "")
+    return line + (f"; not known: {', '.join(unknown)}" if unknown else "")
 
 
 def checks_table(checks: Sequence[Check], title: str = "") -> Table:
@@ -87,15 +88,15 @@ def worst_tables(found: Diagnosis) -> list[Table]:
     ]
 
 
-def worst_note(found: Diagnosis, total: int) -> str:
+def worst_note(found: Diagnosis) -> str:
     """What the tables of the worst queries are, and where BM25's ranking is from."""
     return (
-        f"The worst {len(found.worst)} of {count(total, 'query', 'queries')} by {heading(found.measure)}; * is "
-        f"relevant, lines count from 1. {found.note}"
+        f"The worst {len(found.worst)} of {count(found.n_queries, 'query', 'queries')} by {heading(found.measure)}; * "
+        f"is relevant, lines count from 1. {found.note}"
     )
 
 
-def diagnosis_markdown(found: Diagnosis, total: int) -> str:
+def diagnosis_markdown(found: Diagnosis) -> str:
     """The whole diagnosis as Markdown."""
     gaps = [gaps_table(check.gaps, found.measure) for check in found.checks if check.gaps]
     blocks = [f"### {summary(found.checks)}", f"`{found.run}`", markdown_table(checks_table(found.checks))]
@@ -103,7 +104,7 @@ def diagnosis_markdown(found: Diagnosis, total: int) -> str:
     if found.worst:
         blocks += [
             "#### Worst queries",
-            markdown_text(worst_note(found, total)),
+            markdown_text(worst_note(found)),
             markdown(worst_tables(found)).rstrip(),
         ]
     return "\n\n".join(blocks) + "\n"

@@ -10,9 +10,9 @@ from repoeval_bench.report.text import count, heading, interval, with_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.analysis.logs.bounds import Agreement, Bounds
-    from repoeval_bench.analysis.logs.calibration import Corrected
-    from repoeval_bench.analysis.logs.figures import Figure, Section
+    from repoeval_bench.analysis.figures import Figure, Section
+    from repoeval_bench.analysis.judgements.bounds import Agreement, Bounds
+    from repoeval_bench.analysis.judgements.calibration import Corrected
     from repoeval_bench.report.table import Table
 
 

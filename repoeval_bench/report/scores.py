@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.comparison import run_names
+from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
 from repoeval_bench.protocols.protocol import Protocol

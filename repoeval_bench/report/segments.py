@@ -11,7 +11,7 @@ from repoeval_bench.report.text import count, heading
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.analysis.segments import SegmentDifference, SegmentMean
+    from repoeval_bench.analysis.segments import Segmentation, SegmentComparison, SegmentDifference, SegmentMean
     from repoeval_bench.report.table import Cell, Table
 
 
@@ -19,31 +19,68 @@ FEW = 10
 """With fewer clusters than this, a 95 % interval holds the truth clearly less often."""
 
 
-def means_table(
-    found: Sequence[SegmentMean], knees: Sequence[tuple[int | None, float]], measure: str, title: str, clusters: str
-) -> Table:
+def segmentation_table(found: Segmentation) -> Table:
     """One row per segment: its mean with interval, and the knee of its recall curve (k, recall there)."""
-    columns = [*_columns(clusters), *figures(f"{heading(measure)}, 95 % CI"), *figures("knee of recall")]
-    rows = [
-        (*name, Estimate(segment.mean, segment.ci), None if k is None else f"k = {k}: {recall:.2f}")
-        for name, segment, (k, recall) in zip(_names(found), found, knees, strict=True)
+    columns = [
+        *_columns(found.clustered_by),
+        *figures(f"{heading(found.measure)}, 95 % CI"),
+        *figures("knee of recall"),
     ]
+    rows = [
+        (
+            *name,
+            Estimate(segment.mean, segment.ci),
+            segment.knee and f"k = {segment.knee}: {segment.recall_curve[segment.knee - 1]:.2f}",
+        )
+        for name, segment in zip(_names(found.segments), found.segments, strict=True)
+    ]
+    title = f"{found.name}: {heading(found.measure)} over {count(found.n_queries, 'query', 'queries')}"
     return make_table(columns, rows, title=title)
 
 
-def differences_table(found: Sequence[SegmentDifference], measure: str, title: str, clusters: str) -> Table:
+def segmentation_lines(found: Segmentation) -> list[str]:
+    """How the measure spreads over the queries, which intervals not to trust, and the knee over all queries."""
+    lines = [distribution_line(found.distribution, found.measure), few_note(found.segments)]
+    if found.knee is not None:
+        curve = found.recall_curve
+        lines.append(
+            f"knee of recall over all queries: k = {found.knee}, recall {curve[found.knee - 1]:.2f} "
+            f"(at {len(curve)}: {curve[-1]:.2f}); beyond it a further chunk brings less than on average"
+        )
+    return [line for line in lines if line]
+
+
+def comparison_table(found: SegmentComparison) -> Table:
     """One row per segment: the baseline's mean, the paired difference with interval, and what it says."""
     columns = [
-        *_columns(clusters),
+        *_columns(found.clustered_by),
         *figures("baseline"),
-        *figures(f"{heading(measure)} difference, 95 % CI", number="+.4f"),
+        *figures(f"{heading(found.measure)} difference, 95 % CI", number="+.4f"),
         Column(name=""),
     ]
     rows = [
         (*name, segment.baseline, Estimate(segment.difference, segment.ci), _against(segment))
-        for name, segment in zip(_names(found), found, strict=True)
+        for name, segment in zip(_names(found.segments), found.segments, strict=True)
     ]
+    title = (
+        f"{found.treatment}\nminus {found.baseline}: {heading(found.measure)} {found.difference:+.4f} over all queries"
+    )
     return make_table(columns, rows, title=title)
+
+
+def comparison_lines(found: SegmentComparison) -> list[str]:
+    """What the table leaves open, which intervals not to trust, and what the overall winner loses."""
+    lines = [
+        "Facts are those of the first run. Intervals are not adjusted for the number of segments.",
+        few_note(found.segments),
+        winner_note(found),
+    ]
+    return [line for line in lines if line]
+
+
+def winner_note(found: SegmentComparison) -> str:
+    """`simpson_note` of a comparison."""
+    return simpson_note(found.segments, found.difference, (found.baseline, found.treatment))
 
 
 def _against(segment: SegmentDifference) -> str:

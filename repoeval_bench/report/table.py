@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from repoeval_bench.analysis.logs.intervals import HalfOpen
+    from repoeval_bench.analysis.intervals import HalfOpen
 
 P_VALUE = "p"
 """The `number` of a column of p-values."""

@@ -12,7 +12,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.analysis.logs.intervals import HalfOpen
+    from repoeval_bench.analysis.intervals import HalfOpen
 
 BETWEEN = " · "
 """Separates the parts of a run's name."""

@@ -6,7 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.logs.calibration import Calibration, corrected_precision, read_calibration, rogan_gladen
+from repoeval_bench.analysis.judgements.calibration import (
+    Calibration,
+    corrected_precision,
+    read_calibration,
+    rogan_gladen,
+)
 from repoeval_bench.core.errors import ResultError
 from support.logs import judged, row
 

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.comparison import compare_runs, run_names
-from repoeval_bench.analysis.diff import changes
+from repoeval_bench.analysis.comparable import run_names
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.diff import diff
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
 from support.runs import edit, set_config, write_run
@@ -31,7 +32,7 @@ def pair(tmp_path, differences, **options):
 
 def only(tmp_path, differences, equivalence=None, **options):
     runs = pair(tmp_path, np.asarray(differences), **options)
-    (found,) = compare_runs(runs, runs[0], equivalence=equivalence, draws=2000)
+    (found,) = compare(runs, runs[0], equivalence=equivalence, draws=2000)
     return found
 
 
@@ -105,7 +106,7 @@ def test_queries_in_another_order_are_paired_by_id(tmp_path):
     a = write_run(tmp_path / "a", {"mrr": values.tolist()}, files=FILES)
     ids = [f"q{i:06d}" for i in range(120)][::-1]
     b = write_run(tmp_path / "b", {"mrr": values[::-1].tolist()}, files=FILES[::-1], query_ids=ids)
-    (c,) = compare_runs([a, b], a, draws=200)
+    (c,) = compare([a, b], a, draws=200)
     assert (c.ties, c.difference) == (120, 0.0)
 
 
@@ -128,9 +129,9 @@ def restate(run, *, config=None, hashes=None):
 def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message):
     """Pack, relevance, gold and every query's text: a run in which one of them changed is refused by its name."""
     a, b = (restate(write_run(tmp_path / name, {"mrr": [0.1, 0.2, 0.3]})) for name in "ab")
-    compare_runs([a, b], a, draws=200)
+    compare([a, b], a, draws=200)
     with pytest.raises(UsageError) as error:
-        compare_runs([a, restate(b, **changed)], a)
+        compare([a, restate(b, **changed)], a)
     assert message in str(error.value)
 
 
@@ -143,7 +144,7 @@ def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
     )
     b = set_config(b, embedder_identity={"precision": "bf16"})
     with pytest.raises(UsageError) as error:
-        compare_runs([a, b], a)
+        compare([a, b], a)
     for piece in (
         "protocol context against body", "k 100 against 5", "data made · 0 against made · 1", "precision",
         "1 query only in a (such as q000000)", "1 query only in b (such as other)",
@@ -157,16 +158,16 @@ def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
         ({"measures": ["recall@5"]}, "recall@5 was not scored in all of these runs; they share mrr"),
         ({"equivalence": 0.0}, "give a difference above 0"),
         ({"equivalence": float("nan")}, "give a difference above 0"),
-        ({"equivalence": 1.0}, "margin of 1 is none, for scores lie between 0 and 1"),
+        ({"equivalence": 1.0}, "1 is not an equivalence margin, because scores are between 0 and 1"),
     ],
 )
 def test_usage_errors(tmp_path, options, message):
     """A measure that is not there, and a margin that is none."""
     a, b = (write_run(tmp_path / name, {"mrr": [1.0, 0.5]}) for name in "ab")
     with pytest.raises(UsageError, match=message.replace("(", "\\(")):
-        compare_runs([a, b], a, **options)
+        compare([a, b], a, **options)
     with pytest.raises(UsageError, match="at least two different runs"):
-        compare_runs([a, a], a)
+        compare([a, a], a)
 
 
 def test_runs_are_named_by_what_differs(tmp_path):
@@ -186,7 +187,7 @@ def test_the_family_spans_all_pairs_and_measures(tmp_path):
         )
         for i, name in enumerate("abc")
     ]
-    found = compare_runs(runs, runs[1], draws=200)
+    found = compare(runs, runs[1], draws=200)
     assert [(c.treatment, c.measure) for c in found] == [("a", "mrr"), ("a", "hit@5"), ("c", "mrr"), ("c", "hit@5")]
     assert {c.family for c in found} == {4}
     assert all(c.p_adjusted >= c.micro.p for c in found)
@@ -209,13 +210,13 @@ def three(tmp_path, **options):
 def test_without_a_baseline_every_pair_is_compared(tmp_path):
     """Later minus earlier, Holm over all of them; the numbers of a pair are those it has alone, but for the family."""
     runs = three(tmp_path)
-    found = compare_runs(runs, draws=2000)
+    found = compare(runs, draws=2000)
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     assert [(c.baseline, c.treatment, c.measure) for c in found] == [
         (*pair, m) for pair in pairs for m in ("mrr", "hit@5")
     ]
     assert {c.family for c in found} == {6}
-    alone = compare_runs(runs[1:], draws=2000)
+    alone = compare(runs[1:], draws=2000)
     assert [(c.difference, c.wins, c.losses, c.micro.p) for c in found[4:]] == [
         (pytest.approx(c.difference), c.wins, c.losses, c.micro.p) for c in alone
     ]
@@ -235,7 +236,7 @@ def test_a_ceiling_is_compared_and_not_tested(tmp_path):
         )
         for name, up in (("a", 0.0), ("b", rng(2).normal(0.1, 0.05, 120)))
     ]
-    score, ceiling = compare_runs(runs, equivalence=0.5, draws=2000)
+    score, ceiling = compare(runs, equivalence=0.5, draws=2000)
     assert (score.family, score.verdict) == (1, "better, but within 0.5")
     assert (ceiling.verdict, ceiling.p_adjusted, ceiling.t_p, ceiling.equivalence_p_adjusted) == (
         "not tested",
@@ -246,7 +247,7 @@ def test_a_ceiling_is_compared_and_not_tested(tmp_path):
     (table,) = comparison_tables([score, ceiling])
     assert table.texts()[1][3:6] == ["-", "-", "-"]
     assert len(table.rows) == 2
-    (alone,) = compare_runs(runs, measures=["mrr_ceiling"], draws=100)
+    (alone,) = compare(runs, measures=["mrr_ceiling"], draws=100)
     assert (alone.verdict, alone.family) == ("not tested", 0)
 
 
@@ -256,7 +257,7 @@ def test_many_runs_leave_room_for_a_verdict(tmp_path):
         write_run(tmp_path / f"r{n}", {"mrr": (rng(n).uniform(0.3, 0.4, 120) + 0.05 * n).tolist()}, files=FILES)
         for n in range(5)
     ]
-    found = compare_runs(runs, draws=100)
+    found = compare(runs, draws=100)
     assert found[0].family == 10
     assert {c.verdict for c in found} == {"better"}
     assert max(c.p_adjusted for c in found) == pytest.approx(0.01)
@@ -270,11 +271,11 @@ def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
     runs = [
         write_run(tmp_path / name, {"mrr": each.tolist()}, files=FILES, repos=REPOS) for name, each in values.items()
     ]
-    found = compare_runs(runs, draws=500)
+    found = compare(runs, draws=500)
     titles = [" ".join(table.title).partition(":")[0] for table in comparison_tables(found)]
     assert titles == ["b minus a", "c minus a", "c minus b"]
     assert "MRR of c minus a; MRR of c minus b:".lower() in comparison_notes(found)[-1].lower()
-    assert "MRR of c: other".lower() in comparison_notes(compare_runs(runs, runs[0], draws=500))[-1].lower()
+    assert "MRR of c: other".lower() in comparison_notes(compare(runs, runs[0], draws=500))[-1].lower()
 
 
 def test_each_pair_has_to_be_comparable(tmp_path):
@@ -284,9 +285,9 @@ def test_each_pair_has_to_be_comparable(tmp_path):
         set_config(run, embedder_identity={"precision": precision} if precision else {})
         edit(run, "metrics.json", embedder=str(precision))
     runs = [type(run)(run.folder) for run in runs]
-    compare_runs(runs, runs[0], draws=200)
+    compare(runs, runs[0], draws=200)
     with pytest.raises(UsageError, match="b and c cannot be compared: precision bf16 against fp32"):
-        compare_runs(runs, draws=200)
+        compare(runs, draws=200)
 
 
 def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
@@ -296,13 +297,13 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
         for name, changed in (("a", {}), ("b", {"k": 7}), ("c", {"k": 7, "protocol": "body"}), ("d", {}))
     )
     with pytest.raises(UsageError) as error:
-        compare_runs([like, deep, other, again])
+        compare([like, deep, other, again])
     assert str(error.value).split("\n  ") == [
         "2 runs cannot be compared with one before them; compare runs of one protocol on the same queries:",
         "a and b: k 100 against 7", "a and c: protocol context against body", "a and c: k 100 against 7",
     ]  # fmt: skip
     with pytest.raises(UsageError) as error:
-        compare_runs([again, like, deep])
+        compare([again, like, deep])
     assert str(error.value).startswith("d and b cannot be compared: k 100 against 7; compare runs of one")
 
 
@@ -310,7 +311,7 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
 def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
     """Under the null, over five measures with Holm, a verdict other than "no difference shown" is rare."""
     source = rng(8)
-    wrong, trials = 0, 300
+    wrong, trials = 0, 200
     for _ in range(trials):
         base = source.uniform(0.3, 0.6, 120)
         shared = source.normal(0, 0.1, 30).repeat(4)
@@ -319,24 +320,30 @@ def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
         b = write_run(
             tmp_path / "b", {n: (base + shared + source.normal(0, 0.1, 120)).tolist() for n in names}, files=FILES
         )
-        wrong += any(c.verdict != "no difference shown" for c in compare_runs([a, b], a, draws=500))
+        wrong += any(c.verdict != "no difference shown" for c in compare([a, b], a, draws=500))
     assert wrong / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
 
 
-def test_diff_says_why_a_score_changed():
+def test_diff_says_why_a_score_changed(tmp_path):
     """Other chunks, another order of the same, or other judgements of the same; equal scores are left out."""
     before = {"chunks": ["a", "b"], "order": ["a", "b"], "judged": ["a", "b"], "same": ["a", "b"]}
     after = {"chunks": ["a", "c"], "order": ["b", "a"], "judged": ["a", "b"], "same": ["a", "b"]}
     gold = {name: {"b": 1.0} for name in before}
     other = {**gold, "judged": {"a": 1.0, "b": 1.0}}
-    values = (dict.fromkeys(before, 0.5), {"chunks": 0.0, "order": 1.0, "judged": 0.7, "same": 0.5})
-    found = {c.query_id: c for c in changes(before, values, (before, after), (gold, other), 2)}
-    assert {name: c.why for name, c in found.items()} == {
-        "chunks": "other chunks", "order": "other order", "judged": "other judgements",
-    }  # fmt: skip
-    assert (found["chunks"].baseline.first_hit, found["chunks"].treatment.first_hit, found["chunks"].shared) == (
-        2,
-        None,
-        1,
-    )
-    assert (found["judged"].baseline.relevant, found["judged"].treatment.relevant) == (1, 2)
+    runs = [
+        write_run(tmp_path / name, {"ndcg@2": values}, query_ids=list(before), topk=topk, qrels=qrels)
+        for name, values, topk, qrels in (
+            ("first", [0.5] * 4, before, gold),
+            ("second", [0.0, 1.0, 0.7, 0.5], after, other),
+        )
+    ]
+    changed = diff(*runs, "ndcg@2")
+    assert (changed.baseline, changed.treatment, changed.n_queries) == ("first", "second", 4)
+    assert [(c.query_id, c.why) for c in changed.changes] == [
+        ("chunks", "other chunks"),
+        ("order", "other order"),
+        ("judged", "other judgements"),
+    ]
+    chunks, _, judged = changed.changes
+    assert (chunks.baseline.first_hit, chunks.treatment.first_hit, chunks.shared) == (2, None, 1)
+    assert (judged.baseline.relevant, judged.treatment.relevant) == (1, 2)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.diagnosis import LIMITS, Evidence, Thresholds, diagnose, worst_ids, worst_queries
-from repoeval_bench.analysis.diagnosis.evidence import newer_share, repeats
+from repoeval_bench.analysis.diagnosis.bm25 import Beside
+from repoeval_bench.analysis.diagnosis.checks import check_all
+from repoeval_bench.analysis.diagnosis.evidence import Evidence, newer_share, repeats
 from repoeval_bench.analysis.diagnosis.gaps import find_gaps
-from repoeval_bench.analysis.diagnosis.lexical import Beside
+from repoeval_bench.analysis.diagnosis.thresholds import LIMITS, Thresholds
+from repoeval_bench.analysis.diagnosis.worst import worst_ids, worst_queries
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.log import LogRow, Retrieved
 from support.runs import metrics as made_metrics
@@ -75,11 +77,13 @@ def evidence(tops=None, golds=None, values=None, rows=None, latency=None, k=50, 
         },
     )  # fmt: skip
     qrels = {f"q{i:02d}": dict.fromkeys(golds[i], 1.0) for i in range(N)}
-    return Evidence(scored, log, qrels, content, latency or {})
+    return Evidence(scores=scored, rows=log, qrels=qrels, metrics=content, latency=latency or {})
 
 
 def findings(found, limits=None):
-    return {check.name: check for check in diagnose(found, "ndcg@10", limits) if check.status == "finding"}
+    return {
+        check.name: check for check in check_all(found, "ndcg@10", limits or Thresholds()) if check.status == "finding"
+    }
 
 
 def only(found, name):
@@ -91,7 +95,7 @@ def only(found, name):
 
 def test_a_healthy_run_has_no_finding():
     """Every check is made or says why it cannot be; nothing is found."""
-    checks = diagnose(evidence(), "ndcg@10")
+    checks = check_all(evidence(), "ndcg@10", Thresholds())
     assert [check.name for check in checks if check.status == "finding"] == []
     assert {check.name for check in checks if check.status == "unknown"} == {"freshness", "latency"}
     assert len(checks) == 11
@@ -196,7 +200,9 @@ def test_queries_of_few_files_are_not_tested():
     """A segment whose queries are of four files says too little, and is counted."""
     facts = {i: {"kind": "rare" if i < 8 else "often"} for i in range(N)}
     values = np.where(np.arange(N) < 8, 0.0, 1.0)
-    check = next(c for c in diagnose(evidence(values=values, facts=facts), "ndcg@10") if c.name == "segments")
+    check = next(
+        c for c in check_all(evidence(values=values, facts=facts), "ndcg@10", Thresholds()) if c.name == "segments"
+    )
     assert check.numbers["segments with too few clusters to test"] == 1
     assert not [gap for gap in check.gaps if gap.by == "kind"]
 
@@ -242,7 +248,9 @@ def test_a_reranker_whose_scores_were_at_hand_is_not_called_quick():
 
     def said(**metrics):
         return next(
-            each for each in diagnose(evidence(latency=latency, **metrics), "ndcg@10") if each.name == "latency"
+            each
+            for each in check_all(evidence(latency=latency, **metrics), "ndcg@10", Thresholds())
+            if each.name == "latency"
         )
 
     assert (said().status, said(retriever="rerank:some/model").status) == ("fine", "unknown")
@@ -273,12 +281,14 @@ def test_queries_without_gold_are_lost():
     assert only(evidence(golds=golds), "lost").numbers["queries without a relevant chunk"] == 3
 
 
-def test_a_shallow_or_imported_run_says_what_it_cannot_tell():
+def test_a_shallow_or_imported_run_says_what_it_does_not_know():
     """Ten results stored: nothing on what stands deeper; no counts of an imported run's model or lines."""
     golds = {i: [f"r{i // 2 % 4}/f{i // 2}.py@{i}"] for i in range(N)}
     tops = {i: ranking(i, golds[i], [1])[:10] for i in range(N)}
-    checks = diagnose(
-        evidence(tops, k=10, imported=True, counts={"queries": N}, chunk_tokens=None, ceilings={}), "ndcg@10"
+    checks = check_all(
+        evidence(tops, k=10, imported=True, counts={"queries": N}, chunk_tokens=None, ceilings={}),
+        "ndcg@10",
+        Thresholds(),
     )
     depth = next(check for check in checks if check.name == "depth")
     assert "import a log of 50 results a query" in depth.says
@@ -287,12 +297,15 @@ def test_a_shallow_or_imported_run_says_what_it_cannot_tell():
     assert not [check for check in checks if check.status == "finding"]
 
 
-def test_a_model_that_does_not_tell_its_tokens_leaves_open_what_it_cut():
+def test_a_model_that_does_not_report_its_tokens_leaves_open_what_it_cut():
     """Not known is neither fine nor a finding."""
     counts = COUNTS | {"queries_truncated": None, "chunks_truncated": None}
-    checks = {c.name: c for c in diagnose(evidence(counts=counts, chunk_tokens=None, embedder="openai:m"), "ndcg@10")}
+    checks = {
+        c.name: c
+        for c in check_all(evidence(counts=counts, chunk_tokens=None, embedder="openai:m"), "ndcg@10", Thresholds())
+    }
     assert checks["truncation"].status == "unknown"
-    assert checks["truncation"].says == "openai:m does not tell its tokens, so nobody knows what it cut"
+    assert checks["truncation"].says == "openai:m does not report its tokens, so it is not known what it cut"
 
 
 def test_thresholds_decide_and_are_told():

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from repoeval_bench.analysis.comparison import compare_runs
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_records, leaderboard_tables
+from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_records, leaderboard_tables, summary
 from repoeval_bench.report.formats import markdown
-from repoeval_bench.report.leaderboard import rank_folder, summary
 from repoeval_bench.report.page.leaderboard import leaderboard_page
 from support.runs import edit, set_config, write_run
 
@@ -41,7 +41,7 @@ def results(tmp_path):
 def test_numbers_are_those_of_the_run_and_of_compare(results):
     """Score, share and size are metrics.json's; the difference to the first is compare's, interval and all."""
     low, high = made(results, "low", 0.4), made(results, "high", 0.6)
-    found = rank_folder(results)
+    found = leaderboard(results)
     (board,) = found.boards
     assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "high"), (2, "low")]
     for entry, run in zip(board.entries, (high, low), strict=True):
@@ -50,7 +50,7 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
         assert entry.nws == run.metrics.chunk_nws.mean
         assert entry.beside == (run.metrics.micro["ndcg@10"], None)
         assert entry.ci[0] <= entry.score <= entry.ci[1]
-    (said,) = compare_runs([high, low], high, measures=["line_rprec"])
+    (said,) = compare([high, low], high, measures=["line_rprec"])
     assert board.entries[0].behind is None
     difference, ci = board.entries[1].behind
     assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
@@ -71,7 +71,7 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
     made(results, "a", 0.4)
     made(results, "b", 0.5)
     made(results, "c", 0.9, **changed)
-    boards = rank_folder(results).boards
+    boards = leaderboard(results).boards
     assert sorted(sorted(entry.run_id for entry in board.entries) for board in boards) == [["a", "b"], ["c"]]
     assert all(board.entries[0].rank == 1 for board in boards)
 
@@ -79,7 +79,7 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
 def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
     for name, word in (("a32", "fp32"), ("b32", "fp32"), ("a16", "bf16"), ("words", "")):
         precision(made(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
-    found = rank_folder(results)
+    found = leaderboard(results)
     boards = {board.precision: {entry.run_id for entry in board.entries} for board in found.boards}
     assert boards == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
     assert found.n_runs == 4
@@ -88,7 +88,7 @@ def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
 def test_equal_scores_share_a_rank(results):
     for name, mean in (("c", 0.5), ("a", 0.5), ("b", 0.7), ("d", 0.3)):
         made(results, name, mean)
-    (board,) = rank_folder(results).boards
+    (board,) = leaderboard(results).boards
     assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
 
 
@@ -104,11 +104,11 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     edit(made(results, "list", 0.5), "metrics.json", chunker=["ast"])
     (results / "notes").mkdir()
     (results / "compared.json").write_text("{}")
-    found = rank_folder(results)
+    found = leaderboard(results)
     assert [entry.run_id for board in found.boards for entry in board.entries] == ["good"]
     why = {"unfinished": "not finished", "newer": "schema 99", "torn": "is broken", "short": "cannot be read",
            "edited": "different things of line_rprec", "shape": "metrics.json is broken (dataset", "list": "metrics.json is broken (chunker",
-           "notes": "not finished, or this is no run"}  # fmt: skip
+           "notes": "not finished, or this is not a run"}  # fmt: skip
     assert found.left_out.keys() == why.keys()
     for name, part in why.items():
         assert part in found.left_out[name], found.left_out[name]
@@ -119,11 +119,11 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
 
 
 def test_no_run_at_all(results):
-    with pytest.raises(UsageError, match="there is no folder"):
-        rank_folder(results)
+    with pytest.raises(UsageError, match="is not a folder"):
+        leaderboard(results)
     results.mkdir()
     with pytest.raises(UsageError, match="holds no run yet"):
-        rank_folder(results)
+        leaderboard(results)
 
 
 def test_the_same_runs_give_the_same_page(tmp_path):
@@ -132,7 +132,7 @@ def test_the_same_runs_give_the_same_page(tmp_path):
     for place, names in (("x", "abc"), ("y", "cba")):
         for name in names:
             made(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
-        pages.append(leaderboard_page(rank_folder(tmp_path / place)))
+        pages.append(leaderboard_page(leaderboard(tmp_path / place)))
     assert pages[0] == pages[1]
 
 
@@ -141,7 +141,7 @@ def test_hostile_names_are_text_in_every_format(results):
     made(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     made(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     (results / "<u>half").mkdir()
-    found = rank_folder(results)
+    found = leaderboard(results)
     page = leaderboard_page(found)
     assert not re.search(r"<(img|b|i|u)\b", page)
     assert page.count("<script") == 1
@@ -156,7 +156,7 @@ def test_hostile_names_are_text_in_every_format(results):
 def test_csv_and_json_hold_the_full_numbers(results):
     made(results, "a", 0.41)
     made(results, "b", 0.57)
-    found = rank_folder(results)
+    found = leaderboard(results)
     (board,) = leaderboard_records(found)["boards"]
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
     for row, entry, content in zip(rows, found.boards[0].entries, board["entries"], strict=True):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
 
-from repoeval_bench.analysis.logs.intervals import effective_size, quantile_interval, share_interval
+from repoeval_bench.analysis.intervals import effective_size, quantile_interval, share_interval
 from repoeval_bench.analysis.statistics import Sample
 
 

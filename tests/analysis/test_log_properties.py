@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.logs.bounds import judged_bounds
-from repoeval_bench.analysis.logs.calibration import Calibration, rogan_gladen
-from repoeval_bench.analysis.logs.freshness import freshness
-from repoeval_bench.analysis.logs.hard_negatives import negatives_section
-from repoeval_bench.analysis.logs.intervals import quantile_interval, share_interval
-from repoeval_bench.analysis.logs.pooling import pool
+from repoeval_bench.analysis.intervals import quantile_interval, share_interval
+from repoeval_bench.analysis.judgements.bounds import judged_bounds
+from repoeval_bench.analysis.judgements.calibration import Calibration, rogan_gladen
+from repoeval_bench.analysis.judgements.pooling import pool_rows
+from repoeval_bench.analysis.pipeline.answers import freshness
+from repoeval_bench.analysis.pipeline.hard_negatives import negatives_section
 from support.logs import MEASURES, by_name, chunks, judged, row
 
 IDS = "abcdefgh"
@@ -110,6 +110,6 @@ def test_a_correction_rises_with_what_the_judge_sees(apparent, size, n_se, n_sp,
 def test_a_pool_is_the_union_of_the_tops(logs, depth):
     """Each chunk once, and no other."""
     made = [{q: row(q, ranking) for q, ranking in log.items()} for log in logs]
-    rows = [(r["query_id"], r["chunk_id"]) for r in pool(made, depth, ["p", "q", "r"])]
+    rows = [(each.query_id, each.chunk_id) for each in pool_rows(made, depth, ["p", "q", "r"])]
     assert len(rows) == len(set(rows))
     assert set(rows) == {(q, c) for log in logs for q, ranking in log.items() for c in ranking[:depth]}

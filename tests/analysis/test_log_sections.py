@@ -2,15 +2,12 @@
 
 import pytest
 
-from repoeval_bench.analysis.logs.bounds import agreement, gold_plus_judge, judged_bounds
-from repoeval_bench.analysis.logs.cost import cost, latency
-from repoeval_bench.analysis.logs.entities import entity_linking
-from repoeval_bench.analysis.logs.evidence import false_evidence
-from repoeval_bench.analysis.logs.freshness import freshness
-from repoeval_bench.analysis.logs.hard_negatives import insert_negatives, negatives_section, read_negatives
-from repoeval_bench.analysis.logs.pooling import pool, read_judgements
-from repoeval_bench.analysis.logs.router import router
-from repoeval_bench.analysis.logs.stages import reranker, rewriting
+from repoeval_bench.analysis.judgements.bounds import agreement, gold_plus_judge, judged_bounds
+from repoeval_bench.analysis.judgements.pooling import pool_rows, read_judgements
+from repoeval_bench.analysis.pipeline.answers import entity_linking, false_evidence, freshness
+from repoeval_bench.analysis.pipeline.cost import cost, latency
+from repoeval_bench.analysis.pipeline.hard_negatives import insert_negatives, negatives_section, read_negatives
+from repoeval_bench.analysis.pipeline.stages import reranker, rewriting, router
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.runs.log import IndexCost, moment
 from support.logs import by_name, chunks, judged, row
@@ -60,7 +57,7 @@ def test_rewriting_compares_recall_of_the_same_queries():
     figures = by_name(rewriting(judged(rows, {"a": "x"}), 2))
     assert (figures["recall@2"].before, figures["recall@2"].after) == (0.0, 1.0)
     only = judged([row("a", "xy", rewritten_query="better")], {"a": "x"})
-    assert "rewritten_query is there, in 1" in rewriting(only, 2).missing
+    assert "1 rows have rewritten_query" in rewriting(only, 2).missing
 
 
 def test_routes_are_judged_where_the_right_source_is_known():
@@ -181,7 +178,7 @@ def test_latency_per_step_and_together():
 def test_a_retriever_that_is_handed_vectors_is_said_to_leave_them_out():
     """The step retrieve of a run made here holds no embedding; where the log says nothing, nothing is said."""
     times = {"a": {"retrieve": 1.0}, "b": {"retrieve": 2.0}}
-    assert any("what embedding the query takes" in note for note in latency(times, {}, search_only=True).notes)
+    assert any("without embedding the query" in note for note in latency(times, {}, search_only=True).notes)
     assert not any("embedding" in note for note in latency(times, {}).notes)
 
 
@@ -222,8 +219,8 @@ def test_the_loss_to_negatives_by_hand():
     ("content", "message"),
     [
         ('{"query_id": "a", "chunk_id": "x"}\n', "n.jsonl:1: 'x' is relevant to 'a'"),
-        ('{"query_id": "a", "chunk_id": "y"}\n' * 2, "n.jsonl:2: 'y' stands twice"),
-        ('{"query_id": "zz", "chunk_id": "y"}\n', "names no negative of the run's queries"),
+        ('{"query_id": "a", "chunk_id": "y"}\n' * 2, "n.jsonl:2: 'y' appears twice"),
+        ('{"query_id": "zz", "chunk_id": "y"}\n', "has no negative of the run's queries"),
         ('\n{"query_id": "a"}\n', "n.jsonl:2: chunk_id: it is missing"),
     ],
 )
@@ -239,11 +236,11 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     """The first two of both logs, by id; neither rank, system, score nor gold."""
     one = {"a": row("a", "xyz", query="why"), "b": row("b", "x")}
     other = {"a": row("a", "wxy")}
-    rows = list(pool([one, other], 2, ["a", "b"], texts={"w": "text of w"}))
+    rows = [each.as_json() for each in pool_rows([one, other], 2, ["a", "b"], texts={"w": "text of w"})]
     assert [(r["query_id"], r["chunk_id"]) for r in rows] == [("a", "w"), ("a", "x"), ("a", "y"), ("b", "x")]
     assert rows[0] == {"query_id": "a", "chunk_id": "w", "grade": None, "query": "why", "text": "text of w"}
-    kept = list(pool([one], 2, ["a"], leave_out=lambda _, chunk_id: chunk_id == "x"))
-    assert [r["chunk_id"] for r in kept] == ["y"]
+    kept = list(pool_rows([one], 2, ["a"], gold=[{"a": {"x": 1.0}}]))
+    assert [each.chunk_id for each in kept] == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -252,8 +249,8 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
         ('{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "j.jsonl:1: grade"),
         ('{"query_id": "a", "chunk_id": "x"}\n', "j.jsonl:1: grade: it is missing"),
         ('{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2, "j.jsonl:2: 'x' is judged twice for 'a'"),
-        ('{"query_id": "a", "chunk_id": "x", "grade": null}\n', "holds no grade; write 2, 1 or 0"),
-        ("", "holds no grade"),
+        ('{"query_id": "a", "chunk_id": "x", "grade": null}\n', "has no grade; write 2, 1 or 0"),
+        ("", "has no grade"),
     ],
 )
 def test_broken_judgements_name_file_and_line(tmp_path, content, message):

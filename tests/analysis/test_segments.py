@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.analysis.facts import read_facts
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
+    SegmentComparison,
     SegmentDifference,
     SegmentMean,
     distribution,
@@ -18,13 +20,12 @@ from repoeval_bench.analysis.segments import (
     segment_names,
     split,
 )
-from repoeval_bench.analysis.user_facts import read_facts
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.facts import FACTS, task_facts
-from repoeval_bench.report.segments import few_note, means_table, simpson_note
+from repoeval_bench.report.segments import comparison_table, few_note, simpson_note
 from support.runs import query_scores, write_run
 
 
@@ -103,7 +104,17 @@ def test_the_overall_winner_that_loses_a_segment_is_named():
 def test_lost_segments_are_said_with_their_intervals(shown, says):
     """However many are lost, and also where no interval is clear of 0."""
     lost = [
-        SegmentDifference("by", f"s{at}", 5, 5, baseline=0.5, difference=-0.1, ci=None, loses=True, shown=each)
+        SegmentDifference(
+            by="by",
+            name=f"s{at}",
+            n_queries=5,
+            n_clusters=5,
+            baseline=0.5,
+            difference=-0.1,
+            ci=None,
+            loses=True,
+            shown=each,
+        )
         for at, each in enumerate(shown)
     ]
     assert simpson_note(lost, 0.1, ["A", "B"]).endswith(says)
@@ -111,7 +122,10 @@ def test_lost_segments_are_said_with_their_intervals(shown, says):
 
 def test_intervals_over_few_clusters_are_named():
     """Which ones, not how many only; one cluster has no interval and is not among them."""
-    found = [SegmentMean("by", name, 30, n, mean=0.5, ci=None) for name, n in (("one", 1), ("few", 9), ("many", 10))]
+    found = [
+        SegmentMean(by="by", name=name, n_queries=30, n_clusters=n, mean=0.5, ci=None)
+        for name, n in (("one", 1), ("few", 9), ("many", 10))
+    ]
     assert "1 interval rests on fewer than 10 clusters (by = few)" in few_note(found)
     assert few_note(found[::2]) == ""
 
@@ -119,7 +133,10 @@ def test_intervals_over_few_clusters_are_named():
 @pytest.mark.parametrize(("clustered_by", "heading"), [("query", "clusters"), ("file", "files")])
 def test_the_column_of_clusters_is_a_word(clustered_by, heading):
     """An imported run's queries are each for itself."""
-    assert means_table([], [], "mrr", "", clustered_by).columns[3].name == heading
+    empty = SegmentComparison(
+        baseline="a", treatment="b", measure="mrr", clustered_by=clustered_by, difference=0.0, segments=()
+    )
+    assert comparison_table(empty).columns[3].name == heading
 
 
 def test_distribution_says_what_the_mean_hides():
@@ -214,11 +231,11 @@ def test_facts_of_a_user(tmp_path):
     [
         ("a.csv", "id,x\nq0,1\n", "a.csv:1: the header has no query_id"),
         ("a.csv", "query_id,x\nq0\n", "a.csv:2: the row has another number of fields"),
-        ("a.csv", "query_id,x\nq0,1\nq0,2\n", "a.csv:3: query 'q0' stands twice"),
+        ("a.csv", "query_id,x\nq0,1\nq0,2\n", "a.csv:3: query 'q0' appears twice"),
         ("a.csv", "query_id,x\nzz,1\n", "names none of the run's queries"),
         ("a.csv", "", "a.csv:1"),
-        ("a.jsonl", '{"query_id": "q0", "x": 1}\n{', "a.jsonl:2: no JSON"),
-        ("a.jsonl", "[1]", "a.jsonl:1: no object"),
+        ("a.jsonl", '{"query_id": "q0", "x": 1}\n{', "a.jsonl:2: not JSON"),
+        ("a.jsonl", "[1]", "a.jsonl:1: not an object"),
         ("a.jsonl", '{"x": 1}', "a.jsonl:1: no query_id"),
         ("a.jsonl", '{"query_id": "q0", "x": [1]}', "a.jsonl:1: x is [1]"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.comparison import check_comparable
+from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.embedding import models, precision
 from repoeval_bench.embedding.cache import CachedEmbedder
@@ -89,10 +89,10 @@ def test_a_cache_never_gives_vectors_of_another_precision(tmp_path):
 def test_runs_of_two_precisions_are_not_compared(tmp_path):
     """The difference is listed with every other one; even two embedders must be of one precision."""
     runs = [write_run(tmp_path / name, {"ndcg@10": [0.5, 0.6]}) for name in ("a", "b")]
-    check_comparable(*runs)
+    check_comparable([runs])
     runs[1] = set_config(runs[1], embedder_identity={"precision": "bf16"})
     with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--precision fp32 makes"):
-        check_comparable(*runs)
+        check_comparable([runs])
     runs[1] = edit(runs[1], "metrics.json", embedder="st:other", protocol="body")
     with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
-        check_comparable(*runs)
+        check_comparable([runs])

@@ -66,7 +66,7 @@ def test_a_table_where_nothing_is_asked_for(results):
 
 def test_mistakes_end_in_one_sentence(results, tmp_path):
     assert "say with --format" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "board.pdf"), 2)
-    assert "there is no folder" in one_sentence(bench("leaderboard", tmp_path / "none"), 2)
+    assert "is not a folder" in one_sentence(bench("leaderboard", tmp_path / "none"), 2)
     (tmp_path / "file").write_text("")
     assert "choose another file" in one_sentence(
         bench("leaderboard", results, "-o", tmp_path / "file" / "board.html"), 1

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.comparison import compare_runs
+from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.plots import css, figures, plain_svg, png, svg, write
@@ -99,7 +99,7 @@ def test_one_cluster_has_no_band(tmp_path):
 
 def test_the_forests_means_are_those_of_compare(runs):
     """The whole's difference and interval are compare's own, to the last digit that is printed."""
-    (said,) = compare_runs(runs[:2], runs[0], measures=["line_rprec"])
+    (said,) = compare(runs[:2], runs[0], measures=["line_rprec"])
     text = forest_figure(*runs[:2], "line_rprec", names=("a", "b"), look=looks(runs)[1]).description
     for over, mean in (("micro", said.micro), ("macro", said.macro)):
         assert f"{over} mean: {mean.difference:+.4f} [{mean.ci[0]:+.4f}, {mean.ci[1]:+.4f}]" in text

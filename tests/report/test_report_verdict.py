@@ -2,7 +2,7 @@
 
 import pytest
 
-from repoeval_bench.analysis.comparison import compare_runs
+from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.report.page.runs import page_runs
 from repoeval_bench.report.page.verdict import verdict
 from support.runs import write_run
@@ -45,7 +45,7 @@ def test_the_winners_pairs_are_tested_among_all_pairs(tmp_path, plain):
     }
     runs = [made(tmp_path / name, each) for name, each in values.items()]
     found = verdict(page_runs(runs))
-    pairs = {frozenset((c.baseline, c.treatment)): c for c in compare_runs(runs)}
+    pairs = {frozenset((c.baseline, c.treatment)): c for c in compare(runs)}
     assert len(pairs) == 3
     assert [(c.baseline, c.treatment) for c in found.differences] == [("c", "b"), ("c", "d")]
     for each in found.differences:

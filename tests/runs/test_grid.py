@@ -1,13 +1,14 @@
 """The grid's arithmetic: intervals, verdicts, bands and flips; and what is kept of a grid that is killed."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.sensitivity import Contest, contests, flips, placebo_bands
+from repoeval_bench.analysis.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.prepared import default_options
@@ -27,6 +28,11 @@ from repoeval_bench.runs.records import CodeState
 CELL = Cell("context", "bm25", "ndcg@10")
 
 
+def result(*values):
+    """A result with these fields, in their order."""
+    return PairedResult(**dict(zip((field.name for field in fields(PairedResult)), values, strict=True)))
+
+
 def scores(values, headline="micro", repos=None, files=None):
     n = len(values)
     return Scores(
@@ -42,7 +48,7 @@ def scores(values, headline="micro", repos=None, files=None):
 def test_verdicts(difference, low, high, band, verdict):
     """An interval over 0 decides nothing; a difference inside the placebo band is noise."""
     ci = None if low is None else (low, high)
-    contest = Contest("a", "b", "nominal", CELL, (0.5, 0.5 - difference), difference, ci, band, 9, 3, "micro")
+    contest = result("a", "b", "nominal", CELL, (0.5, 0.5 - difference), difference, ci, band, 9, 3, "micro")
     assert contest.verdict == contest.as_dict()["verdict"] == verdict
 
 
@@ -61,9 +67,9 @@ def test_the_band_is_the_spread_of_the_means():
 @pytest.mark.parametrize("band", [None, 0.1])
 def test_noise_is_spoken_of_where_it_was_measured(band):
     """Without a placebo band there is no column of noise, and the title names no band."""
-    table = _summary([Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
-    assert ("noise" in [column.header for column in table.columns]) == (band is not None)
-    assert ("placebo" in table.title) == (band is not None)
+    table = _summary([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
+    assert ("noise" in [column.name for column in table.columns]) == (band is not None)
+    assert ("placebo" in " ".join(table.title)) == (band is not None)
 
 
 def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
@@ -75,7 +81,7 @@ def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
         "b": {cells[0]: low, cells[1]: low, cells[2]: high},
         "c": {cells[0]: low, cells[1]: low, cells[2]: high},
     }
-    found = contests(arms, "nominal", {})
+    found = paired_results(arms, "nominal", {})
     assert len(found) == 9
     assert [(c.a, c.b, c.cell.measure, c.verdict) for c in flips(found)] == [
         ("a", "b", "m3", "loses"), ("a", "c", "m3", "loses"),
@@ -97,7 +103,7 @@ def test_intervals_are_those_of_compare():
         }
         for name in "ab"
     }
-    for contest, make in zip(contests(arms, "nominal", {}), (Sample.micro, Sample.macro), strict=True):
+    for contest, make in zip(paired_results(arms, "nominal", {}), (Sample.micro, Sample.macro), strict=True):
         ours, theirs = arms["a"][contest.cell], arms["b"][contest.cell]
         groups = [repos] if contest.headline == "macro" else []
         sample = make(ours.values - theirs.values, files, *groups)
@@ -110,7 +116,7 @@ def test_intervals_are_those_of_compare():
 def test_a_cell_says_everything_that_a_heat_map_groups_by():
     """Protocol, its choices, retriever, measure, both means, interval, band, verdict: plain values."""
     cell = Cell("body+query=full+relevance=iou:0.2", "bm25", "ndcg@10")
-    record = Contest("a", "b", "nominal", cell, (0.75, 0.5), 0.25, None, None, 9, 3, "micro").as_dict()
+    record = result("a", "b", "nominal", cell, (0.75, 0.5), 0.25, None, None, 9, 3, "micro").as_dict()
     assert json.loads(json.dumps(record)) == record
     assert {key: record[key] for key in ("base_protocol", "query", "gold", "relevance", "mean_a", "mean_b")} == {
         "base_protocol": "body", "query": "full", "gold": "body", "relevance": "iou:0.2", "mean_a": 0.75, "mean_b": 0.5,
@@ -272,7 +278,7 @@ def test_usual_protocols_that_score_nothing_are_left_out_and_said(capsys):
 def test_the_width_of_the_bands_is_told_by_measure():
     """Smallest, largest and median over the cells; nothing where no band was measured."""
     cells = [
-        Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro") for band in (0.1, 0.2, 0.6)
+        result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro") for band in (0.1, 0.2, 0.6)
     ]
     assert _bands(cells) == "placebo band over the cells: ndcg@10 0.1000 to 0.6000 (median 0.2000)\n"
-    assert _bands([Contest("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")]) == ""
+    assert _bands([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")]) == ""

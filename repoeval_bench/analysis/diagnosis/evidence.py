@@ -1,11 +1,11 @@
-"""What a diagnosis looks at: a stored run's log, judgements, scores and times, and numbers read off them."""
+"""What a diagnosis is made of: a run's log, judgements, scores and times, and numbers read off them."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from repoeval_bench.runs.log import moment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.log import LogRow, Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Metrics
-
-    FloatArray = NDArray[np.float64]
+    from repoeval_bench.runs.view import RunView
 
 _PLACE = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
 """A chunk's id as this project makes it: file@start-end, in characters."""
@@ -31,10 +29,10 @@ TOP = 10
 DEEP = 50
 """How deep a reranker usually looks."""
 LEAST_DEEP = 20
-"""A ranking stored less deep says nothing of what stands further down."""
+"""A ranking that is stored less deep than this says nothing about lower ranks."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """A run as its folder holds it.
 
@@ -47,6 +45,17 @@ class Evidence:
     qrels: Qrels
     metrics: Metrics
     latency: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def read(cls, run: RunView, scores: QueryScores) -> Self:
+        """The evidence of a run; `scores` are its own, perhaps with further facts."""
+        return cls(
+            scores=scores,
+            rows={row.query_id: row for row in run.log_rows()},
+            qrels=run.qrels(),
+            metrics=run.metrics,
+            latency=run.timings.queries,
+        )
 
     @property
     def imported(self) -> bool:
@@ -65,7 +74,7 @@ class Evidence:
 
     @cached_property
     def deep(self) -> int:
-        """The depth that stands for "retrieved at all": 50, or what was ranked."""
+        """The depth that counts as "retrieved at all": 50, or what was ranked."""
         return min(DEEP, self.depth)
 
     def top(self, query_id: str, k: int | None = None) -> list[Retrieved]:
@@ -92,6 +101,11 @@ class Evidence:
         """The mean over queries."""
         return float(self.values[name].mean())
 
+    @property
+    def line_ceiling(self) -> float | None:
+        """The ceiling of line_rprec, mean over queries; None where it is not stored."""
+        return None if self.metrics.ceilings is None else self.metrics.ceilings.micro.get("line_rprec")
+
     def recall_ceiling(self, k: int) -> float:
         """The mean of min(k, R) / R: what recall@k can reach; 0 for a query without a relevant chunk."""
         sizes = [len(gains) for gains in self.relevant.values()]
@@ -108,7 +122,7 @@ class Evidence:
         return {entry.chunk_id: entry for row in self.rows.values() for entry in row.topk}
 
     def file_of(self, chunk_id: str) -> str | None:
-        """The file of a chunk: as the log has it, else as this project's ids tell it; None where neither does."""
+        """The file of a chunk: as the log has it, else as this project's ids say; None where neither does."""
         place = self.places.get(chunk_id)
         if place and place.file:
             return place.file
@@ -137,10 +151,10 @@ class Evidence:
 
 
 def repeats(entries: Sequence[Retrieved]) -> float:
-    """Share of a ranking that repeats what stands higher: lines shown before, or a copy (the very same score).
+    """Share of a ranking that repeats higher ranks: lines shown before, or a copy (exactly the same score).
 
-    Texts are not stored, but copies of a text get the same score from any retriever that looks at texts alone. A
-    score of 0 is no mark of a copy: that is what shares nothing with the query.
+    Texts are not stored, but copies of a text get the same score from any retriever that sees texts alone. A score of
+    0 does not mark a copy: every chunk that shares nothing with the query has it.
     """
     shown: dict[str, set[int]] = {}
     scores: set[float] = set()

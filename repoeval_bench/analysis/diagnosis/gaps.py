@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,17 +11,19 @@ from repoeval_bench.analysis.segments import segment_names, split
 from repoeval_bench.analysis.statistics import LEVEL, holm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from repoeval_bench.analysis.segments import Segment
+    from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
 
-    FloatArray = NDArray[np.float64]
-
 LEAST = 5
-"""With fewer clusters than that on one side, nothing is tested."""
+"""Nothing is tested with fewer clusters than this on one side."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """A segment's mean against that of all other queries: difference with 95 % interval, p and p adjusted by Holm."""
 
@@ -37,57 +39,72 @@ class Gap:
     p_adjusted: float
 
 
-def find_gaps(scored: QueryScores, measure: str) -> tuple[list[Gap], int]:
+def find_gaps(scores: QueryScores, measure: str) -> tuple[list[Gap], int]:
     """(every segment that could be tested, by p; how many had too few clusters on one side).
 
     Segments are those of `segments`, clusters left out. The test is Student's t of a difference of two ratios with a
     cluster-robust error, clusters that reach into both counting in both (Liang & Zeger 1986), and as many degrees of
     freedom as the smaller side has clusters, less one.
     """
-    from scipy.special import stdtr, stdtrit
-
-    values = scored.values[measure]
-    numbers = {cluster: i for i, cluster in enumerate(dict.fromkeys(scored.clusters))}
-    clusters = np.array([numbers[cluster] for cluster in scored.clusters], dtype=np.int64)
+    values = scores.values[measure]
+    numbers = {cluster: i for i, cluster in enumerate(dict.fromkeys(scores.clusters))}
+    clusters = np.array([numbers[cluster] for cluster in scores.clusters], dtype=np.int64)
     found: list[Gap] = []
     untested = 0
-    for by in segment_names(scored):
-        if by == scored.clustered_by:
-            continue
-        segments = split(scored, by)
-        # Of two segments each is the other's rest: one test says all.
-        for segment in segments[:1] if len(segments) == 2 else segments:
-            name, inside = segment.name, np.zeros(len(scored), dtype=bool)
-            inside[segment.positions] = True
-            if inside.all():
-                continue
-            error, fewest = _error(values, inside, clusters)
-            if fewest < LEAST:
-                untested += 1
-                continue
-            if len(segments) == 2 and values[inside].mean() > values[~inside].mean():
-                inside, name = ~inside, segments[1].name
-            mean, rest = float(values[inside].mean()), float(values[~inside].mean())
-            difference = mean - rest
-            df = fewest - 1
-            # Without any spread within the sides a difference is as clear as can be, and none is none.
-            t = abs(difference) / error if error > 0 else (np.inf if abs(difference) > 1e-12 else 0.0)
-            half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
-            found.append(
-                Gap(
-                    by, name, int(inside.sum()), len(np.unique(clusters[inside])), mean, rest, difference,
-                    (difference - half, difference + half), float(2 * stdtr(df, -t)), 1.0,
-                )
-            )  # fmt: skip
+    for segment, other in _tested(scores):
+        inside = np.zeros(len(scores), dtype=bool)
+        inside[segment.positions] = True
+        gap = _gap(values, inside, clusters, segment, other)
+        if gap is None:
+            untested += 1
+        else:
+            found.append(gap)
     adjusted = holm([gap.p for gap in found])
-    whole = [
-        Gap(
-            gap.by, gap.name, gap.n_queries, gap.n_clusters, gap.mean, gap.rest, gap.difference, gap.ci, gap.p,
-            adjusted[i],
-        )
-        for i, gap in enumerate(found)
-    ]  # fmt: skip
+    whole = [replace(gap, p_adjusted=p) for gap, p in zip(found, adjusted, strict=True)]
     return sorted(whole, key=lambda gap: (gap.p, gap.by, gap.name)), untested
+
+
+def _tested(scores: QueryScores) -> Iterator[tuple[Segment, Segment | None]]:
+    """(segment, the only other one or None): of two segments each is the other's rest, and one test is enough."""
+    for by in segment_names(scores):
+        if by != scores.clustered_by:
+            match split(scores, by):
+                case [_]:
+                    continue
+                case [first, second]:
+                    yield first, second
+                case segments:
+                    yield from ((segment, None) for segment in segments)
+
+
+def _gap(
+    values: FloatArray, inside: NDArray[np.bool_], clusters: NDArray[np.int64], segment: Segment, other: Segment | None
+) -> Gap | None:
+    """The gap of a segment, or of the `other` where that is the one behind; None with too few clusters to test."""
+    from scipy.special import stdtr, stdtrit
+
+    error, fewest = _error(values, inside, clusters)
+    if fewest < LEAST:
+        return None
+    if other is not None and values[inside].mean() > values[~inside].mean():
+        inside, segment = ~inside, other
+    mean, rest = float(values[inside].mean()), float(values[~inside].mean())
+    difference, df = mean - rest, fewest - 1
+    # Without any spread within the sides a difference is certain, and so is its absence.
+    t = abs(difference) / error if error > 0 else (np.inf if abs(difference) > 1e-12 else 0.0)
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
+    return Gap(
+        by=segment.by,
+        name=segment.name,
+        n_queries=int(inside.sum()),
+        n_clusters=len(np.unique(clusters[inside])),
+        mean=mean,
+        rest=rest,
+        difference=difference,
+        ci=(difference - half, difference + half),
+        p=float(2 * stdtr(df, -t)),
+        p_adjusted=1.0,
+    )
 
 
 def _error(values: FloatArray, inside: NDArray[np.bool_], clusters: NDArray[np.int64]) -> tuple[float, int]:

@@ -27,7 +27,7 @@ LIMITS: Mapping[str, Limit] = {
     "precision-low": Limit(0.5, 1, "precision@10 is low below this"),
     "repeats": Limit(0.2, 1, "the top 10 repeat themselves from this share on"),
     "mrr-low": Limit(0.5, 1, "the mean reciprocal rank of queries with a hit is low below this"),
-    "gap": Limit(0.1, 1, "a segment's distance to the other queries is worth a word from this on (if it is shown)"),
+    "gap": Limit(0.1, 1, "a segment's distance to the other queries is reported from this on, where the test shows it"),
     "newer": Limit(0.0, 1, "more than this share of the top 10 newer than the query's as_of is too much"),
     "latency-ms": Limit(500.0, math.inf, "the p90 of a query's milliseconds is slow above this"),
     "truncated": Limit(0.1, 1, "more than this share of queries or chunks cut by the model is too much"),
@@ -46,7 +46,7 @@ class Thresholds:
 
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Self:
-        """Settings such as `recall-low=0.5`; everything that is wrong with them is one UsageError."""
+        """Settings such as `recall-low=0.5`; all mistakes in them are one UsageError."""
         found: dict[str, float] = {}
         problems = []
         for setting in settings:
@@ -65,6 +65,10 @@ class Thresholds:
         if problems:
             raise UsageError(all_mistakes(problems))
         return cls(found)
+
+    def only(self, *names: str) -> dict[str, float]:
+        """Name -> limit of these."""
+        return {name: self[name] for name in names}
 
     def __getitem__(self, name: str) -> float:
         return self.set.get(name, LIMITS[name].default)

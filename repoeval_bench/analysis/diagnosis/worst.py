@@ -10,9 +10,8 @@ from repoeval_bench.analysis.diagnosis.evidence import TOP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from repoeval_bench.analysis.diagnosis.checks import Check
+    from repoeval_bench.analysis.diagnosis.bm25 import Beside
     from repoeval_bench.analysis.diagnosis.evidence import Evidence
-    from repoeval_bench.analysis.diagnosis.lexical import Beside
     from repoeval_bench.runs.log import Retrieved
 
 
@@ -36,11 +35,11 @@ class Ranked:
     relevant: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorstQuery:
     """A query with its value; `first_hit` is the rank of its first relevant chunk in the stored ranking.
 
-    `query` is None where the log has no text, `bm25` where no ranking of BM25 is at hand.
+    `query` is None where the log has no text, `bm25` where BM25's ranking is not known.
     """
 
     query_id: str
@@ -51,19 +50,6 @@ class WorstQuery:
     gold: tuple[Place, ...]
     top: tuple[Ranked, ...]
     bm25: tuple[Ranked, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """All that is said of a run. `bm25` says where BM25's ranking is from (None: there is none), `note` so in words."""
-
-    run: str
-    retriever: str
-    measure: str
-    checks: tuple[Check, ...]
-    worst: tuple[WorstQuery, ...]
-    bm25: str | None
-    note: str
 
 
 def worst_ids(evidence: Evidence, measure: str, number: int) -> list[str]:
@@ -81,14 +67,14 @@ def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Be
         known |= {entry.chunk_id: entry for entry in results if entry.chunk_id not in known}
     return [
         WorstQuery(
-            query_id,
-            values[query_id],
-            evidence.rows[query_id].query if query_id in evidence.rows else None,
-            len(evidence.relevant[query_id]),
-            _first_hit(evidence, query_id),
-            _gold(evidence.relevant[query_id], known),
-            _top(evidence.top(query_id, TOP), evidence.relevant[query_id]),
-            _top(bm25.results.get(query_id, ())[:TOP], bm25.qrels.get(query_id, {})) if bm25 else None,
+            query_id=query_id,
+            value=values[query_id],
+            query=evidence.rows[query_id].query if query_id in evidence.rows else None,
+            relevant=len(evidence.relevant[query_id]),
+            first_hit=_first_hit(evidence, query_id),
+            gold=_gold(evidence.relevant[query_id], known),
+            top=_top(evidence.top(query_id, TOP), evidence.relevant[query_id]),
+            bm25=_top(bm25.results.get(query_id, ())[:TOP], bm25.qrels.get(query_id, {})) if bm25 else None,
         )
         for query_id in ids
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.comparison import headline_measure
+from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.page.artefacts import artefacts
 from repoeval_bench.report.page.assets import environment, script, style

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.comparison import PARTS, check_all_comparable, run_names
+from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import ChunkPlace, Context, Measure, score_run
@@ -108,7 +108,7 @@ def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
 
     A UsageError with every difference if two do not answer the same question: protocol, data, queries, depth.
     """
-    check_all_comparable((stored[0], run) for run in stored[1:])
+    check_comparable((stored[0], run) for run in stored[1:])
     names = run_names(stored)
     ids = stored[0].scores.query_ids
     return [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.comparison import headline_measure
+from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED

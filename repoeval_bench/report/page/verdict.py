@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.comparison import compare_runs, headline_measure
+from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.diff import SAME
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.protocols.protocol import Protocol
@@ -61,7 +62,7 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
         )
     others = [i for i in sorted(range(len(runs)), key=lambda i: -means[i]) if i != best]
     # The best is first, so that its pairs are all other runs minus the best.
-    family = compare_runs([runs[i].stored for i in (best, *others)])
+    family = compare([runs[i].stored for i in (best, *others)])
     differences = [each for each in family if each.baseline == runs[best].name]
     of_headline = {each.treatment: each for each in differences if each.measure == measure}
     against = {i: of_headline[runs[i].name] for i in others}

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.comparison import check_all_comparable, headline_measure, run_names
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
@@ -32,7 +32,7 @@ def figures(
     """
     base = baseline or runs[0]
     others = [run for run in runs if run.folder != base.folder]
-    check_all_comparable((base, run) for run in others)
+    check_comparable((base, run) for run in others)
     measure = headline_measure([base, *runs])
     found = [
         budget_figure(runs),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.comparison import run_names
+from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
 from repoeval_bench.report.plots.figure import draw

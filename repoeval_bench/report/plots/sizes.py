@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.comparison import run_names
+from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.report.plots.curves import curve_of
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks

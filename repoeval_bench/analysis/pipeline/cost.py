@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.logs.figures import Figure, Section, quantile_of
+from repoeval_bench.analysis.figures import Figure, Section, quantile_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -23,9 +23,9 @@ def latency(
 ) -> Section:
     """Median and p90 of each step, and of all steps together, with 95 % intervals.
 
-    `times` is query_id -> step -> milliseconds; `clusters` query_id -> what it is resampled with, itself if not there;
-    `search_only` says that `retrieve` leaves out what embedding the query took, `reranked` that every query had a
-    step `rerank`, whether its time is known or not.
+    `times` is query_id -> step -> milliseconds; `clusters` query_id -> what it is resampled with, itself if it is not
+    in there; `search_only` says that `retrieve` leaves out what embedding the query took, `reranked` that every query
+    had a step `rerank`, whether its time is known or not.
     """
     title = "latency, milliseconds"
     steps = list(dict.fromkeys(step for of_query in times.values() for step in of_query))
@@ -33,26 +33,23 @@ def latency(
         return Section("latency", title, missing="no row has latency_ms, milliseconds of retrieve and rerank")
     columns = {step: {q: of_query[step] for q, of_query in times.items() if step in of_query} for step in steps}
     if len(steps) > 1:
-        columns["together"] = {
-            q: sum(of_query.values()) for q, of_query in times.items() if len(of_query) == len(steps)
-        }
-    figures: list[Figure] = []
-    for step, column in columns.items():
-        if not column:
-            continue
-        of = [clusters.get(q, q) for q in column]
-        for name, q in (("median", 0.5), ("p90", 0.9)):
-            figures.append(quantile_of(f"{step}, {name}", list(column.values()), of, q))
-    unset = any(figure.ci is not None and None in figure.ci for figure in figures)
-    notes = ["where an end is open, so few queries set none"] if unset else []
+        whole = {q: sum(of_query.values()) for q, of_query in times.items() if len(of_query) == len(steps)}
+        columns |= {"together": whole} if whole else {}
+    figures = [
+        quantile_of(f"{step}, {name}", list(column.values()), [clusters.get(query, query) for query in column], q)
+        for step, column in columns.items()
+        for name, q in (("median", 0.5), ("p90", 0.9))
+    ]
+    notes = []
+    if any(figure.ci is not None and None in figure.ci for figure in figures):
+        notes.append("an open end means that there are too few queries to set it")
     if search_only and "retrieve" in steps:
-        notes.append("retrieve is the search alone: what embedding the query takes is not in it")
-    untimed = sum("rerank" not in of_query for of_query in times.values()) if reranked else 0
-    if untimed:
+        notes.append("retrieve is the search alone, without embedding the query")
+    if untimed := sum("rerank" not in of_query for of_query in times.values()) if reranked else 0:
         notes.append(
             f"what reranking takes is not known of {untimed} of {len(times)} queries: their scores were in the cache"
         )
-    return Section("latency", title, tuple(figures), notes=tuple(notes))
+    return Section("latency", title, figures=tuple(figures), notes=tuple(notes))
 
 
 def cost(
@@ -67,18 +64,18 @@ def cost(
     notes: list[str] = []
     if index is not None:
         known = (("vectors", index.vectors), ("tokens embedded", index.tokens), ("index bytes", index.bytes))
-        figures += [Figure(name, "number", float(n), None, 1, "index") for name, n in known if n is not None]
+        figures += [Figure(name, "number", float(n), n=1, of="index") for name, n in known if n is not None]
         if index.vectors and index.bytes:
-            figures.append(Figure("bytes per vector", "number", index.bytes / index.vectors, None, 1, "index"))
+            figures.append(Figure("bytes per vector", "number", index.bytes / index.vectors, n=1, of="index"))
     if encoded is not None and encoded[0] and encoded[1]:
-        figures.append(Figure("vectors per second", "number", encoded[0] / encoded[1], None, encoded[0], "vectors"))
+        rate = encoded[0] / encoded[1]
+        figures.append(Figure("vectors per second", "number", rate, n=encoded[0], of="vectors"))
     elif index is not None:
         notes.append("vectors per second are not known: none was made in this run, or no seconds are logged")
     if query_tokens:
-        median, p90 = np.quantile(query_tokens, (0.5, 0.9)).tolist()
-        figures.append(Figure("tokens of a query, median", "number", median, None, len(query_tokens)))
-        figures.append(Figure("tokens of a query, p90", "number", p90, None, len(query_tokens)))
+        for name, value in zip(("median", "p90"), np.quantile(query_tokens, (0.5, 0.9)).tolist(), strict=True):
+            figures.append(Figure(f"tokens of a query, {name}", "number", value, n=len(query_tokens)))
     title = f"cost of index {version}"
     if not figures:
         return Section("cost", title, missing="no row has index (vectors, tokens, bytes, seconds) or query_tokens")
-    return Section("cost", title, tuple(figures), notes=tuple(notes))
+    return Section("cost", title, figures=tuple(figures), notes=tuple(notes))

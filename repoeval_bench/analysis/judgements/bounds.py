@@ -1,6 +1,6 @@
 """Scores between two judgements: the gold, which misses relevant chunks, and a judge, who may be too kind.
 
-Whatever set between the gold and gold plus judge is the true one, each measure lies between the bounds given here.
+Every measure lies between these bounds, whichever set between the gold and gold plus judge is the true one.
 For precision, hit and MRR they are the scores by gold alone and by gold plus judge. Recall and nDCG are divided by
 what is relevant, so a chunk that the judge found and the run did not pulls them below the score by gold alone; and
 counting a chunk that the run ranks low can pull nDCG down. There the bounds are wider than those two scores.
@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.logs.figures import Figure, mean_of
+from repoeval_bench.analysis.figures import Figure, mean_of
+from repoeval_bench.analysis.judged_log import JudgedLog, chosen_depth
+from repoeval_bench.analysis.judgements.calibration import corrected_precision, read_calibration
+from repoeval_bench.analysis.judgements.pooling import read_judgements
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from repoeval_bench.analysis.logs.judged_log import JudgedLog
+    from repoeval_bench.analysis.judgements.calibration import Corrected
     from repoeval_bench.core.run import Qrels
-
-    FloatArray = NDArray[np.float64]
+    from repoeval_bench.runs.view import RunView
 
 JUDGED_GAIN = 1.0
-"""The gain of a chunk that only the judge calls relevant, as that of a gold chunk unless its gold says another."""
+"""The gain of a chunk that only the judge calls relevant: that of a gold chunk, unless its gold gives another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How the judge stands to the gold: pairs judged, gold pairs judged and called not relevant, pairs added."""
+    """How judge and gold agree: pairs judged, gold pairs judged and called not relevant, pairs added."""
 
     judged: int
     gold_judged: int
@@ -52,13 +55,72 @@ class Agreement:
     top: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundsReport:
+    """The bounds of a run's measures, what the judge covered, and the precision of the first `k` corrected.
+
+    `without_grade` counts the rows of the judgements that have no grade yet; `corrected` is None without a
+    calibration, or where no chunk of the first `k` has a grade. `qrels` are gold plus judge, query_id -> chunk_id ->
+    gain, 0 for what was judged not relevant.
+    """
+
+    run: str
+    k: int
+    relevant_from: int
+    bounds: tuple[Bounds, ...]
+    agreement: Agreement
+    without_grade: int
+    corrected: Corrected | None
+    qrels: Qrels
+
+
+def bounds(
+    run: RunView,
+    judgements: Path,
+    *,
+    measures: Sequence[str] = (),
+    relevant_from: int = 1,
+    k: int | None = None,
+    calibration: Path | None = None,
+) -> BoundsReport:
+    """The scores of a run by gold alone, by gold plus judge, and the bounds between which the truth lies.
+
+    `judgements` is a judged pool, `calibration` a JSONL file of chunks that a trusted person graded too: with it the
+    precision of the first k (10 unless given) is corrected. `measures` are all that need ranks alone unless given;
+    `relevant_from` is the least grade that counts as relevant. Measures that cannot be bounded and judgements of other
+    queries are a UsageError, broken files a ResultError.
+    """
+    depth = chosen_depth([run], k)
+    log = JudgedLog.read(run)
+    chosen = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures)) or log.measures
+    if unknown := [name for name in chosen if name not in log.measures]:
+        raise UsageError(
+            f"{', '.join(unknown)} cannot be bounded; choose from the run's measures of ranks alone: "
+            f"{', '.join(log.measures) or 'it has none'}"
+        )
+    grades, without_grade = read_judgements(judgements)
+    if not grades.keys() & set(log.query_ids):
+        raise UsageError(f"{judgements} judges none of the run's queries, such as {log.query_ids[0]!r}")
+    judge = read_calibration(calibration, relevant_from) if calibration else None
+    return BoundsReport(
+        run=run.run_id,
+        k=depth,
+        relevant_from=relevant_from,
+        bounds=tuple(judged_bounds(log, grades, chosen, relevant_from)),
+        agreement=agreement(log, grades, relevant_from, depth),
+        without_grade=without_grade,
+        corrected=corrected_precision(log, grades, judge, depth, relevant_from) if judge else None,
+        qrels=gold_plus_judge(log, grades, relevant_from),
+    )
+
+
 def judged_bounds(
     log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measures: Sequence[str], least: int
 ) -> list[Bounds]:
     """Bounds of each measure over the run's queries; a grade of `least` or more counts as relevant.
 
-    At a given number of relevant chunks a measure is largest where those counted stand highest, and least where they
-    stand lowest or were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse
+    For a fixed number of relevant chunks a measure is largest where those counted rank highest, and least where they
+    rank lowest or were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse
     from below, and the extremes along the way are those over all sets.
     """
     chains = {query_id: _chain(log, query_id, grades.get(query_id, {}), least) for query_id in log.query_ids}
@@ -73,14 +135,11 @@ def judged_bounds(
             upper[name] = np.maximum(upper[name], high[name])
             lower[name] = np.minimum(lower[name], low[name])
         both = high
+    scores = {"gold": gold, "lower": lower, "upper": upper, "gold plus judge": both}
     return [
-        Bounds(
-            name,
-            *(mean_of(f"{name} {word}", values[name], log.clusters)
-              for word, values in (("gold", gold), ("lower", lower), ("upper", upper), ("gold plus judge", both))),
-        )
+        Bounds(name, *(mean_of(f"{name} {which}", values[name], log.clusters) for which, values in scores.items()))
         for name in measures
-    ]  # fmt: skip
+    ]
 
 
 def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], least: int, k: int) -> Agreement:

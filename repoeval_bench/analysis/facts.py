@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
@@ -13,15 +14,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.core.run import Fact
+    from repoeval_bench.runs.query_scores import QueryScores
 
 _WORDS: dict[str, Fact] = {"": None, "true": True, "yes": True, "false": False, "no": False}
+
+
+def with_facts(scores: QueryScores, path: Path | None) -> tuple[QueryScores, tuple[str, ...]]:
+    """The queries with the facts of a file, and the names of those facts; a name that is taken is a UsageError."""
+    if path is None:
+        return scores, ()
+    brought = read_facts(path, scores.query_ids)
+    if taken := sorted(set(brought) & {*scores.facts, "repo", scores.clustered_by}):
+        raise UsageError(f"{path}: {', '.join(taken)} is a fact of the run already; give it another name")
+    return replace(scores, facts={**scores.facts, **brought}), tuple(brought)
 
 
 def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
     """Fact -> one value per query of `query_ids`; None for a query the file lacks.
 
     A CSV has a header with `query_id`, a JSONL file an object with it in each line; in a CSV, numbers and
-    true/false/yes/no are read as such. A broken row, a query that stands twice, and a file that knows none of the
+    true/false/yes/no are read as such. A broken row, a query that appears twice, and a file that knows none of the
     queries are a UsageError that names file:line.
     """
     wanted = {query_id: i for i, query_id in enumerate(query_ids)}
@@ -32,7 +44,7 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
         if not isinstance(query_id, str) or not query_id:
             raise UsageError(f"{path}:{number}: no query_id; every row names its query")
         if query_id in seen:
-            raise UsageError(f"{path}:{number}: query {query_id!r} stands twice; keep one row of it")
+            raise UsageError(f"{path}:{number}: query {query_id!r} appears twice; keep one row of it")
         seen.add(query_id)
         for name, value in row.items():
             if not isinstance(value, str | int | float | bool | None):
@@ -70,9 +82,9 @@ def _json_rows(path: Path, stream: Iterable[str]) -> Iterator[tuple[int, dict[st
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise UsageError(f"{path}:{number}: no JSON ({error})") from error
+            raise UsageError(f"{path}:{number}: not JSON ({error})") from error
         if not isinstance(row, dict):
-            raise UsageError(f'{path}:{number}: no object; write {{"query_id": …, name: value}}')
+            raise UsageError(f'{path}:{number}: not an object; write {{"query_id": …, name: value}}')
         yield number, row
 
 

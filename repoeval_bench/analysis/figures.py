@@ -1,21 +1,19 @@
-"""What a section of the page is made of: figures with their intervals, and words where a log does not support one."""
+"""Figures with their intervals, and sections of them with words where a log does not support one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from repoeval_bench.analysis.logs.intervals import HalfOpen, quantile_interval, share_interval
+from repoeval_bench.analysis.intervals import HalfOpen, quantile_interval, share_interval
 from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals, holm, sign_flip_p
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+    from repoeval_bench.analysis.statistics import FloatArray
 
 Kind = Literal["mean", "share", "change", "milliseconds", "number"]
 
@@ -30,7 +28,8 @@ class Figure:
     name: str
     kind: Kind
     value: float
-    ci: HalfOpen
+    _: KW_ONLY
+    ci: HalfOpen = None
     n: int
     of: str = "queries"
     before: float | None = None
@@ -40,13 +39,14 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Figures under one title; `missing` says in one sentence why there are none, `notes` what to mind.
+    """Figures under one title; `missing` says in one sentence why there are none, `notes` what limits them.
 
     `stages` are the words for what its changes lie between.
     """
 
     name: str
     title: str
+    _: KW_ONLY
     figures: tuple[Figure, ...] = ()
     stages: tuple[str, str] = ("before", "after")
     notes: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Figu
     """Mean over queries with its BCa interval, clusters resampled."""
     sample = Sample.micro(values, clusters)
     (ci,) = bca_intervals(sample, np.random.default_rng(SEED))
-    return Figure(name, "mean", float(sample.mean()[0]), ci, len(values))
+    return Figure(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
 
 
 def share_of(
@@ -65,27 +65,26 @@ def share_of(
 ) -> Figure:
     """Share of ones among 0/1 answers, each of a cluster, with its interval."""
     ones = np.asarray(answers, dtype=np.float64)
-    return Figure(name, "share", float(ones.mean()), share_interval(ones, clusters), len(ones), of)
+    return Figure(name, "share", float(ones.mean()), ci=share_interval(ones, clusters), n=len(ones), of=of)
 
 
 def changes_of(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], clusters: Sequence[Hashable]
 ) -> list[Figure]:
     """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
-    names = list(before)
-    sample = Sample.micro(np.column_stack([after[name] - before[name] for name in names]), clusters)
+    sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
     intervals = bca_intervals(sample, np.random.default_rng(SEED))
     adjusted = holm(sign_flip_p(sample, np.random.default_rng(SEED)).tolist())
-    return [
-        Figure(
-            name, "change", float(mean), ci, len(before[name]),
-            before=float(before[name].mean()), after=float(after[name].mean()), p=p,
+    found = []
+    for name, mean, ci, p in zip(before, sample.mean(), intervals, adjusted, strict=True):
+        means = float(before[name].mean()), float(after[name].mean())
+        found.append(
+            Figure(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)
         )
-        for name, mean, ci, p in zip(names, sample.mean(), intervals, adjusted, strict=True)
-    ]  # fmt: skip
+    return found
 
 
 def quantile_of(name: str, values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> Figure:
     """The q-quantile of milliseconds with its interval."""
-    ci = quantile_interval(values, clusters, q)
-    return Figure(name, "milliseconds", float(np.quantile(values, q)), ci, len(values))
+    value = float(np.quantile(values, q))
+    return Figure(name, "milliseconds", value, ci=quantile_interval(values, clusters, q), n=len(values))

@@ -1,19 +1,44 @@
-"""What a ranking loses where hard negatives stand at its top. Pure but for reading."""
+"""What a ranking loses where hard negatives are at its top."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.logs.figures import Section, changes_of
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.analysis.figures import Section, changes_of
+from repoeval_bench.analysis.judged_log import JudgedLog
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.log import Negative, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from repoeval_bench.analysis.logs.judged_log import JudgedLog
     from repoeval_bench.core.run import Qrels
+    from repoeval_bench.runs.view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class HardNegatives:
+    """A section for each number of negatives; `unknown` rows of the file are of queries that the run does not score."""
+
+    run: str
+    sections: tuple[Section, ...]
+    unknown: int
+
+
+def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: Path | None = None) -> HardNegatives:
+    """What each measure of ranks loses with n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
+
+    `negatives` is a JSONL file with query_id and chunk_id, hardest first; chunks that nobody retrieved unless given. A
+    run without a measure of ranks is a UsageError, a broken file a ResultError.
+    """
+    log = JudgedLog.read(run)
+    if not log.measures:
+        raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
+    named, unknown = read_negatives(negatives, log.qrels) if negatives else (None, 0)
+    sections = tuple(negatives_section(log, n, named) for n in dict.fromkeys(numbers))
+    return HardNegatives(run.run_id, sections, unknown)
 
 
 def insert_negatives(ranking: Sequence[str], negatives: Sequence[str]) -> list[str]:
@@ -25,25 +50,25 @@ def insert_negatives(ranking: Sequence[str], negatives: Sequence[str]) -> list[s
 def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]:
     """(query_id -> its negatives in the file's order, how many rows are of queries that the run does not score).
 
-    A broken row, one that stands twice, and a chunk that is relevant are a ResultError with file:line.
+    A broken row, one that appears twice, and a chunk that is relevant are a ResultError with file:line.
     """
     found: dict[str, list[str]] = {}
-    strange = 0
+    unknown = 0
     for number, row in read_rows(path, Negative):
         if row.query_id not in qrels:
-            strange += 1
+            unknown += 1
             continue
         held = found.setdefault(row.query_id, [])
         if row.chunk_id in held:
-            raise ResultError(f"{path}:{number}: {row.chunk_id!r} stands twice for {row.query_id!r}; keep one row")
+            raise ResultError(f"{path}:{number}: {row.chunk_id!r} appears twice for {row.query_id!r}; keep one row")
         if row.chunk_id in qrels[row.query_id]:
             raise ResultError(
-                f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, no negative; take the row out"
+                f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, not a negative; take the row out"
             )
         held.append(row.chunk_id)
     if not found:
-        raise ResultError(f"{path} names no negative of the run's queries; give rows with query_id and chunk_id")
-    return found, strange
+        raise ResultError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
+    return found, unknown
 
 
 def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:
@@ -62,4 +87,4 @@ def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[s
         (f"queries with fewer than {n} negatives in the file, which got those: {short} of {len(log)}",) if short else ()
     )
     title = f"{n} hard negative{'s' if n > 1 else ''} at the top"
-    return Section(f"hard-negatives-{n}", title, tuple(figures), ("as it is", f"with {n}"), notes)
+    return Section(f"hard-negatives-{n}", title, figures=tuple(figures), stages=("as it is", f"with {n}"), notes=notes)

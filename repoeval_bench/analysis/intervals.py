@@ -1,4 +1,4 @@
-"""Intervals of shares and of quantiles over clustered queries, where a bootstrap would say too much."""
+"""Intervals of shares and of quantiles over clustered queries, where a bootstrap claims too much."""
 
 from __future__ import annotations
 
@@ -11,22 +11,19 @@ from repoeval_bench.analysis.statistics import LEVEL, Sample
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from numpy.typing import NDArray
-
     from repoeval_bench.analysis.records import Interval
-
-    FloatArray = NDArray[np.float64]
+    from repoeval_bench.analysis.statistics import FloatArray
 
 HalfOpen = tuple[float | None, float | None] | None
-"""(lower, upper) end, None for an end that the data does not set; None alone for one cluster."""
+"""(lower, upper) end, None for an end that the data does not set; None in place of both for one cluster."""
 
 _TAIL = (1 - LEVEL) / 2
 
 
 def effective_size(sample: Sample) -> float | None:
-    """How many independent yes/no answers tell as much as these clustered ones (Korn & Graubard 1998).
+    """How many independent yes/no answers carry as much as these clustered ones (Korn & Graubard 1998).
 
-    Their number over the design effect (at least 1: clusters are never taken to tell more), times (t of n - 1 / t of
+    Their number over the design effect (at least 1: clusters are never taken to carry more), times (t of n - 1 / t of
     the degrees of freedom)^2. Where all answers are equal the spread is not known, and each cluster counts once. None
     for one cluster.
     """
@@ -63,8 +60,8 @@ def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Has
 def quantile_interval(values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> HalfOpen:
     """95 % interval of the q-quantile from order statistics, at the effective size (Woodruff 1952 for clusters).
 
-    An end is None where so few values set none: the largest of 20 lies below the true p90 in one sample of eight.
-    None alone for one cluster.
+    An end is None where there are too few values to set it: the largest of 20 is below the true p90 in one sample of
+    eight. None in place of both for one cluster.
     """
     from scipy.special import bdtr
 

@@ -1,21 +1,21 @@
 """All runs of a folder in order of their score, only against those that answer the same question.
 
-What may stand on one board is what `compare` would compare: protocol, data, queries, depth, definition; and vectors of
-one precision. A folder that cannot be ranked is listed with its reason, never left out by silence.
+Two runs are on one board if `compare` would compare them: protocol, data, queries, depth, definition, and vectors of
+one precision. A folder that cannot be ranked is listed with its reason.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.comparison import check_comparable, headline_measure, paired_differences
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure
+from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.report.text import count
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
 
 BESIDE = ("ndcg@10", "recall@10")
-"""Measures that stand beside the headline where a run has them."""
+"""Measures that are given beside the headline where a run has them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One run on its board. `ci` is the score's 95 % interval, `share` the score over its ceiling.
 
@@ -50,7 +50,7 @@ class Entry:
     nws: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
     """Runs that answer one question, best first; `measure` is what they are ranked by, `over` the mean of it."""
 
@@ -77,13 +77,13 @@ class Leaderboard:
         return len({entry.run_id for board in self.boards for entry in board.entries})
 
 
-def rank_folder(results: Path) -> Leaderboard:
+def leaderboard(results: Path) -> Leaderboard:
     """Rank every run folder in `results`; a UsageError where there is none.
 
     The order within and of boards follows from the numbers and names alone.
     """
     if not results.is_dir():
-        raise UsageError(f"there is no folder {results}; name one with run folders, as eval writes them")
+        raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
     runs: list[RunView] = []
     left_out: dict[str, str] = {}
     for folder in sorted(path for path in results.iterdir() if path.is_dir()):
@@ -96,22 +96,20 @@ def rank_folder(results: Path) -> Leaderboard:
             runs.append(run)
     if not runs and not left_out:
         raise UsageError(f"{results} holds no run yet; make one with repoeval-bench eval")
-    groups = _comparable(runs)
-    boards = [_board(group) for group in progress(groups, desc="rank", unit="boards")]
-    return Leaderboard(tuple(sorted(boards, key=_place)), left_out)
+    boards = [_board(group) for group in progress(_groups(runs), desc="rank", unit="boards")]
+    boards.sort(key=lambda board: (*_title(board), board.entries[0].run_id))
+    return Leaderboard(tuple(boards), left_out)
 
 
-def summary(found: Leaderboard) -> str:
-    """How many runs are ranked on how many boards, and how many folders are not, in one line."""
-    line = f"{count(found.n_runs, 'run')} on {count(len(found.boards), 'board')}"
-    return line + (f"; {count(len(found.left_out), 'folder')} not ranked" if found.left_out else "")
+def _title(board: Board) -> tuple[str, str, str, int, str]:
+    return board.dataset, board.protocol, board.precision, board.k, board.measure
 
 
 def _check(run: RunView) -> None:
-    """Read all that a board needs, so that what is wrong is told here."""
+    """Read all that a board needs, so that mistakes are found here."""
     if not (run.folder / MANIFEST).is_file():
-        raise UsageError(f"no {MANIFEST}: the run was not finished, or this is no run")
-    _precision(run)
+        raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
+    _ = run.manifest
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")
@@ -119,37 +117,39 @@ def _check(run: RunView) -> None:
         raise UsageError(f"{measure} was not scored")
 
 
-def _comparable(runs: Sequence[RunView]) -> list[list[RunView]]:
+def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
     """Groups within which every two runs can be compared.
 
-    A run without vectors knows no precision: it stands in every group that it fits.
+    A run without vectors has no precision: it is in every group that it fits, else in one of such runs.
     """
-    groups: list[list[RunView]] = []
-    for run in (run for run in runs if _precision(run)):
-        for group in groups:
-            if _precision(group[0]) == _precision(run) and all(_fits(each, run) for each in group):
-                group.append(run)
-                break
+    with_vectors: list[list[RunView]] = []
+    for run in filter(_precision, runs):
+        fitting = [g for g in with_vectors if _precision(g[0]) == _precision(run) and _fits(run, g)]
+        _join(run, fitting[:1], with_vectors)
+    without: list[list[RunView]] = []
+    for run in (run for run in runs if not _precision(run)):
+        if fitting := [group for group in with_vectors if _fits(run, group)]:
+            _join(run, fitting, with_vectors)
         else:
-            groups.append([run])
-    rest = [run for run in runs if not _precision(run)]
-    with_vectors = list(groups)
-    for run in rest:
-        fitting = [group for group in with_vectors if all(_fits(each, run) for each in group)]
-        if not fitting:
-            fitting = [group for group in groups[len(with_vectors) :] if all(_fits(each, run) for each in group)][:1]
-        if not fitting:
-            groups.append([run])
-        for group in fitting:
-            group.append(run)
-    return groups
+            _join(run, [group for group in without if _fits(run, group)][:1], without)
+    return with_vectors + without
 
 
-def _fits(a: RunView, b: RunView) -> bool:
-    if headline_measure([a]) != headline_measure([b]):
-        return False
+def _join(run: RunView, fitting: Sequence[list[RunView]], groups: list[list[RunView]]) -> None:
+    for group in fitting:
+        group.append(run)
+    if not fitting:
+        groups.append([run])
+
+
+def _fits(run: RunView, group: Sequence[RunView]) -> bool:
+    """Whether the run can be compared with every one of the group."""
+    measure = headline_measure([run])
     try:
-        check_comparable(a, b)
+        for each in group:
+            if headline_measure([each]) != measure:
+                return False
+            check_comparable([(each, run)])
     except UsageError:
         return False
     return True
@@ -172,35 +172,31 @@ def _board(runs: Sequence[RunView]) -> Board:
     means, intervals = mean_intervals(columns, best.scores.clusters, best.scores.repos, over)
     entries: list[Entry] = []
     for at, run in enumerate(ordered):
-        score = run.metrics.over(over)[measure]
+        scored = run.metrics
+        score = scored.over(over)[measure]
         tied = bool(entries) and round(entries[-1].score, 12) == round(score, 12)
         entries.append(
             Entry(
                 rank=entries[-1].rank if tied else at + 1,
                 run_id=run.run_id,
-                chunker=run.metrics.chunker,
-                embedder=run.metrics.embedder,
-                retriever=run.metrics.retriever,
+                chunker=scored.chunker,
+                embedder=scored.embedder,
+                retriever=scored.retriever,
                 score=score,
                 ci=intervals[at],
-                share=run.metrics.shares_of_ceiling.get(measure),
+                share=scored.shares_of_ceiling.get(measure),
                 behind=(means[n + at - 1], intervals[n + at - 1]) if at else None,
-                beside=tuple(run.metrics.over(over).get(name) for name in BESIDE),
-                nws=run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None,
+                beside=tuple(scored.over(over).get(name) for name in BESIDE),
+                nws=scored.chunk_nws.mean if scored.chunk_nws else None,
             )
         )
-    precisions = [precision for precision in map(_precision, runs) if precision]
     return Board(
         protocol=first.protocol,
         dataset=first.dataset.label,
         k=first.k,
-        precision=precisions[0] if precisions else "",
+        precision=next(filter(None, map(_precision, runs)), ""),
         measure=measure,
         over=over,
         clustered_by=runs[0].scores.clustered_by,
         entries=tuple(entries),
     )
-
-
-def _place(board: Board) -> tuple[Any, ...]:
-    return board.dataset, board.protocol, board.precision, board.k, board.measure, board.entries[0].run_id

@@ -1,4 +1,4 @@
-"""BM25's ranking of a stored run's own chunks: what a search by words alone would have given."""
+"""BM25's ranking of the same queries: that of a run, or made from the chunks that a run stored."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.diagnosis.evidence import TOP
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.exclusion import WINDOW
 from repoeval_bench.retrieval.choice import Material, choose_retriever
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.log import Retrieved
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,12 +38,56 @@ class Beside:
     origin: str
 
 
-def rank_by_words(
+def find_bm25(run: RunView, evidence: Evidence, named: RunView | None, ids: Sequence[str]) -> tuple[Beside | None, str]:
+    """(BM25's ranking of these queries, and where it is from or why there is none, in one sentence).
+
+    It is the `named` run's, else that of a run in the same folder, else made from what the run stored. A named run of
+    other queries is a UsageError.
+    """
+    if named is not None:
+        if not set(ids) <= set(named.scores.query_ids):
+            raise UsageError(f"{named.run_id} answers other queries than {run.run_id}; give a run of the same data")
+        return _stored(named), f"BM25 is {named.run_id}."
+    if not ids:
+        return None, ""
+    if _is_bm25(run):
+        return None, "The run is BM25's own."
+    for folder in sorted(path.parent for path in run.folder.parent.glob(f"*/{MANIFEST}")):
+        try:
+            other = RunView.open(folder)
+            fits = _is_bm25(other) and _answers_the_same(run, other)
+        except ResultError:  # broken, or of another version
+            continue
+        if fits:
+            return _stored(other), f"BM25 is {other.run_id}."
+    try:
+        found = rank_with_bm25(evidence, run.inspection, run.manifest.config, ids)
+    except UsageError as error:
+        return None, f"BM25's top 10 is not shown: {error}; name a run of it with --bm25 RUN."
+    return found, f"BM25 is {found.origin}."
+
+
+def _stored(run: RunView) -> Beside:
+    return Beside({row.query_id: row.ranked for row in run.log_rows()}, run.qrels(), run.run_id)
+
+
+def _is_bm25(run: RunView) -> bool:
+    return BM25 in run.metrics.retriever.lower()
+
+
+def _answers_the_same(run: RunView, other: RunView) -> bool:
+    """Whether the same data, protocol and chunks were searched."""
+    a, b = run.metrics, other.metrics
+    same = a.dataset.fingerprint == b.dataset.fingerprint
+    return same and (a.protocol, a.chunker) == (b.protocol, b.chunker)
+
+
+def rank_with_bm25(
     evidence: Evidence, inspection: Inspection | None, config: StoredConfig | None, ids: Sequence[str]
 ) -> Beside:
     """BM25 (its defaults) over the chunks that the run stored, for these queries.
 
-    `config` is the manifest's. A UsageError where what the run holds does not tell what BM25 would have read.
+    `config` is the manifest's. A UsageError where what the run stored does not say what BM25 would have read.
     """
     texts = {query_id: evidence.rows[query_id].query for query_id in ids if query_id in evidence.rows}
     if inspection is None or config is None or not all(texts.get(query_id) for query_id in ids):
@@ -55,13 +101,7 @@ def rank_by_words(
     for file, stored in inspection.chunks.items():
         source = inspection.sources[file]
         chunks[source.repo].extend(Chunk.cut(source, chunk.chars) for chunk in stored)
-    excluded: dict[str, frozenset[str]] = {}
-    if exclusion == "repocoder":
-        for query_id in ids:
-            query = inspection.queries[query_id]
-            seen = max(0, query.body.start - WINDOW)
-            gone = (chunk.chunk_id for chunk in inspection.chunks.get(query.file, ()) if chunk.lines.end > seen)
-            excluded[query_id] = frozenset(gone)
+    excluded = {query_id: _excluded(inspection, query_id) for query_id in ids} if exclusion == "repocoder" else {}
     repos = dict(zip(evidence.scores.query_ids, evidence.scores.repos, strict=True))
     queries = tuple(Query(query_id, repos[query_id], texts[query_id] or "") for query_id in ids)
     chosen = choose_retriever(BM25)
@@ -75,6 +115,13 @@ def rank_by_words(
         for query_id, ranking in run.rankings.items()
     }
     return Beside(results, evidence.relevant, f"{chosen.spec} over the run's own chunks")
+
+
+def _excluded(inspection: Inspection, query_id: str) -> frozenset[str]:
+    """The chunks that RepoCoder's exclusion takes from a query: those of its file that reach below its prompt."""
+    query = inspection.queries[query_id]
+    seen = max(0, query.body.start - WINDOW)
+    return frozenset(chunk.chunk_id for chunk in inspection.chunks.get(query.file, ()) if chunk.lines.end > seen)
 
 
 def _result(rank: int, chunk: Chunk, score: float) -> Retrieved:

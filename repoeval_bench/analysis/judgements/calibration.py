@@ -1,4 +1,4 @@
-"""A judge's precision corrected for what the judge gets wrong (Rogan & Gladen 1978). Pure but for reading.
+"""A judge's precision corrected for what the judge gets wrong (Rogan & Gladen 1978).
 
 The interval is Lang & Reiczigel's (2014): it knows that sensitivity and specificity are estimates too. The judged
 chunks of a file resemble each other, so their number enters as the effective one.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.logs.intervals import effective_size
+from repoeval_bench.analysis.intervals import effective_size
 from repoeval_bench.analysis.statistics import LEVEL, Sample
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.runs.log import Calibrated, read_rows
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from pathlib import Path
 
-    from repoeval_bench.analysis.logs.judged_log import JudgedLog
+    from repoeval_bench.analysis.judged_log import JudgedLog
     from repoeval_bench.analysis.records import Interval
 
 
@@ -57,8 +57,8 @@ def read_calibration(path: Path, least: int) -> Calibration:
     """Sensitivity and specificity from chunks that both a trusted person and the judge graded 2, 1 or 0.
 
     A grade of `least` or more counts as relevant. Broken rows are a ResultError with file:line. So is a file without
-    relevant or without other chunks, and a judge no better than chance (sensitivity + specificity at most 1): by
-    such a one nothing can be corrected.
+    relevant or without other chunks, and a judge no better than chance (sensitivity + specificity at most 1), which
+    corrects nothing.
     """
     right = {True: [0, 0], False: [0, 0]}
     for _, row in read_rows(path, Calibrated):
@@ -75,7 +75,7 @@ def read_calibration(path: Path, least: int) -> Calibration:
     if found.sensitivity + found.specificity <= 1:
         raise ResultError(
             f"{path}: sensitivity {found.sensitivity:.3f} and specificity {found.specificity:.3f} sum to at most 1: "
-            "this judge is no better than chance, so its precision cannot be corrected; take another judge"
+            "this judge is no better than chance, so precision cannot be corrected; use another judge"
         )
     return found
 
@@ -97,7 +97,7 @@ def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) 
     p = (size * apparent + z**2 / 2) / n
     se, sp = (calibration.n_relevant * se + 1) / n_se, (calibration.n_other * sp + 1) / n_sp
     if se + sp <= 1:
-        # So few rows that the adjusted judge is no better than chance: the data excludes no precision.
+        # With so few rows the adjusted judge may be guessing: the data excludes no precision.
         return value, (0.0, 1.0)
     middle = (p + sp - 1) / (se + sp - 1)
     spread_se, spread_sp = se * (1 - se) / n_se, sp * (1 - sp) / n_sp

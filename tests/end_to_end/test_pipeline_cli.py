@@ -120,12 +120,12 @@ def test_mistakes_end_in_one_sentence(run, tmp_path):
     pool = tmp_path / "pool.jsonl"
     call("pool", run, "-o", pool)
     for words, message in (
-        (("retrieval", run, "-k", 11), "-k 11 looks deeper than the 10 chunks"),
-        (("retrieval", run, "--raw", other), "are of different data"),
-        (("pool", run, other, "-o", tmp_path / "p.jsonl"), "are of different data"),
-        (("pool", run, "-o", pool), "stands already, perhaps with judgements"),
+        (("retrieval", run, "-k", 11), "k 11 is deeper than the 10 chunks"),
+        (("retrieval", run, "--raw", other), "have different data"),
+        (("pool", run, other, "-o", tmp_path / "p.jsonl"), "have different data"),
+        (("pool", run, "-o", pool), "exists already, perhaps with judgements"),
         (("bounds", run, "--judgements", judgements), "judges none of the run's queries, such as 'a'"),
-        (("bounds", run, "--judgements", pool), "holds no grade"),
+        (("bounds", run, "--judgements", pool), "has no grade"),
         (("bounds", run, "--judgements", judgements, "-m", "bpref"), "unknown measure 'bpref'"),
         (("bounds", run, "--judgements", judgements, "-m", "ndcg@7"), "ndcg@7 cannot be bounded; choose from"),
         (("hard-negatives", run, "--negatives", tmp_path / "none"), "cannot be read"),

@@ -1,0 +1,139 @@
+"""Which runs may be compared, by which measures, and what to call them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import Measure
+from repoeval_bench.protocols.protocol import CHOICES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.view import RunView
+
+PARTS = ("chunker", "embedder", "retriever")
+"""What two compared runs may differ in."""
+
+
+def run_names(runs: Sequence[RunView]) -> list[str]:
+    """A name for each run: what differs between them (chunker, embedder, retriever), else its id or folder."""
+    differing = [part for part in PARTS if len({getattr(run.metrics, part) for run in runs}) > 1]
+    names = [" · ".join(getattr(run.metrics, part) for part in differing or PARTS[:1]) for run in runs]
+    if len(set(names)) < len(runs):
+        names = [run.run_id for run in runs]
+    return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
+
+
+def shared_measures(runs: Sequence[RunView], wanted: Sequence[str] = ()) -> list[str]:
+    """The measures that all runs have, in the first one's order; of those the wanted ones.
+
+    A wanted measure that is not shared is a UsageError.
+    """
+    shared = [name for name in runs[0].metrics.micro if all(name in run.metrics.micro for run in runs[1:])]
+    wanted = [name if name in shared else str(Measure.parse(name)) for name in wanted]
+    if missing := [name for name in wanted if name not in shared]:
+        raise UsageError(
+            f"{', '.join(missing)} was not scored in all of these runs; they share {', '.join(shared) or 'nothing'}"
+        )
+    return [name for name in shared if not wanted or name in wanted]
+
+
+def headline_measure(runs: Sequence[RunView]) -> str:
+    """The protocol's headline measure; of runs that were not scored by it, the first measure that all share.
+
+    A UsageError where they share none.
+    """
+    measures = shared_measures(runs)
+    named = runs[0].metrics.headline_measure
+    if named in measures:
+        return named
+    if not measures:
+        raise UsageError("these runs share no measure; score them by the same ones, or look at them one by one")
+    return measures[0]
+
+
+def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
+    """A UsageError that lists every difference, unless both runs of each pair answer one question.
+
+    That is the same protocol, data, queries and depth. The later run of a pair is reported once, beside the first run
+    that it differs from; nothing else is reported of such a run.
+    """
+    found: dict[Path, tuple[str, list[str]]] = {}
+    for baseline, run in pairs:
+        if found.keys().isdisjoint({baseline.folder, run.folder}) and (unlike := _differences(baseline, run)):
+            found[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)
+    if not found:
+        return
+    way_out = "compare runs of one protocol on the same queries"
+    if len(found) == 1:
+        ((names, unlike),) = found.values()
+        if len(unlike) == 1:
+            raise UsageError(f"{names} cannot be compared: {unlike[0]}; {way_out}")
+        raise UsageError("\n  ".join([f"{names} cannot be compared; {way_out}:", *unlike]))
+    lines = [f"{names}: {each}" for names, unlike in found.values() for each in unlike]
+    raise UsageError("\n  ".join([f"{len(found)} runs cannot be compared with one before them; {way_out}:", *lines]))
+
+
+def _differences(baseline: RunView, run: RunView) -> list[str]:
+    """What keeps two runs from being compared, one phrase each."""
+    ours, theirs = _question(baseline), _question(run)
+    found = [f"{key} {value} against {theirs[key]}" for key, value in ours.items() if theirs.get(key, value) != value]
+    a, b = baseline.metrics, run.metrics
+    if a.dataset.fingerprint != b.dataset.fingerprint:
+        found.append(f"data {a.dataset.label} against {b.dataset.label}")
+    first, second = _identity(baseline), _identity(run)
+    precisions = first.pop("precision", None), second.pop("precision", None)
+    if all(precisions) and precisions[0] != precisions[1]:
+        found.append(
+            f"precision {precisions[0]} against {precisions[1]} (--precision fp32 makes a model's run of fp32)"
+        )
+    if a.embedder == b.embedder and first != second:
+        keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+        found.append(f"the embedder's {', '.join(keys)}")
+    return [*found, *_other_queries(baseline, run)]
+
+
+def _question(run: RunView) -> dict[str, object]:
+    """What a run states of its question: protocol, depth, and the pack and choices behind the protocol's name.
+
+    An imported run states no pack and no choices, and is held to its queries and its gold alone.
+    """
+    config = run.manifest.config
+    stated: dict[str, object] = {"protocol": run.metrics.protocol, "k": run.metrics.k}
+    if config is not None:
+        stated |= {"pack": config.pack, **{key: getattr(config.protocol, key) for key in CHOICES}}
+    return stated
+
+
+def _identity(run: RunView) -> dict[str, Any]:
+    config = run.manifest.config
+    identity = {} if config is None else config.embedder_identity
+    # The device moves no rounded score; model, weights, length and precision do.
+    return {key: value for key, value in identity.items() if key != "device"}
+
+
+def _other_queries(baseline: RunView, run: RunView) -> list[str]:
+    """Which queries only one of two runs has, and how many differ in their text."""
+    ours, theirs = set(baseline.scores.query_ids), set(run.scores.query_ids)
+    found = [
+        f"{len(only)} {'query' if len(only) == 1 else 'queries'} only in {name} (such as {min(only)})"
+        for only, name in ((ours - theirs, baseline.run_id), (theirs - ours, run.run_id))
+        if only
+    ]
+    if reworded := _reworded(baseline.scores, run.scores):
+        found.append(f"another text of {len(reworded)} of {len(ours & theirs)} queries (such as {min(reworded)})")
+    return found
+
+
+def _reworded(ours: QueryScores, theirs: QueryScores) -> list[str]:
+    """The queries whose text is not the same in both runs, where both have stored its hash."""
+    known = dict(zip(ours.query_ids, ours.query_sha256, strict=True))
+    return [
+        query_id
+        for query_id, digest in zip(theirs.query_ids, theirs.query_sha256, strict=True)
+        if digest is not None and known.get(query_id) not in (None, digest)
+    ]

@@ -1,0 +1,126 @@
+"""A run log beside its judgements, query by query: what the sections of a pipeline and its judges are computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import CEILING, SHARE, Measure, score_run
+from repoeval_bench.metrics.condensed import UNREGISTERED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from typing import Self
+
+    from repoeval_bench.analysis.statistics import FloatArray
+    from repoeval_bench.core.run import Qrels
+    from repoeval_bench.runs.log import LogRow, Retrieved
+    from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.view import RunView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedLog:
+    """`query_ids` are the scored queries, `clusters` what each is resampled with; `rows` query_id -> log row.
+
+    `unanswerable` are the rows of queries that are known to have no answer: they are not scored. `qrels` is
+    query_id -> chunk_id -> gain, gains above 0. `measures` are the run's measures that need nothing but ranks.
+    """
+
+    rows: Mapping[str, LogRow]
+    unanswerable: tuple[LogRow, ...]
+    query_ids: tuple[str, ...]
+    clusters: tuple[Hashable, ...]
+    clustered_by: str
+    qrels: Qrels
+    measures: tuple[str, ...]
+
+    @classmethod
+    def read(cls, run: RunView, raw: RunView | None = None) -> Self:
+        """The log of a run beside its judgements.
+
+        `raw` is the run of the raw retriever, where the log itself has no `raw_topk`. A run without a query, and a
+        raw run of other data, are a UsageError.
+        """
+        if not len(run.scores):
+            raise UsageError(f"{run.run_id} scores no query, so nothing can be said of it")
+        rows = {row.query_id: row for row in run.log_rows()}
+        if raw is not None:
+            check_same_data(run, raw)
+            for row in raw.log_rows():
+                if (own := rows.get(row.query_id)) is not None and own.raw_topk is None:
+                    rows[row.query_id] = own.model_copy(update={"raw_topk": row.topk})
+        return cls.of(run.scores, rows.values(), run.qrels())
+
+    @classmethod
+    def of(cls, scores: QueryScores, rows: Iterable[LogRow], qrels: Qrels) -> Self:
+        """Join scored queries with a log and its judgements."""
+        by_query = {row.query_id: row for row in rows}
+        return cls(
+            rows=by_query,
+            unanswerable=tuple(row for row in by_query.values() if row.no_answer and row.query_id not in qrels),
+            query_ids=scores.query_ids,
+            clusters=scores.clusters,
+            clustered_by=scores.clustered_by,
+            qrels={query_id: qrels.get(query_id, {}) for query_id in scores.query_ids},
+            measures=rank_measures(scores.values),
+        )
+
+    def where(self, has: Callable[[LogRow], bool]) -> Self:
+        """The log with only those scored queries that have a row, and for whose row `has` is true."""
+        kept = [i for i, q in enumerate(self.query_ids) if (row := self.rows.get(q)) is not None and has(row)]
+        ids = tuple(self.query_ids[i] for i in kept)
+        clusters = tuple(self.clusters[i] for i in kept)
+        return replace(self, query_ids=ids, clusters=clusters, qrels={q: self.qrels[q] for q in ids})
+
+    def scored_rows(self) -> list[LogRow]:
+        """The row of each scored query; only for queries that `where` has found in the log."""
+        return [self.rows[query_id] for query_id in self.query_ids]
+
+    def topk(self, query_id: str) -> Sequence[Retrieved]:
+        """What was retrieved in the end; nothing for a query that the log lacks."""
+        row = self.rows.get(query_id)
+        return row.topk if row is not None else ()
+
+    def ranked(self, query_id: str) -> list[str]:
+        """Chunk ids of `topk`."""
+        return [each.chunk_id for each in self.topk(query_id)]
+
+    def scores(
+        self,
+        ranking: Callable[[str], Iterable[str]],
+        measures: Sequence[str],
+        qrels: Qrels | None = None,
+    ) -> dict[str, FloatArray]:
+        """Each measure's float64 (n_queries,) of what `ranking` gives for each query id: chunk ids, best first."""
+        rankings = {q: [(chunk_id, 0.0) for chunk_id in ranking(q)] for q in self.query_ids}
+        found = score_run(rankings, self.qrels if qrels is None else qrels, measures)
+        return {name: np.asarray(found.values[name], dtype=np.float64) for name in measures}
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+
+def rank_measures(names: Iterable[str]) -> tuple[str, ...]:
+    """Those of a run's measures that need nothing but a ranking and its judgements."""
+    plain = [name for name in names if name not in UNREGISTERED and not name.endswith((CEILING, SHARE))]
+    return tuple(name for name in plain if Measure.parse(name).needs == {"ranking"})
+
+
+def chosen_depth(runs: Sequence[RunView], k: int | None) -> int:
+    """`k` as it was given, else 10 or what the runs rank where that is less; a UsageError where it is more."""
+    shallowest = min(runs, key=lambda run: run.metrics.k)
+    depth = shallowest.metrics.k
+    if k is not None and k > depth:
+        raise UsageError(f"k {k} is deeper than the {depth} chunks that {shallowest.run_id} ranks; take at most that")
+    return min(10, depth) if k is None else k
+
+
+def check_same_data(run: RunView, other: RunView) -> None:
+    """A UsageError unless both runs answer queries of the same data."""
+    ours, theirs = run.metrics.dataset, other.metrics.dataset
+    if ours.fingerprint != theirs.fingerprint:
+        raise UsageError(f"{run.run_id} and {other.run_id} have different data: {ours.label} against {theirs.label}")

@@ -1,0 +1,52 @@
+"""The queries whose score changed between two runs as a table, and in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.table import Column, figures, make_table, spec_column
+from repoeval_bench.report.text import count, heading
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.diff import Diff
+    from repoeval_bench.report.table import Table
+
+
+def diff_table(found: Diff, limit: int) -> Table:
+    """One row per query, at most `limit`: its change, and from which value, gold and ranks to which."""
+    columns = [
+        spec_column("query", 50),
+        *figures("change", number="+.4f"),
+        *figures("value", "relevant", "found", "first at rank", "shared"),
+        Column(name="why"),
+    ]
+    rows = [
+        (
+            change.query_id,
+            change.change,
+            f"{a.value:.4f} -> {b.value:.4f}",
+            f"{a.relevant} -> {b.relevant}",
+            f"{a.hits} -> {b.hits}",
+            f"{a.first_hit or '-'} -> {b.first_hit or '-'}",
+            f"{change.shared} of {len(b.top)}",
+            change.why,
+        )
+        for change in found.changes[:limit]
+        for a, b in [(change.baseline, change.treatment)]
+    ]
+    return make_table(columns, rows, title=f"{heading(found.measure)}, baseline -> treatment")
+
+
+def diff_summary(found: Diff, limit: int) -> list[str]:
+    """How many queries changed, in which direction and why; and how many are not shown."""
+    if not found.changes:
+        return [f"{heading(found.measure)}: no query of {found.n_queries} changed"]
+    reasons = [change.why for change in found.changes]
+    up = sum(change.change > 0 for change in found.changes)
+    lines = [
+        f"{heading(found.measure)} changed in {len(reasons)} of {count(found.n_queries, 'query', 'queries')}: {up} up, "
+        f"{len(reasons) - up} down; {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
+    ]
+    if len(reasons) > limit:
+        lines.append(f"the {limit} largest are shown; --limit N or --json shows more")
+    return lines
