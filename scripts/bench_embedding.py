@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CHUNKERS = ("fixed", "ast", "chonkie")
 SAMPLE = 192
 SMALL = ("maxhumber_redframes", "lucidrains_imagen-pytorch")
-"""Repositories on which a run in the machine's precision stands beside one in fp32."""
+"""Repositories on which a run in the machine's precision is compared with one in fp32."""
 
 
 def ours(encoder: SentenceTransformerEncoder, texts: Sequence[str]) -> np.ndarray:

@@ -193,9 +193,12 @@ def test_prune_while_another_process_reads_and_writes(tmp_path):
     )
     paths = os.pathsep.join((str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
     process = subprocess.Popen(
-        [sys.executable, "-c", script, tmp_path], env=dict(os.environ, PYTHONPATH=paths),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", script, tmp_path],
+        env=dict(os.environ, PYTHONPATH=paths),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     removed = 0
     # Twice, for a run that finds its vectors gone three times in a row gives up and says so.
     for least in (350, 200):

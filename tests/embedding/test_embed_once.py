@@ -120,9 +120,15 @@ def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
     encoder, model = embedder(tmp_path)
     monkeypatch.setattr(api, "make_embedder", lambda *_, **__: model)
     found = api.sensitivity(
-        benchmark, ("ast:max_nws=400", "fixed:max_nws=800"), protocols=("context",), queries=("full", "tail:5"),
-        relevances=("overlap",), retrievers=("dense",), measures=("ndcg@10",), placebo=2,
-    )  # fmt: skip
+        benchmark,
+        ("ast:max_nws=400", "fixed:max_nws=800"),
+        protocols=("context",),
+        queries=("full", "tail:5"),
+        relevances=("overlap",),
+        retrievers=("dense",),
+        measures=("ndcg@10",),
+        placebo=2,
+    )
     assert {contest.sizes for contest in found} == {
         "nominal",
         "matched to ast:max_nws=400,min_nws=50,overlap=0,language=auto",

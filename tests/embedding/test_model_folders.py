@@ -121,7 +121,7 @@ def test_nothing_is_distilled_from_random_numbers(folder, tmp_path):
     assert not list((tmp_path / "made").glob("static-*"))
 
 
-def test_a_pooler_that_nobody_asks_may_be_missing(folder, cache):
+def test_a_pooler_that_is_not_used_may_be_missing(folder, cache):
     """Many models are saved without one, and no vector depends on it."""
     expected = library(folder)
     assert drop(folder / "model.safetensors", "pooler.") == 2
@@ -130,7 +130,7 @@ def test_a_pooler_that_nobody_asks_may_be_missing(folder, cache):
 
 @pytest.mark.parametrize("part", ["classifier.", "bert.pooler."])
 def test_a_cross_encoder_without_its_head_is_refused(tmp_path, part):
-    """Here the pooler is asked, and so is what stands on it."""
+    """Here the pooler is used, and what comes behind it."""
     folder = tiny_cross_encoder(tmp_path)
     assert drop(folder / "model.safetensors", part) == 2
     with pytest.raises(EmbeddingError, match="lack 2 of the model's tensors"):
@@ -150,7 +150,7 @@ def test_a_file_of_weights_that_ends_early(folder, cache, length):
     ("file", "content"), [("modules.json", '["x"]'), ("sentence_bert_config.json", "[]"), ("modules.json", "{")]
 )
 def test_configuration_in_another_form(folder, file, content):
-    """A file that is no JSON, or holds something else, is told with its folder."""
+    """A file that is not JSON, or holds something else, is reported with its folder."""
     (folder / file).write_text(content)
     with pytest.raises(EmbeddingError, match="restore the model's folder"):
         locate(f"st:{folder}")
@@ -178,7 +178,7 @@ def test_a_pickle_is_refused_unread(folder, tmp_path, place):
 
 
 def test_a_pickle_beside_the_weights_is_not_read(folder, cache, tmp_path):
-    """Folders on the hub often hold both; the file that is no pickle is taken."""
+    """Folders on the hub often hold both; the file that is not a pickle is taken."""
     expected = library(folder)
     proof = tmp_path / "ran"
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Planted(str(proof))))

@@ -54,7 +54,7 @@ def test_cuda_computes_in_half_precision_unless_asked_otherwise():
 
 
 def test_the_spec_names_the_precision_that_is_used():
-    """What auto chose stands in spec and identity, so that the spec rebuilds the embedder on another machine."""
+    """What auto chose is in spec and identity, so that the spec rebuilds the embedder on another machine."""
     files = models.locate("minilm")
     chosen = choose_precision("auto", "cpu")
     assert (files.spec, files.identity["precision"]) == (f"minilm:precision={chosen}", chosen)
@@ -62,7 +62,7 @@ def test_the_spec_names_the_precision_that_is_used():
 
 
 def test_precision_as_an_option_joins_the_embedders_spec():
-    """--precision fp32 becomes part of the spec; auto leaves what stands there; two different ones are refused."""
+    """--precision fp32 becomes part of the spec; auto leaves what is there; two different ones are refused."""
     assert with_precision("minilm", "fp32") == "minilm:precision=fp32"
     assert with_precision("minilm:precision=bf16", "auto") == "minilm:precision=bf16"
     with pytest.raises(UsageError, match="contradicts"):

@@ -82,7 +82,7 @@ def test_values_are_raw_float32_bytes(cache):
 
 
 def test_an_entry_says_which_model_made_it(cache):
-    """Beside the values stands the identity of each model, once."""
+    """The identity of each model is kept beside the values, once."""
     for precision in ("fp32", "bf16"):
         CachedEmbedder(CountingEncoder(precision=precision), cache).encode(["a", "b"], "document")
     identities = [json.loads(value[:-SEAL_BYTES]) for (value,) in rows(cache, "value", "identity")]
@@ -114,7 +114,7 @@ def test_a_flipped_bit_of_a_count_is_noticed(cache):
 
 
 def test_another_texts_vector_is_noticed(cache):
-    """A value that stands under another key, seal and all, is not taken for that key's."""
+    """A value under another key, seal and all, is not taken for that key's."""
     embedder = CachedEmbedder(CountingEncoder(), cache)
     embedder.encode(["a", "bb"], "document")
     (_, value), (row, _) = rows(cache, "rowid, value")
@@ -188,7 +188,7 @@ def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
 
 
 def test_a_planted_pickle_is_refused_unread(cache, tmp_path):
-    """An entry that diskcache would unpickle is not: no code of whoever wrote it runs."""
+    """An entry that diskcache would unpickle is not unpickled: no code in it runs."""
     marker = tmp_path / "ran"
 
     class Bomb:

@@ -17,6 +17,7 @@ from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.registry import EMBEDDERS
 from support.minirepo import ERRORS, PRICING, STOCK, TOKENS
+from support.models import WORDS, tiny_encoder
 
 TEXTS = [
     "def put(shelf, count): return shelf",
@@ -43,11 +44,17 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("models")
 
 
-@pytest.fixture(
-    scope="module", params=["hash:dim=64", "lsa:dim=3", pytest.param("static:dim=32", marks=pytest.mark.slow)]
-)
+@pytest.fixture(scope="module")
+def static(folder):
+    """The spec of static vectors, distilled from a tiny model that pads and cuts what it reads, as the bundled one does."""
+    words = (*WORDS, "put", "shelf", "count", "raise")
+    return f"static:{tiny_encoder(folder / 'tiny', words=words, filled=True)},dim=8"
+
+
+@pytest.fixture(scope="module", params=["hash:dim=64", "lsa:dim=3", "static"])
 def encoder(request, folder):
-    return find_encoder(request.param, Material(folder, FILES))
+    spec = request.getfixturevalue("static") if request.param == "static" else request.param
+    return find_encoder(spec, Material(folder, FILES))
 
 
 def test_rows_are_unit_vectors_that_depend_on_their_text_alone(encoder):
@@ -140,8 +147,11 @@ def test_a_fit_is_made_once_and_never_used_when_changed(tmp_path):
     assert fingerprint[0] == place
     assert len(made) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    for damage in (lambda: (place / "weights.bin").write_bytes(b"\1\2\2"), (place / "weights.bin").unlink,
-                   lambda: (place / "sha256.json").write_text("{")):  # fmt: skip
+    for damage in (
+        lambda: (place / "weights.bin").write_bytes(b"\1\2\2"),
+        (place / "weights.bin").unlink,
+        lambda: (place / "sha256.json").write_text("{"),
+    ):
         damage()
         with pytest.raises(EmbeddingError, match="delete that folder"):
             keep(place, make)
@@ -159,20 +169,19 @@ def test_no_file_of_a_fit_is_a_pickle(folder):
         assert np.load(array, allow_pickle=False).dtype == np.float64
 
 
-@pytest.mark.slow
-def test_static_vectors_are_model2vecs(folder):
+def test_static_vectors_are_model2vecs(folder, static):
     """A text is the weighed mean of its tokens; the folder holds safetensors, and names the model it came from."""
     from model2vec import StaticModel
 
-    encoder = find_encoder("static:dim=32", Material(folder, None))
+    encoder = find_encoder(static, Material(folder, None))
     (place,) = folder.glob("static-*")
     assert not [path for path in place.rglob("*") if path.suffix in {".bin", ".pkl", ".pt"}]
     theirs = StaticModel.from_pretrained(place).encode([TEXTS[0], TEXTS[4]], max_length=None)
-    # The bundled tokenizer fills texts up to 128 tokens and cuts what is longer; its heir must not.
+    # The tokenizer that it comes from pads texts and cuts what is longer; its heir must not.
     assert encoder.count_tokens(["", "def " * 500], "document") == [0, 500]
     ours = encode(encoder, [TEXTS[0], TEXTS[4]])
     assert np.abs(ours[:, :-1] - theirs).max() < 1e-5
-    assert locate("minilm").model_id in encoder.identity["model"]
+    assert encoder.identity["model"] == f"static from {folder / 'tiny'}"
 
 
 def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
@@ -180,3 +189,12 @@ def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr("repoeval_bench.embedding.static.find_spec", lambda _: None)
     with pytest.raises(EmbeddingError, match=r"repoeval-bench\[static\]"):
         find_encoder("static", Material(tmp_path, None))
+
+
+@pytest.mark.slow
+def test_static_of_the_bundled_model_reads_texts_whole(folder):
+    """The bundled tokenizer pads texts to 128 tokens and cuts what is longer; its heir does not."""
+    encoder = find_encoder("static:dim=32", Material(folder, None))
+    assert locate("minilm").model_id in encoder.identity["model"]
+    assert encoder.count_tokens(["", "def " * 500], "document") == [0, 500]
+    assert np.linalg.norm(encode(encoder, TEXTS), axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)

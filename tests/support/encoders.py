@@ -1,4 +1,4 @@
-"""An encoder that needs no model, for tests of what stands around one."""
+"""An encoder without a model, for tests of the code around one."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from transformers import BertConfig, PreTrainedTokenizerFast
@@ -25,43 +26,52 @@ def tiny_cross_encoder(folder: Path, *, outputs: int = 1, seed: int = 0) -> Path
     return folder
 
 
-def tiny_encoder(folder: Path, *, seed: int = 0) -> Path:
-    """The same BERT without a head, its tokens' mean a text's vector."""
+def tiny_encoder(folder: Path, *, seed: int = 0, words: Sequence[str] = WORDS, filled: bool = False) -> Path:
+    """The same BERT without a head, its tokens' mean a text's vector; `filled`: its tokenizer pads and cuts to 64."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertModel
 
     bert = folder / "bert"
-    tiny_tokenizer().save_pretrained(bert)
+    tokenizer = tiny_tokenizer(words)
+    if filled:
+        tokenizer.backend_tokenizer.enable_truncation(64)
+        tokenizer.backend_tokenizer.enable_padding(length=64)
+    tokenizer.save_pretrained(bert)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        BertModel(_config(), add_pooling_layer=False).save_pretrained(bert)
+        BertModel(_config(len(words)), add_pooling_layer=False).save_pretrained(bert)
         SentenceTransformer(modules=[Transformer(str(bert)), Pooling(16)], device="cpu").save_pretrained(str(folder))
     shutil.rmtree(bert)
     return folder
 
 
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
+def tiny_tokenizer(words: Sequence[str] = WORDS) -> PreTrainedTokenizerFast:
     """Of whole words."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
-        model_max_length=64,
-    )  # fmt: skip
+    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **names)
 
 
-def _config(**more: int) -> BertConfig:
+def _config(n_words: int = len(WORDS), **more: int) -> BertConfig:
     from transformers import BertConfig
 
     return BertConfig(
-        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=64, pad_token_id=0, initializer_range=1.0, **more,
-    )  # fmt: skip
+        vocab_size=n_words,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        pad_token_id=0,
+        initializer_range=1.0,
+        **more,
+    )
