@@ -62,21 +62,21 @@ def import_run(
         # What is read of a log takes many times its bytes in memory, so that it waits on disk to be written.
         with _spool() as rows, _spool() as run:
             read = _Log.read(log, rows, shown=corpus is None)
-            scored = _ScoredLog.of(read, judge_log(read.shown, gold, corpus, read.unanswerable), gold, measures)
+            result = _JudgedLog.of(read, judge_log(read.shown, gold, corpus, read.unanswerable), gold, measures)
             # Before anything is written: scores that rise are refused.
-            run.writelines(run_lines(scored.rankings, read.first.system))
+            run.writelines(run_lines(result.rankings, read.first.system))
             run.seek(0)
-            qrels, factor = format_qrels(scored.judged.gains)
+            qrels, factor = format_qrels(result.judged.gains)
             files = RunFiles(
-                manifest=scored.manifest(created, factor),
-                metrics=scored.metrics(),
-                queries=scored.query_rows(),
-                timings=_time_rows(scored, timings),
+                manifest=result.manifest(created, factor),
+                metrics=result.metrics(),
+                queries=result.query_rows(),
+                timings=_time_rows(result, timings),
                 run=run,
                 qrels=qrels,
-                log=(line for _, line in read.lines(scored.kept)),
+                log=(line for _, line in read.lines(result.kept)),
             )
-            return RunView(write_folder(results / scored.run_id, files))
+            return RunView(write_folder(results / result.run_id, files))
     except OSError as error:
         raise ResultError(f"{error}; make room for a copy of {log}, or name another folder with TMPDIR") from error
 
@@ -167,7 +167,7 @@ class _Log:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ScoredLog:
+class _JudgedLog:
     """A log beside its judgements; `values` is measure -> one value per query, `kept` are the rows that are stored."""
 
     log: _Log
@@ -298,9 +298,9 @@ def _over_judged(judged: Judgements, rankings: Mapping[str, Sequence[tuple[str, 
     return found
 
 
-def _time_rows(scored: _ScoredLog, path: Path | None) -> Iterator[TimeRow]:
+def _time_rows(result: _JudgedLog, path: Path | None) -> Iterator[TimeRow]:
     rows = (row for _, row in read_rows(path, TimeRow)) if path else ()
     joined = {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
-    for query_id, row in scored.kept.items():
+    for query_id, row in result.kept.items():
         if latency := {**joined.get(query_id, {}), **(row.latency_ms or {})}:
             yield TimeRow(query_id=query_id, latency_ms=latency)

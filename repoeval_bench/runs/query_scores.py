@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -48,36 +48,30 @@ class QueryScores:
         """
         ids: list[str] = []
         repos: list[str] = []
-        clusters: list[Hashable] = []
-        kinds: set[str] = set()
-        values = _Values()
-        facts: dict[str, list[Fact]] = defaultdict(list)
+        clusters: list[tuple[str, str]] = []
         hashes: list[str | None] = []
+        measures: list[Mapping[str, float]] = []
+        facts: list[Mapping[str, Fact]] = []
         for row in rows:
-            kind, cluster = _cluster(row)
             ids.append(row.query_id)
             repos.append(row.repo or "all")
-            kinds.add(kind)
-            clusters.append(cluster)
+            clusters.append(_cluster(row))
             hashes.append(row.query_sha256)
-            values.add(row.measures)
-            for name, fact in {"relevant_chunks": row.n_relevant, **row.facts}.items():
-                facts[name].extend([None] * (len(ids) - 1 - len(facts[name])))
-                facts[name].append(fact)
+            measures.append(row.measures)
+            facts.append({"relevant_chunks": row.n_relevant, **row.facts})
+        kinds = sorted({kind for kind, _ in clusters})
         if len(kinds) > 1:
-            raise ResultError(f"queries are clustered by {' and '.join(sorted(kinds))}; give all the same fields")
+            raise ResultError(f"queries are clustered by {' and '.join(kinds)}; give all the same fields")
         if len(set(ids)) < len(ids):
             repeated = Counter(ids).most_common(1)[0][0]
             raise ResultError(f"query {repeated!r} is scored twice; keep one row of it")
-        for column in facts.values():
-            column.extend([None] * (len(ids) - len(column)))
         return cls(
             query_ids=tuple(ids),
             repos=tuple(repos),
-            clusters=tuple(clusters),
-            clustered_by=next(iter(kinds), "query"),
-            values=values.columns(),
-            facts=dict(facts),
+            clusters=tuple(cluster for _, cluster in clusters),
+            clustered_by=kinds[0] if kinds else "query",
+            values=_columns(measures),
+            facts={name: [each.get(name) for each in facts] for name in dict.fromkeys(chain.from_iterable(facts))},
             query_sha256=tuple(hashes),
         )
 
@@ -127,35 +121,12 @@ class QueryScores:
         return np.column_stack([self.values[name] for name in measures])
 
 
-class _Values:
-    """Rows of measures, kept as one run of numbers: a call per row, not one per number."""
-
-    def __init__(self) -> None:
-        self._names: tuple[str, ...] = ()
-        self._flat = array("d")
-        self._rows = 0
-        self._others: Counter[str] = Counter()
-
-    def add(self, measures: Mapping[str, float]) -> None:
-        names = tuple(measures)
-        self._names = self._names if self._rows else names
-        self._rows += 1
-        if names == self._names:
-            self._flat.extend(measures.values())
-        elif set(names) == set(self._names):
-            self._flat.extend([measures[name] for name in self._names])
-        else:
-            self._others.update(names)
-
-    def columns(self) -> dict[str, FloatArray]:
-        """Measure -> float64 (n_rows,); a ResultError where one is missing from some of the rows."""
-        whole = len(self._flat) // len(self._names) if self._names else 0
-        counts = Counter(dict.fromkeys(self._names, whole)) + self._others
-        for name, count in counts.items():
-            if count != self._rows:
-                raise ResultError(f"{name} is scored for {count} of {self._rows} queries; score the run again")
-        table = np.array(self._flat, dtype=np.float64).reshape(self._rows, len(self._names))
-        return {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(self._names)}
+def _columns(rows: Sequence[Mapping[str, float]]) -> dict[str, FloatArray]:
+    """Measure -> float64 (n_rows,); a ResultError where one is missing from some of the rows."""
+    for name, count in Counter(chain.from_iterable(rows)).items():
+        if count != len(rows):
+            raise ResultError(f"{name} is scored for {count} of {len(rows)} queries; score the run again")
+    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in (rows[0] if rows else ())}
 
 
 def _cluster(row: QueryRow) -> tuple[str, str]:

@@ -97,15 +97,15 @@ def read_run(path: Path) -> Run:
     A line without six fields, a score that is not a number, and a chunk that appears twice in a query are a MetricError
     with file:line. The tag is the last line's; a query without a result has no line, so it is not there.
     """
-    scored: dict[str, dict[str, float]] = defaultdict(dict)
+    found: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
     for number, fields in _rows(path, 6, "query Q0 chunk rank score tag"):
         query_id, _, chunk_id, _, text, tag = fields
         score = _number(path, number, "score", text)
-        if chunk_id in scored[query_id]:
+        if chunk_id in found[query_id]:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
-        scored[query_id][chunk_id] = score
-    return Run(tag, {query_id: _ordered(scores) for query_id, scores in scored.items()})
+        found[query_id][chunk_id] = score
+    return Run(tag, {query_id: _ordered(scores) for query_id, scores in found.items()})
 
 
 def read_qrels(path: Path, factor: float = 1) -> Qrels:

@@ -14,7 +14,7 @@ OTHER = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1", "tasks":
 def gates(tmp_path):
     """A gate file with one limit on a mean and one on a drop."""
     path = tmp_path / "gates.yaml"
-    path.write_text("gates: [{metric: mrr, at_least: 0.1}, {metric: mrr, max_drop: 0.1}]")
+    path.write_text("gates: [{measure: mrr, at_least: 0.1}, {measure: mrr, max_drop: 0.1}]")
     return path
 
 

@@ -106,7 +106,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     assert bench("diff", run, cut["run_id"], *out, "-m", "judged@5").code == 0
     assert bench("segments", run, *out).code == 0
     gates = tmp_path / "gates.yaml"
-    gates.write_text("gates: [{metric: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
+    gates.write_text("gates: [{measure: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
     assert bench("gate", run, "--config", gates, *out).code == 0
     assert bench("export", run, "--format", "csv", *out).code == 0
     assert "minus" in bench("export", run, cut["run_id"], "--format", "latex", "--plots", tmp_path / "p", *out).out
