@@ -40,7 +40,7 @@ def judged(tmp_path, *gold, corpus=None):
 
 
 def test_the_schema_in_the_docs_is_the_contract():
-    """Regenerate docs/run-log.schema.json from runlog.schema() where this fails."""
+    """Regenerate docs/run-log.schema.json from runs.log.schema() where this fails."""
     assert (DOCS / "run-log.schema.json").read_text() == schema()
 
 
