@@ -38,7 +38,7 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
 
     Example: repoeval-bench leaderboard results -o leaderboard.html
     """
-    from repoeval_bench.report.board_tables import leaderboard_tables, summary
+    from repoeval_bench.report.leaderboard import leaderboard_tables, summary
 
     if output is not None and form is None:
         form = ENDINGS.get(output.suffix.lower())
@@ -56,8 +56,8 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
 
 
 def _content(found: Leaderboard, form: str) -> str:
-    from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_records, leaderboard_tables
     from repoeval_bench.report.formats import markdown
+    from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables
 
     if form == "json":
         return json.dumps(leaderboard_records(found), indent=2, ensure_ascii=False) + "\n"

@@ -112,9 +112,9 @@ def simpson_note(found: Sequence[SegmentDifference], overall: float, names: Sequ
     clear = sum(segment.shown for segment in lost)
     listed = _listed(lost)
     if len(lost) == 1:
-        sure = f"its interval {'leaves out' if clear else 'does not leave out'} 0"
+        sure = f"its interval {'excludes' if clear else 'includes'} 0"
     else:
-        sure = f"in {clear or 'none'} of them the interval leaves out 0"
+        sure = f"in {clear or 'none'} of them the interval excludes 0"
     return f"note: {winner} has the higher mean overall but loses {count(len(lost), 'segment')} ({listed}); {sure}"
 
 

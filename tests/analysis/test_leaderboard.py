@@ -9,8 +9,8 @@ import pytest
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.board_tables import leaderboard_csv, leaderboard_records, leaderboard_tables, summary
 from repoeval_bench.report.formats import markdown
+from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables, summary
 from repoeval_bench.report.page.leaderboard import leaderboard_page
 from support.runs import edit, set_config, write_run
 

@@ -92,14 +92,14 @@ def test_the_overall_winner_that_loses_a_segment_is_named():
     assert hard.difference == pytest.approx(-0.2)
     note = simpson_note([easy, hard], 0.13, ["A", "B"])
     assert note.startswith("note: B has the higher mean overall but loses 1 segment (hard = yes); its interval")
-    assert note.endswith("its interval leaves out 0")
+    assert note.endswith("its interval excludes 0")
     assert simpson_note([easy], 0.3, ["A", "B"]) == ""
 
 
 @pytest.mark.parametrize(
     ("shown", "says"),
-    [([False], "its interval does not leave out 0"), ([False, False], "in none of them the interval leaves out 0"),
-     ([True, False], "in 1 of them the interval leaves out 0")],
+    [([False], "its interval includes 0"), ([False, False], "in none of them the interval excludes 0"),
+     ([True, False], "in 1 of them the interval excludes 0")],
 )  # fmt: skip
 def test_lost_segments_are_said_with_their_intervals(shown, says):
     """However many are lost, and also where no interval is clear of 0."""

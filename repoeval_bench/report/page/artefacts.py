@@ -132,7 +132,7 @@ def _command(run: RunView) -> str:
     if metrics.k != DEPTH:
         words += ["--k", str(metrics.k)]
     if config and config.measures != EVAL_MEASURES:
-        words += [word for name in config.measures for word in ("--metrics", name)]
+        words += [word for name in config.measures for word in ("-m", name)]
     if config and config.skip_errors:
         words.append("--skip-errors")
     return shlex.join([*words, *_dataset(metrics.dataset)])

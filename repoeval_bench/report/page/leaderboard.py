@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.leaderboard import BESIDE
-from repoeval_bench.report.board_tables import board_title, notes, summary
+from repoeval_bench.report.leaderboard import board_title, notes, summary
 from repoeval_bench.report.page.assets import environment, script, style
 from repoeval_bench.report.page.scores import BAR, on_one_scale
 from repoeval_bench.report.text import heading, printable, short_names

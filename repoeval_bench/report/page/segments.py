@@ -73,4 +73,8 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
         )
         for at, part in enumerate(parts)
     )
-    return Segments(rows, clusters_heading(first.clustered_by), tuple(filter(None, warnings)))
+    return Segments(
+        rows,
+        clusters_heading(first.clustered_by),
+        tuple(warning.removeprefix("note: ") for warning in warnings if warning),
+    )
