@@ -1,5 +1,6 @@
 """What a person reads: tables, plots and pages, made from stored runs and from what `analysis` says about them.
 
 This room alone knows how a number is written, what a measure is called in a heading, and how one table becomes terminal
-text, Markdown, LaTeX, CSV or HTML. It computes no score and no interval of its own, and it opens no run file.
+text, Markdown, LaTeX, CSV or HTML. It reads runs through a `RunView`. Intervals and tests are those of
+`analysis`; a measure that `eval` did not compute is scored by `metrics` from the stored ranking.
 """
