@@ -3,29 +3,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-PYTHON    ?= python3
-CHUNKER   ?= ast
-PROTOCOL  ?= context
-EMBEDDER  ?= minilm
-RETRIEVER ?= dense
-LEVEL     ?= function
-CONTEXT   ?= 2k
-TOKENIZER ?= codex
-K         ?= 100
-OUT       ?= results
-SOURCE    ?= $(or $(REPOEVAL_SOURCE),auto)
-REPOS     ?=
-LIMIT     ?=
-BASELINE  ?=
-EXCLUDE   ?=
-SCOPE     ?=
-LONG_TEXT ?=
-PRECISION ?= auto
-HEADER    ?=
-MATCH     ?=
-EQUIVALENCE ?=
-GRID      ?=
-BENCH     ?= repoeval
+PYTHON  ?= python3
+# coderag has documents of its own: only a chunker that was asked for is passed on (and then refused).
+CHUNKER ?= $(if $(filter coderag%,$(PROTOCOL)),,ast)
+BENCH   ?= repoeval
+SOURCE  ?= $(REPOEVAL_SOURCE)
+# Variables of make's command line reach the tool, which reads its options from them: MATCH_SIZE=fixed is --match-size fixed.
+export CHUNKER SOURCE
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -35,41 +19,23 @@ PIP   := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q
 TOOL  := $(BIN)/repoeval-bench
 # A value as one word of the shell, quotes in it included.
 q = '$(subst ','\'',$(1))'
-DATA  = --source $(call q,$(SOURCE)) --level $(call q,$(LEVEL)) --context $(call q,$(CONTEXT)) --tokenizer $(call q,$(TOKENIZER))
-PICK  = $(if $(REPOS),--repos $(call q,$(REPOS))) $(if $(LIMIT),--limit $(call q,$(LIMIT)))
-# coderag has documents of its own: only a chunker that was asked for is passed on (and then refused).
-CUT   = $(if $(and $(filter coderag%,$(PROTOCOL)),$(filter file,$(origin CHUNKER))),,$(foreach c,$(CHUNKER),--chunker $(call q,$(c))))
-RUN   = $(CUT) --protocol $(call q,$(PROTOCOL)) --embedder $(call q,$(EMBEDDER)) \
-        --retriever $(call q,$(RETRIEVER)) --k $(call q,$(K)) --out $(call q,$(or $(OUT),results)) $(DATA) $(PICK) \
-        $(if $(EXCLUDE),--exclusion $(call q,$(EXCLUDE))) $(if $(SCOPE),--scope $(call q,$(SCOPE))) \
-        --precision $(call q,$(PRECISION)) $(if $(LONG_TEXT),--long-text $(call q,$(LONG_TEXT))) \
-        $(if $(HEADER),--header $(call q,$(HEADER))) $(if $(MATCH),--match-size $(call q,$(MATCH)))
-
-# A grid has protocols and retrievers of its own: only those that were asked for take their place.
-CELLS = $(if $(filter-out file,$(origin PROTOCOL)),$(foreach p,$(PROTOCOL),--protocol $(call q,$(p)))) \
-        $(if $(filter-out file,$(origin RETRIEVER)),$(foreach r,$(RETRIEVER),--retriever $(call q,$(r))))
+ASK     = $(TOOL) --variables
+FROM    = $(call q,$(or $(SOURCE),auto))
+RUNS    = $(or $(OUT),results)
 
 .PHONY: help download eval compare report leaderboard run sensitivity reproduce test lint check bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo '  CHUNKER="ast fixed chonkie"  one or more specs; ast:max_nws=800 sets an option'
-	@echo '  PROTOCOL=context             context, code-chunk, coderag, body, linemap'
-	@echo '  EMBEDDER=minilm              minilm, st:NAME, openai:MODEL, static, lsa, hash'
-	@echo '  RETRIEVER=dense              dense, bm25, hybrid, jaccard, rerank:overlap, rerank:MODEL, random, oracle'
-	@echo '  EXCLUDE=repocoder            what a query may not see: prompt, repocoder, body'
-	@echo '  SCOPE=pooled                 where a query searches: repository, pooled'
-	@echo '  HEADER=scope                 what stands before every chunk: none, path, scope'
-	@echo '  MATCH=fixed                  give every chunker the realised size of this one'
-	@echo '  PRECISION=auto               auto (bf16 where the CPU has it), or fp32, the same everywhere'
-	@echo '  LONG_TEXT=tail               what is read of a long text: head, tail, mean, max'
-	@echo '  SOURCE=auto                  auto, github, pypi, or a folder or URL that mirrors the archives'
-	@echo '  LEVEL=function CONTEXT=2k TOKENIZER=codex   which task file'
+	@echo '  Every option of a command has a variable of its name in capitals; repoeval-bench eval --help lists them:'
+	@echo '  CHUNKER="ast fixed"          one or more specs; ast:max_nws=800 sets an option'
+	@echo '  PROTOCOL=body RETRIEVER=bm25 EMBEDDER=st:NAME EXCLUDE=repocoder MATCH_SIZE=fixed LONG_TEXT=tail …'
+	@echo '  SOURCE=FOLDER                auto, github, pypi, or a folder or URL that mirrors the archives'
 	@echo '  REPOS="a b" LIMIT=20         a part of the tasks'
-	@echo '  K=100                        depth that is ranked and stored'
-	@echo '  BASELINE=fixed EQUIVALENCE=0.01             compare: against which, and when means count as equal'
-	@echo '  GRID=grid.json               sensitivity: where its settings go; report: where they are read'
+	@echo '  BASELINE=fixed EQUIVALENCE=0.01   compare: against which, and when means count as equal'
+	@echo '  OUTPUT=grid.json             sensitivity: where its settings go'
+	@echo '  SENSITIVITY=grid.json        report: the settings to draw'
 	@echo '  BENCH=repoeval               run: a YAML file, or the name of the one that is shipped'
 	@echo '  OUT=results                  where run folders go'
 
@@ -87,33 +53,29 @@ help: ## list the targets and variables
 	@touch $@
 
 download: .venv/run.stamp ## obtain and verify the RepoEval data
-	@$(TOOL) data fetch $(DATA)
+	@$(ASK) data fetch
 
 eval: .venv/run.stamp ## chunk, embed, retrieve, score; print the nDCG/Recall table
-	@$(TOOL) eval $(RUN)
+	@$(ASK) eval
 
 compare: .venv/run.stamp ## run what is missing and say which differences are real
-	@$(TOOL) compare $(RUN) $(if $(BASELINE),--baseline $(call q,$(BASELINE))) \
-	  $(if $(EQUIVALENCE),--equivalence $(call q,$(EQUIVALENCE)))
+	@$(ASK) compare
 
 run: .venv/run.stamp ## run the benchmark that a file describes, BENCH=bench.yaml
-	@$(TOOL) run $(call q,$(BENCH)) --out $(call q,$(or $(OUT),results)) \
-	  $(if $(filter-out auto,$(SOURCE)),--source $(call q,$(SOURCE)))
+	@$(ASK) run $(call q,$(BENCH))
 
 report: .venv/run.stamp ## one HTML page about the runs that compare compared last
-	@$(TOOL) report --bm25 --source $(call q,$(SOURCE)) --out $(call q,$(or $(OUT),results)) \
-	  -o $(call q,$(or $(OUT),results)/report.html) $(if $(GRID),--sensitivity $(call q,$(GRID)))
+	@$(ASK) report --bm25 -o $(call q,$(RUNS)/report.html)
 
 leaderboard: .venv/run.stamp ## rank all runs of OUT, protocol by protocol, on one HTML page
-	@$(TOOL) leaderboard $(call q,$(or $(OUT),results)) -o $(call q,$(or $(OUT),results)/leaderboard.html)
+	@$(TOOL) leaderboard $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.html)
 
 sensitivity: .venv/run.stamp ## say in how many settings one chunker beats another
-	@$(TOOL) sensitivity $(CUT) $(CELLS) --embedder $(call q,$(EMBEDDER)) --precision $(call q,$(PRECISION)) \
-	  --out $(call q,$(or $(OUT),results)) $(DATA) $(PICK) $(if $(GRID),--output $(call q,$(GRID)))
+	@$(ASK) sensitivity
 
 reproduce: .venv/run.stamp ## measure published numbers again, with causes
-	@$(BIN)/python scripts/reproduce.py --source $(call q,$(SOURCE)) --out $(call q,$(or $(OUT),results)/reproduce) \
-	  $(if $(filter-out minilm,$(EMBEDDER)),--embedder $(call q,$(EMBEDDER)))
+	@$(BIN)/python scripts/reproduce.py --source $(FROM) --out $(call q,$(RUNS)/reproduce) \
+	  $(if $(EMBEDDER),--embedder $(call q,$(EMBEDDER)))
 
 test: .venv/dev.stamp ## the whole test suite
 	@$(BIN)/python -m pytest -n auto
@@ -128,9 +90,9 @@ check: lint ## style, types, architecture, and the fast tests
 	@$(BIN)/python -m pytest -n auto -m 'not slow and not network and not full_data'
 
 bench: .venv/dev.stamp ## speed and memory as ratios, side by side in one run
-	@$(BIN)/python scripts/bench.py --source $(call q,$(SOURCE))
+	@$(BIN)/python scripts/bench.py --source $(FROM)
 
 clean: ## remove the environment and tool caches; data, vectors and results stay
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -not -path './data/cache/*' -prune -exec rm -rf {} +
-	@echo "kept: data/cache/ (data and vectors), $(or $(OUT),results)/ (runs)"
+	@echo "kept: data/cache/ (data and vectors), $(RUNS)/ (runs)"

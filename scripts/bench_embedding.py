@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _bench import Row, print_rows
 
-from repoeval_bench.api import evaluate_all, load_benchmark, make_embedder, plan_run
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.runs.experiment import evaluate_all, plan_run
+from repoeval_bench.runs.parts import load_benchmark, make_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

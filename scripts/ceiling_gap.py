@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench import load_benchmark
-from repoeval_bench.api import make_parts
 from repoeval_bench.cli import fail
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.progress import progress
@@ -22,6 +21,7 @@ from repoeval_bench.metrics import score_ceilings
 from repoeval_bench.metrics.reading import BUDGETS, Lines, read_lines
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.parts import make_parts
 from repoeval_bench.runs.stages import plan
 
 if TYPE_CHECKING:

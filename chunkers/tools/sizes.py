@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 
@@ -70,7 +71,7 @@ def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance:
 
     def realised_at(size: int) -> float:
         if size not in seen:
-            seen[size] = mean_nws(make_chunker(resized(start, option, size)), files)
+            seen[size] = mean_nws(make_chunker(resize(str(start), size)), files)
         return seen[size]
 
     # No chunk is larger than its file, so the search upwards ends where every file is one chunk.
@@ -90,7 +91,7 @@ def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance:
     best = _nearest(seen, target)
     near = _is_near(seen[best], target, tolerance)
     reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} nws"
-    return SizeMatch(str(resized(start, option, best)), best, seen[best], target, "" if near else reason)
+    return SizeMatch(resize(str(start), best), best, seen[best], target, "" if near else reason)
 
 
 def size_option(spec: Spec) -> str | None:
@@ -98,13 +99,20 @@ def size_option(spec: Spec) -> str | None:
     return next((name for name in SIZE_OPTIONS if name in spec.params), None)
 
 
-def resized(spec: Spec, option: str, size: int) -> Spec:
-    """The spec with its size option set; `window` keeps the ratio of step to lines."""
-    params = {**spec.params, option: str(size)}
+def resize(spec: str, size: int) -> str:
+    """The chunker's spec with its own size option set; a UsageError where it has none.
+
+    `window` keeps the ratio of step to lines.
+    """
+    start = Spec.parse(make_chunker(spec).spec)
+    option = size_option(start)
+    if option is None:
+        raise UsageError(f"{spec} has no option for a size; leave it out of a sweep of sizes")
+    params = {**start.params, option: str(size)}
     if option == "lines" and "step" in params:
-        step = round(size * int(spec.params["step"]) / int(spec.params["lines"]))
+        step = round(size * int(start.params["step"]) / int(start.params["lines"]))
         params["step"] = str(min(size, max(1, step)))
-    return Spec(spec.name, spec.target, params)
+    return str(Spec(start.name, start.target, params))
 
 
 def _nearest(seen: dict[int, float], target: float) -> int:

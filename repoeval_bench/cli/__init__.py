@@ -1,7 +1,7 @@
 """The command line: the one place that names concrete parts, catches errors, and sets the exit code.
 
 0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted, 141 = the reader of a pipe has gone.
-Commands stand in one file each and are imported when they are called, so that `--help` and a warm run stay fast.
+Each command is in a file of its own and is imported when it is called, so that `--help` and a warm run stay fast.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ INTERRUPTED = "interrupted; what was computed so far is kept, run the same comma
 
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
-    """Whoever read standard output (head, less) has closed it."""
+    """The reader of standard output (head, less) has closed it."""
 
 
 @contextmanager
@@ -107,8 +107,20 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="repoeval-bench", prog_name="repoeval-bench")
-def app() -> None:
+@click.option(
+    "--variables",
+    is_flag=True,
+    help="Read options that are not given from variables in capitals, as make has them: CHUNKER, MATCH_SIZE, …",
+)
+@click.pass_context
+def app(context: click.Context, *, variables: bool) -> None:
     """Compare code chunkers on RepoEval: chunk, embed, retrieve, score."""
+    if variables and context.invoked_subcommand:
+        from repoeval_bench.cli.options import option_variables
+
+        command = app.get_command(context, context.invoked_subcommand)
+        assert command is not None
+        context.default_map = {context.invoked_subcommand: option_variables(command, os.environ)}
 
 
 def main() -> NoReturn:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.api import vectors_folder
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import home_option
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.parts import vectors_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

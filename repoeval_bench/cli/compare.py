@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench import api
-from repoeval_bench.cli.compared import remember
+from repoeval_bench.analysis.comparison import check_margin, compare
 from repoeval_bench.cli.console import print_tables
-from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
+from repoeval_bench.cli.options import comparison_options, requests_of, run_options, say
+from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.report.comparison import comparison_records, comparison_tables
 from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
@@ -27,17 +29,17 @@ if TYPE_CHECKING:
 @click.command("compare", short_help="Say which differences between runs are real.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
-@click.option("--baseline", metavar="RUN|SPEC", help="What the others are compared with; without it every pair is.")
-@click.option("--equivalence", type=float, metavar="MARGIN",
-              help="Say `equal within MARGIN` where two one-sided tests show it.")  # fmt: skip
+@comparison_options
 def compare_command(
     *,
     runs: tuple[str, ...],
-    chunkers: tuple[str, ...],
+    chunker: tuple[str, ...],
     baseline: str | None,
     equivalence: float | None,
+    out: Path,
+    home: Path | None,
     as_json: bool,
-    **options: Any,
+    **asked: Any,
 ) -> None:
     """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
 
@@ -45,19 +47,17 @@ def compare_command(
 
     Example: repoeval-bench compare --chunker fixed --chunker ast
     """
-    from repoeval_bench.analysis.comparison import check_margin
-
     check_margin(equivalence)
-    stored = [find_run(name, options["out"]) for name in runs]
-    if chunkers:
-        prepared = Prepared.make(chunkers, options)
+    stored = [find_run(name, out) for name in runs]
+    if chunker:
+        experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say)
         with ProcessPool() as pool:
-            stored += prepared.evaluate(pool, reuse=True)
+            stored += experiment.run(experiment.settings[0], pool, reuse=True)
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
-    base = baseline_of(stored, baseline, options["out"])
-    comparisons = api.compare(stored, baseline=base, metrics=options["metrics"], equivalence=equivalence)
-    remember(stored, options["out"])
+    base = baseline_of(stored, baseline, out)
+    comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
+    remember(stored, out, say)
     if as_json:
         click.echo(json.dumps(comparison_records(comparisons), indent=2, ensure_ascii=False))
         return

@@ -7,41 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench import api
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.prepared import Prepared, print_scores, run_options
+from repoeval_bench.cli.options import requests_of, run_options, say
+from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import inputs_of
 from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.experiment import Experiment, plan_run
+from repoeval_bench.runs.parts import choose_measures, choose_retriever
+from repoeval_bench.runs.stages import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from repoeval_bench.core.parts import Embedder, Role
+    from repoeval_bench.runs.request import RunRequest
 
 
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
 @run_options
-@click.argument("more_metrics", nargs=-1, metavar="")
+@click.argument("more_measures", nargs=-1, metavar="")
 @click.option("--dry-run", is_flag=True, help="Print what would be embedded, and compute nothing.")
 def evaluate_command(
-    *, chunkers: tuple[str, ...], more_metrics: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any
+    *,
+    chunker: tuple[str, ...],
+    more_measures: tuple[str, ...],
+    out: Path,
+    home: Path | None,
+    as_json: bool,
+    dry_run: bool,
+    **asked: Any,
 ) -> None:
     """Chunk, embed, retrieve and score with each --chunker, store the runs, and print one table.
 
     Example: repoeval-bench eval --chunker ast --chunker fixed --source FOLDER
     """
-    # `--metrics ndcg@10 recall@5`: what stands behind the first one arrives here.
-    if more_metrics and not options["metrics"]:
-        raise UsageError(f"{more_metrics[0]!r} belongs to no option; name chunkers with --chunker {more_metrics[0]}")
-    options["metrics"] = (*options["metrics"], *more_metrics)
-    prepared = Prepared.make(chunkers, options)
+    # `--measure ndcg@10 recall@5`: what follows the first one arrives here.
+    if more_measures and not asked["measures"]:
+        raise UsageError(f"{more_measures[0]!r} belongs to no option; name chunkers with --chunker {more_measures[0]}")
+    asked["measures"] = (*asked["measures"], *more_measures)
+    experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say)
+    (setting,) = experiment.settings
     if dry_run:
-        if prepared.embedder is None:
-            raise UsageError(f"retriever {options['retriever']} embeds nothing; leave out --dry-run")
-        _dry_run(prepared, prepared.embedder, as_json=as_json)
+        _dry_run(experiment, setting, as_json=as_json)
         return
     with ProcessPool() as pool:
-        runs = prepared.evaluate(pool)
+        runs = experiment.run(setting, pool)
     if as_json:
         contents = [run.metrics.as_json() for run in runs]
         click.echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2, ensure_ascii=False))
@@ -49,18 +61,17 @@ def evaluate_command(
         print_scores(runs)
 
 
-def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
-    from repoeval_bench.metrics import inputs_of
-    from repoeval_bench.runs.stages import texts_of
-
-    options = prepared.options
+def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> None:
+    embedder = experiment.embedder(setting)
+    if embedder is None:
+        raise UsageError(f"retriever {setting.retriever} embeds nothing; leave out --dry-run")
     needs = {
-        "ranked": api.choose_retriever(options["retriever"], prepared.protocol).vectors,
-        "measured": "vectors" in inputs_of(api.choose_measures(options["metrics"] or None, options["k"])),
+        "ranked": choose_retriever(setting.retriever).vectors,
+        "measured": "vectors" in inputs_of(choose_measures(setting.measures, setting.k)),
     }
     plans = [
-        api.plan_run(prepared.benchmark, chunker, protocol=prepared.protocol, skip_errors=options["skip_errors"])
-        for chunker in prepared.chunkers
+        plan_run(experiment.benchmark, chunker, protocol=setting.resolved_protocol(), skip_errors=setting.skip_errors)
+        for chunker in experiment.chunkers(setting)
     ]
     rows: list[dict[str, str | int]] = []
     if needs["ranked"]:
@@ -72,7 +83,7 @@ def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
         rows.append({"chunker": planned.chunker, "texts": "chunks", **_would_embed(cut, "document", embedder)})
     total = _cost(embedder.pending(texts_of(plans, **needs)), embedder)
     if as_json:
-        found = {"dataset": prepared.benchmark.label, "texts": rows, "total": total}
+        found = {"dataset": experiment.benchmark.label, "texts": rows, "total": total}
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     from repoeval_bench.report.table import figures, make_table, spec_column
@@ -84,7 +95,7 @@ def _dry_run(prepared: Prepared, embedder: Embedder, *, as_json: bool) -> None:
     ]
     rows.append({"texts": "in one pass", **total})
     cells = [[row.get(column) for column in rows[0]] for row in rows]
-    print_table(make_table(columns, cells, title=f"would embed · {prepared.benchmark.label}"))
+    print_table(make_table(columns, cells, title=f"would embed · {experiment.benchmark.label}"))
 
 
 def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[str, int]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench import api
-from repoeval_bench.cli.cells import read_cells
+from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.core.errors import ResultError, UsageError
@@ -17,6 +16,7 @@ from repoeval_bench.core.files import write_atomic
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.scores import score_tables, scores_csv
+from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.records import QRELS, RUN
 from repoeval_bench.runs.view import RunView, find_run
 
@@ -108,7 +108,7 @@ def _files(stored: Sequence[RunView], base: RunView | None, form: str, output: P
         if len(stored) > 1:
             raise UsageError(f"a TREC file holds one ranking, not {len(stored)}; export the runs one by one")
         return {output: stored[0].text(RUN), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
-    comparisons = api.compare(stored, baseline=base) if len(stored) > 1 else []
+    comparisons = compare(stored, baseline=base) if len(stored) > 1 else []
     if form == "json":
         return {output: json.dumps(_content(stored, comparisons), indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
@@ -138,6 +138,6 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> lis
 def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensitivity: Path | None) -> None:
     from repoeval_bench.report.plots import figures, write
 
-    settings = read_cells(sensitivity) if sensitivity else []
+    settings = read_grid(sensitivity) if sensitivity else []
     for path in write(figures(stored, baseline=base, settings=settings), folder):
         say(f"wrote {path}")

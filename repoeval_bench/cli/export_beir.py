@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench import api
 from repoeval_bench.cli.options import dataset_options, runs_folder, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.source import encode_id
+from repoeval_bench.runs.experiment import plan_run
+from repoeval_bench.runs.parts import load_benchmark
 from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.trec import format_qrels
 from repoeval_bench.runs.view import find_run
@@ -44,7 +45,7 @@ def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) ->
     config = stored.manifest.config
     if config is None:
         raise UsageError(f"{stored.run_id} was imported, and its texts are not at hand")
-    benchmark = api.load_benchmark(**options, notify=say)
+    benchmark = load_benchmark(**options, notify=say)
     fingerprint = stored.metrics.dataset.fingerprint
     if benchmark.fingerprint != fingerprint:
         raise UsageError(
@@ -52,7 +53,7 @@ def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) ->
             "--level, --context, --repos and --limit"
         )
     chunker = None if config.protocol.documents == "windows" else config.chunker
-    planned = api.plan_run(benchmark, chunker, protocol=stored.metrics.protocol, skip_errors=config.skip_errors)
+    planned = plan_run(benchmark, chunker, protocol=stored.metrics.protocol, skip_errors=config.skip_errors)
     if planned.documents.own:
         raise UsageError(f"protocol {stored.metrics.protocol} gives queries documents of their own; BEIR has none")
     for path, text in _files(stored, planned).items():

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench import api
 from repoeval_bench.cli.options import say
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.log import schema
+from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.records import TIMINGS
 
 
@@ -58,7 +58,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    default=api.RESULTS,
+    default=RESULTS,
     show_default=True,
     help="Where run folders are written.",
 )

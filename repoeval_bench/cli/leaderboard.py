@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.leaderboard import leaderboard
-from repoeval_bench.api import RESULTS
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.options import say
 from repoeval_bench.cli.output import FILE, write_file
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.leaderboard import Leaderboard

@@ -1,25 +1,22 @@
-"""Options that several commands share, so that data is chosen in the same words everywhere."""
+"""Options that commands share. Those of a run are made from the fields of its request, so that each is written once."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from repoeval_bench.api import RESULTS
+from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from repoeval_bench.cli.gathered import Gathered
-    from repoeval_bench.protocols.protocol import Protocol
+    from pydantic.fields import FieldInfo
 
-
-def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Names separated by blanks or commas; None where there are none."""
-    return tuple((value or "").replace(",", " ").split()) or None
-
+    from repoeval_bench.runs.request import Option, Request
 
 home_option = click.option(
     "--home",
@@ -30,34 +27,113 @@ home_option = click.option(
 )
 """--home (a Path or None)."""
 
-_SET = (
-    click.option(
-        "--source",
-        envvar="REPOEVAL_SOURCE",
-        default="auto",
-        show_default=True,
-        show_envvar=True,
-        help="Where data comes from: auto, github, pypi, a folder or an address that mirrors the archives.",
-    ),
-    click.option("--level", default="function", show_default=True, help="function, line or api."),
-    click.option("--context", default="2k", show_default=True, help="Length of the prompts in tokens."),
-    click.option("--tokenizer", default="codex", show_default=True, help="Whose tokens: codex or codegen."),
-    home_option,
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
+"""--json (as_json)."""
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=RESULTS,
+    show_default=True,
+    help="Where run folders are written.",
 )
-_PART = (
-    click.option("--repos", callback=_names, help="Only these repositories, separated by blanks or commas."),
-    click.option("--limit", type=click.IntRange(min=1), help="Only the first N tasks of those."),
-)
+"""--out (a Path)."""
+
+
+def request_options(
+    model: type[Request], *, several: Mapping[str, Sequence[str]] | None = None, only: Collection[str] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add an option for each field of a request, passed on under the field's name.
+
+    `several`: fields that may be given more than once, with their defaults. `only`: the fields that are wanted.
+    """
+    several = several or {}
+    names = [name for name in model.options() if only is None or name in only]
+    # What a run is comes before the data it is over.
+    names.sort(key=lambda name: name in DataRequest.model_fields)
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            option, field = model.options()[name], model.model_fields[name]
+            command = _option(name, option, field, several.get(name))(command)
+        return command
+
+    return decorate
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Every option of a run, --chunker as often as one likes, with --out, --home and --json."""
+    return request_options(RunRequest, several={"chunker": ()})(out_option(home_option(json_option(command))))
+
+
+def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--baseline and --equivalence."""
+    return request_options(ComparisonRequest)(command)
 
 
 def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --source, --level, --context, --tokenizer and --home, passed on under these names."""
-    return _add(command, _SET)
+    which = ("source", "level", "context", "tokenizer")
+    return request_options(DataRequest, only=which)(home_option(command))
 
 
 def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`set_options` and the part of the set: --repos (a tuple of names or None) and --limit (int or None)."""
-    return _add(command, (*_SET, *_PART))
+    return request_options(DataRequest)(home_option(command))
+
+
+def requests_of(chunkers: Sequence[str], asked: Mapping[str, Any]) -> list[RunRequest]:
+    """A request for each chunker, or one without any."""
+    return [RunRequest.of({**asked, "chunker": chunker}) for chunker in chunkers or (None,)]
+
+
+def _option(
+    name: str, option: Option, field: FieldInfo, several: Sequence[str] | None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
+    default = field.default
+    made: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar}
+    if option.variable:
+        made |= {"envvar": option.variable, "show_envvar": True}
+    if option.words:
+        made |= {"callback": _words, "default": None}
+    elif several is not None or isinstance(default, tuple):
+        made |= {"multiple": True, "default": several or default or ()}
+    elif kinds == [bool]:
+        made |= {"is_flag": True, "default": default}
+    else:
+        low = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
+        made |= {"type": click.IntRange(min=low) if low is not None else kinds[0], "default": default}
+    made["show_default"] = bool(made.get("default"))
+    spelled = option.spelled or f"--{name.replace('_', '-')}"
+    return click.option(*filter(None, (spelled, option.also)), name, **made)
+
+
+def _words(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Names separated by blanks or commas; None where there are none."""
+    return tuple((value or "").replace(",", " ").split()) or None
+
+
+def option_variables(command: click.Command, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Parameter -> its value in the variable of its name: CHUNKER for --chunker, MATCH_SIZE for --match-size.
+
+    One that may be given more than once has its values separated by blanks. An empty variable is like none. Of a group
+    it is command -> its parameters.
+    """
+    found: dict[str, Any] = {}
+    if isinstance(command, click.Group):
+        return {name: option_variables(each, environment) for name, each in command.commands.items()}
+    for parameter in command.params:
+        if parameter.name in _NOT_VARIABLES or parameter.name is None:
+            continue
+        names = [each[2:].upper().replace("-", "_") for each in parameter.opts if each.startswith("--")]
+        if value := next(filter(None, map(environment.get, names)), None):
+            found[parameter.name] = value.split() if parameter.multiple else value
+    return found
+
+
+_NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help"})
+"""HOME is the user's, and what is printed is asked for by hand."""
 
 
 def runs_folder(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,45 +154,6 @@ def depth_option(meaning: str) -> Callable[..., Any]:
         type=click.IntRange(min=1),
         help=f"{meaning}  [default: 10, or what the run ranks where that is less]",
     )
-
-
-def check_data(options: Mapping[str, Any], protocols: Mapping[str, Protocol], found: Gathered) -> None:
-    """Keep in `found` whatever is wrong with the options of `dataset_options`, as far as no data is needed to see it.
-
-    `protocols` is each one that scores the data, by the text that names it.
-    """
-    from repoeval_bench.dataset.home import data_home
-    from repoeval_bench.dataset.obtain import known_repositories
-    from repoeval_bench.dataset.repoeval import check_repositories, combination, repository_name
-    from repoeval_bench.protocols.protocol import check_scored
-
-    level, named, known = options["level"], options["repos"] or (), None
-    with found.about("level"):
-        chosen = combination(level, options["context"], options["tokenizer"])
-        with found.about("source"):
-            known = known_repositories(options["source"], chosen, data_home(options["home"]))
-    for name in named if known is not None else ():
-        with found.about("repos", name):
-            check_repositories([name], known or ())
-    for text, protocol in protocols.items():
-        with found.about("protocol", text):
-            check_scored(protocol, map(repository_name, named), level)
-
-
-def _add(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-precision_option = click.option(
-    "--precision",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="What the model computes in: auto (bf16 where the CPU has it, fp16 on CUDA) or fp32, the same everywhere but "
-    "for the last bits.",
-)
 
 
 def say(line: str) -> None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench import api
-from repoeval_bench.cli.cells import read_cells
-from repoeval_bench.cli.compared import recall
 from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.grid_store import read_grid
+from repoeval_bench.runs.latest import recall
+from repoeval_bench.runs.parts import load_benchmark
 from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def report_command(
     from repoeval_bench.report.page.report import report_page
 
     stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)
-    settings = read_cells(sensitivity) if sensitivity else []
+    settings = read_grid(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)
     page = report_page(stored, str(output), settings, str(sensitivity) if sensitivity else None)
@@ -96,7 +97,7 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             continue
         _, level, context, tokenizer = dataset.name.rsplit("-", 3)
         part = dataset.tasks != dataset.whole_tasks
-        benchmark = api.load_benchmark(
+        benchmark = load_benchmark(
             source,
             level=level,
             context=context,
@@ -108,7 +109,7 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
         )
         config = run.manifest.config
         chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
-        made = api.evaluate(
+        made = evaluate(
             benchmark,
             chunker,
             protocol=metrics.protocol,

@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench import api
-from repoeval_bench.analysis.segments import knee
+from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.prepared import Prepared, run_options
+from repoeval_bench.cli.options import requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.problems import Problems, at_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from repoeval_bench.report.table import Table
-    from repoeval_bench.runs.view import RunView
-
-CUTOFFS = (1, 3, 5, 10, 20, 50)
-K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
 
 
 def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
@@ -35,23 +31,34 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
     words = " ".join((first, *further)).replace(",", " ").split()
     wrong = [word for word in words if not word.isdecimal() or int(word) < 1]
     if wrong or not words:
-        no_size = f"{wrong[0]!r} is no size; give" if wrong else "give"
+        no_size = f"{wrong[0]!r} is not a size; give" if wrong else "give"
         raise UsageError(f"--sizes {first!r}: {no_size} whole numbers, such as --sizes 500 1000 1500")
     return tuple(map(int, words))
 
 
 @click.command("sweep", short_help="Show what size alone buys, or how scores grow with k.")
 @run_options
-@click.option("--sizes", "size", metavar="N …",
-              help="Nominal sizes for each chunker's own size option; without it, k is swept.")  # fmt: skip
+@click.option(
+    "--sizes",
+    "size",
+    metavar="N …",
+    help="Nominal sizes for each chunker's own size option; without it, k is swept.",
+)
 @click.argument("sizes", nargs=-1, metavar="")
 def sweep_command(
-    *, chunkers: tuple[str, ...], as_json: bool, size: str | None, sizes: tuple[str, ...], **options: Any
+    *,
+    chunker: tuple[str, ...],
+    out: Path,
+    home: Path | None,
+    as_json: bool,
+    size: str | None,
+    sizes: tuple[str, ...],
+    **asked: Any,
 ) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the realised mean size.
 
     Without --sizes: recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee, the k
-    whose recall stands farthest above a straight line from the first k to the last. Runs that are stored already are
+    whose recall is farthest above a straight line from the first k to the last. Runs that are stored already are
     not made again.
 
     A chunker's other options stay as they are named, so an overlap is swept by naming several: -c ast:overlap=0 -c
@@ -59,16 +66,17 @@ def sweep_command(
 
     Example: repoeval-bench sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000
     """
-    found = Gathered()
+    problems = Problems()
     nominal: tuple[int, ...] = ()
-    with found.about("sizes"):
+    with problems.about("sizes"):
         nominal = _sizes(size, sizes)
-    if size is None and not options["metrics"]:
-        options["metrics"] = K_MEASURES
-    prepared = Prepared.make(_specs(chunkers, nominal, options, found), options, found)
+    if size is None and not asked["measures"]:
+        asked["measures"] = K_MEASURES
+    requests = at_sizes(requests_of(chunker, asked), nominal, problems)
+    experiment = Experiment(requests, out=out, home=home, notify=say, problems=problems)
     with ProcessPool() as pool:
-        runs = prepared.evaluate(pool, reuse=True)
-    rows = [_row(run) for run in runs]
+        runs = experiment.run(experiment.settings[0], pool, reuse=True)
+    rows = [sweep_row(run) for run in runs]
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
@@ -76,44 +84,6 @@ def sweep_command(
     click.echo(metrics.dataset.label)
     click.echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.retriever}")
     print_table(_table(rows))
-
-
-def _specs(chunkers: Sequence[str], nominal: Sequence[int], options: Mapping[str, Any], found: Gathered) -> list[str]:
-    """Each chunker at each size, or as it is where none is given; what cannot be of a size is kept in `found`."""
-    if not nominal:
-        return list(chunkers)
-    with found.about("sizes"):
-        if options["match_size"]:
-            raise UsageError(
-                "--match-size sets the size of every chunker, so no --sizes are tried; leave one of them out"
-            )
-    with found.about("sizes"):
-        if Protocol.parse(options["protocol"]).documents == "windows":
-            raise UsageError(
-                f"protocol {options['protocol']} fixes its documents, so --sizes change nothing; leave them out, or "
-                "choose another protocol"
-            )
-    specs = []
-    for spec in chunkers:
-        sized = [spec]  # where it has no size: told here, or with all that is told of chunkers
-        with found.about("chunkers", spec):
-            sized = [api.resize(spec, each) for each in nominal]
-        specs += sized
-    return specs
-
-
-def _row(run: RunView) -> dict[str, Any]:
-    metrics = run.metrics
-    means = metrics.headline_means
-    recall = {k: means[f"recall@{k}"] for k in CUTOFFS if f"recall@{k}" in means}
-    row = {
-        "chunker": metrics.chunker,
-        "mean_nws": metrics.chunk_nws.mean if metrics.chunk_nws else None,
-        "chunks": metrics.counts.chunks,
-    }
-    if len(recall) == len(CUTOFFS):
-        row["knee"] = knee(list(recall.values()), list(recall))
-    return {**row, **means}
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

@@ -3,51 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.reproduction import CODERAG_TOLERANCE, MEASURES, NOT_JUDGED, TOLERANCE, Row
 from repoeval_bench.report.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
-
-TOLERANCE = 0.05
-"""Distance from a number quoted as approximate that still counts as reproduced."""
-
-CODERAG_TOLERANCE = 1.5
-"""Points of NDCG@10."""
-
-
-NOT_JUDGED = "not judged"
-"""Begins the verdict on a number that was not measured on what was published."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One number: where it belongs, what was published (None where nothing was), what was measured, and how.
-
-    `source` says whose the setting is, where a table has settings of several.
-    """
-
-    table: str
-    setting: str
-    system: str
-    measure: str
-    published: float | None
-    measured: float | None = None
-    low: float | None = None
-    high: float | None = None
-    verdict: str = ""
-    command: str = ""
-    source: str = ""
-
-
-def judge(measured: float, published: float, tolerance: float) -> str:
-    """`reproduced` within the tolerance, else `not reproduced`; with the distance."""
-    distance = measured - published
-    return f"{'reproduced' if abs(distance) <= tolerance + 1e-9 else 'not reproduced'} ({distance:+.3f})"
 
 
 def format_page(label: str, found: Sequence[Row], repositories: int) -> str:

@@ -1,18 +1,34 @@
-"""A benchmark as a file: which runs are made and compared.
+"""A benchmark as a YAML file: which runs are made and compared.
 
-What the file leaves out is as `eval` has it. Only its shape is checked here; what its values mean is checked by the
-very code that checks the command line.
+Its keys are the fields of a request, those that are combined as lists; what the file leaves out is as `eval` has it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, create_model, field_validator
 
-from repoeval_bench.core.strict_yaml import Strict
-from repoeval_bench.runs.config import PACK
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
+from repoeval_bench.core.strict_yaml import Strict, read_yaml
+from repoeval_bench.embedding.choice import settled
+from repoeval_bench.runs.parts import choose_retriever
+from repoeval_bench.runs.problems import Problems, check_requests
+from repoeval_bench.runs.request import ComparisonRequest, RunRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from repoeval_bench.core.strict_yaml import Document, Place
+    from repoeval_bench.runs.problems import Problem
+
+_WAY_OUT = "name a bench file, or `repoeval` for the one that is shipped"
+_SETS = frozenset({"all", "six"})
 
 
 def _several(value: Any) -> Any:
@@ -23,48 +39,51 @@ _Several = Annotated[list[str], BeforeValidator(_several)]
 _Some = Annotated[_Several, Field(min_length=1)]
 
 
-class BenchConfig(Strict):
-    """The whole file. Where several protocols, retrievers or embedders are named, every combination is run.
+class _File(Strict):
+    """What a file has beside the fields of requests."""
 
-    `repositories` is the protocol's choice (`all`, `six`) or the names of those whose tasks are wanted; `baseline` and
-    `equivalence` are those of `compare`; the other keys are the options of `eval` under the same or the plural name.
-    """
-
-    pack: Annotated[str, Field(pattern=r"^[\w.-]+@[\w.-]+$")] = PACK
     dataset: Literal["repoeval"] = "repoeval"
-    source: str | None = None
-    level: str | None = None
-    context: str | None = None
-    tokenizer: str | None = None
     repositories: _Some | None = None
-    limit: Annotated[int, Field(ge=1)] | None = None
-    chunkers: _Several = Field(default_factory=list)
-    match_size: str | None = None
-    header: Literal["none", "path", "scope"] | None = None
-    protocol: _Some | None = None
-    query: str | None = None
-    gold: str | None = None
-    relevance: str | None = None
-    exclusion: str | None = None
-    copies: str | None = None
-    scope: str | None = None
-    retrievers: _Some | None = None
-    embedder: _Some | None = None
-    precision: Literal["auto", "fp32"] | None = None
-    long_text: str | None = None
-    k: int | None = None
-    measures: _Some | None = None
-    skip_errors: bool | None = None
-    baseline: str | None = None
-    equivalence: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
 
     @field_validator("repositories")
     @classmethod
     def _a_set_or_names(cls, names: list[str] | None) -> list[str] | None:
-        sets = {"all", "six"} & set(names or ())
+        sets = _SETS & set(names or ())
         if sets and len(names or ()) > 1:
-            raise ValueError(f"{sets.pop()!r} is a set; give it alone, or give names alone")
+            raise ValueError(f"{next(iter(sets))!r} is a set; give it alone, or give names alone")
         return names
+
+
+_KEYS = {name: option.key or name for name, option in RunRequest.options().items()}
+"""Field of a request -> the file's key. The choice of `repositories` and the names in `repos` have one key."""
+
+_COMBINED = tuple(name for name, option in RunRequest.options().items() if option.combined)
+
+
+def _file_fields() -> dict[str, Any]:
+    """Key -> (type, default): a list where a field is combined or has several values."""
+    found: dict[str, Any] = {}
+    for model in (RunRequest, ComparisonRequest):
+        for name, field in model.model_fields.items():
+            kind: Any = field.rebuild_annotation()
+            if name in _COMBINED or isinstance(field.default, tuple):
+                kind = _Several if name == "chunker" else _Some
+            if _KEYS.get(name) != "repositories":
+                found[_KEYS.get(name, name)] = (kind | None, None)
+    return found
+
+
+BenchmarkFile = create_model("BenchmarkFile", __base__=_File, **_file_fields())
+"""The whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmarking:
+    """A checked file: its requests, and the place of the baseline among the chunkers of a setting, if any."""
+
+    requests: tuple[RunRequest, ...]
+    baseline: int | None
+    equivalence: float | None
 
 
 def shipped(name: str) -> Path | None:
@@ -75,3 +94,122 @@ def shipped(name: str) -> Path | None:
         if Path(name).name == name and path.is_file():
             return path
     return None
+
+
+def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = None) -> Benchmarking:
+    """Read and check a file; `given` are fields that override it. One UsageError names every mistake, with its line."""
+    document = read_yaml(path, _WAY_OUT)
+    problems = document.problems(BenchmarkFile, {})
+    # What has the wrong shape is reported; the rest is checked all the same, so that one look shows everything.
+    broken = {place[0] for place, _ in problems if place}
+    content = _without(document.content, [place for place, _ in problems])
+    file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
+    base = RunRequest.of(_fields(file) | dict(given))
+    requests = list(_requests(file, base))
+    found = Problems()
+    baseline: int | None = None
+    with found.about("baseline"):
+        baseline = _position(file.get("baseline"), file.get("chunkers", []))
+    check_requests(requests, home, found)
+    problems += _repeated(file, base, document)
+    problems += [(_place(each, document), each.sentence) for each in found.found if _key(each) not in broken]
+    if problems:
+        ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
+        sentences = (f"{document.where(place)}: {sentence}" for place, sentence in ordered)
+        raise UsageError(all_mistakes(sentences, document.path))
+    return Benchmarking(tuple(_distinct(requests)), baseline, file.get("equivalence"))
+
+
+def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says of single fields of a request."""
+    single = [name for name in _KEYS if name not in _COMBINED and _KEYS[name] != "repositories"]
+    found = {name: file[_KEYS[name]] for name in single if _KEYS[name] in file}
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    names = tuple(file.get("repositories", ()))
+    if not names:
+        return found
+    return found | ({"repositories": names[0]} if _SETS.issuperset(names) else {"repos": names})
+
+
+def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:
+    """Every combination, the chunkers of one of them together."""
+    combined = [name for name in _COMBINED if name != "chunker"] + ["chunker"]
+    values = [file.get(_KEYS[name]) or [getattr(base, name)] for name in combined]
+    for combination in product(*values):
+        yield base.model_copy(update=dict(zip(combined, combination, strict=True)))
+
+
+def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
+    """The requests without those that make the run of another: no embedder takes part, and only that differs."""
+    kept = {(request.chunker, *request.combination().values()): request for request in reversed(requests)}
+    return [request for request in requests if request in set(kept.values())]
+
+
+def _without(content: Any, places: Sequence[Place]) -> dict[Any, Any]:
+    """The content without the values at these places: an entry of a list where the place is one, else the whole key."""
+    if not isinstance(content, dict):
+        return {}
+    kept = dict(content)
+    for key in {place[0] for place in places if place}:
+        at = {place[1] for place in places if place[:1] == (key,) and len(place) > 1}
+        value = kept.pop(key, None)
+        if at and isinstance(value, list) and all(isinstance(i, int) for i in at) and len(at) < len(value):
+            kept[key] = [entry for i, entry in enumerate(value) if i not in at]
+    return kept
+
+
+def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
+    """Which of the chunkers the baseline is; None where the file names none, or may mean one it misspells."""
+    if baseline is None or baseline in chunkers:
+        return None if baseline is None else chunkers.index(baseline)
+    spec = make_chunker(baseline).spec
+    specs: list[str] = []
+    misspelt: list[str] = []
+    for chunker in chunkers:
+        try:
+            specs.append(make_chunker(chunker).spec)
+        except SpecError:  # reported as a mistake of the chunkers
+            misspelt.append(chunker)
+            specs.append(chunker)
+    if spec in specs or get_close_matches(baseline, misspelt):
+        return specs.index(spec) if spec in specs else None
+    raise UsageError(f"baseline {baseline!r} is not one of the chunkers; choose from {', '.join(specs) or 'none'}")
+
+
+def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> Iterator[tuple[Place, str]]:
+    """A problem for every protocol, retriever and embedder that means what one named before it means."""
+    meanings: dict[str, Callable[[RunRequest], str]] = {
+        "protocol": lambda request: request.resolved_protocol().name,
+        "retriever": lambda request: choose_retriever(request.retriever).spec,
+        "embedder": lambda request: settled(request.resolved_embedder()),
+    }
+    for name, meaning in meanings.items():
+        key = _KEYS[name]
+        seen: dict[str, str] = {}
+        for value in file.get(key, ()):
+            try:
+                meant = meaning(base.model_copy(update={name: value}))
+            except UsageError:  # reported as what it is
+                continue
+            if meant in seen:
+                place = _last(key, value, document)
+                yield place, f"{key}: {value!r} is {seen[meant]!r} once more; name each of them once"
+            seen.setdefault(meant, value)
+
+
+def _last(key: str, value: str, document: Document) -> Place:
+    """The last place under a key that has this value."""
+    values = document.content[key]
+    return (key, len(values) - 1 - values[::-1].index(value)) if isinstance(values, list) else (key,)
+
+
+def _key(problem: Problem) -> str:
+    return _KEYS.get(problem.option, problem.option)
+
+
+def _place(problem: Problem, document: Document) -> Place:
+    key = _key(problem)
+    values = document.content.get(key) if isinstance(document.content, dict) else None
+    if isinstance(values, list) and problem.value in values:
+        return (key, values.index(problem.value))
+    return (key,)

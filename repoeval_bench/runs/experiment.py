@@ -5,26 +5,30 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import BUILT_IN
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
-from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.runs import store
-from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK, RunConfig
+from repoeval_bench.runs.config import NO_EMBEDDER, RunConfig
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
+    load_benchmark,
+    make_chunkers,
     make_embedder,
     make_parts,
     make_retriever,
-    needs_vectors,
     silent,
 )
+from repoeval_bench.runs.problems import Problems, check_requests, check_setting
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, unread
 from repoeval_bench.runs.stages import Plan, embed, execute, is_large, plan, plan_all, select
 from repoeval_bench.runs.view import RunView, current_run
 
@@ -35,6 +39,84 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.shared import Given
+
+
+class Experiment:
+    """Requests with what they need at hand: the data is fetched and each model located once.
+
+    Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
+    is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[RunRequest],
+        *,
+        out: Path = RESULTS,
+        home: Path | None = None,
+        notify: Callable[[str], None] = silent,
+        problems: Problems | None = None,
+    ) -> None:
+        problems = problems or Problems()
+        check_requests(requests, home, problems)
+        problems.check()
+        self._members = by_setting(requests)
+        self._out, self._home, self._notify = out, home, notify
+        self._chunkers: dict[tuple[object, ...], list[Chunker]] = {}
+        store.check_writable(out)
+        if options := unread(requests):
+            notify(f"note: {', '.join(options)}: not read, as no retriever or measure here needs an embedder")
+        # What can fail before the data is fetched is made before; what is fitted on the data, after.
+        specs = dict.fromkeys(each.resolved_embedder() for each in self.settings if each.needs_vectors)
+        self._embedders = {
+            spec: make_embedder(spec, home=home, notify=notify) for spec in specs if not needs_files(spec)
+        }
+        data = requests[0]
+        self.benchmark = load_benchmark(
+            **{name: getattr(data, name) for name in DataRequest.model_fields},
+            # The first N are of what is scored, so that a small limit leaves some of it.
+            without=passed_over((each.resolved_protocol() for each in self.settings), data.level),
+            home=home,
+            notify=notify,
+        )
+        for spec in specs:
+            if spec not in self._embedders:
+                self._embedders[spec] = make_embedder(spec, home=home, benchmark=self.benchmark, notify=notify)
+
+    @property
+    def settings(self) -> list[RunRequest]:
+        """The requests without their chunkers, each once."""
+        return list(self._members)
+
+    def embedder(self, setting: RunRequest) -> Embedder | None:
+        """The embedder of a setting, None where nothing needs vectors."""
+        return self._embedders[setting.resolved_embedder()] if setting.needs_vectors else None
+
+    def chunkers(self, setting: RunRequest) -> list[Chunker]:
+        """The chunkers of a setting, of their final size; how sizes were matched is told once a protocol."""
+        key = (setting.resolved_protocol().name, setting.match_size, setting.header)
+        if key not in self._chunkers:
+            specs = [each.chunker for each in self._members[setting]]
+            self._chunkers[key] = make_chunkers(self.benchmark, specs, setting, self._notify)
+        return self._chunkers[key]
+
+    def run(self, setting: RunRequest, executor: Executor = IN_PROCESS, *, reuse: bool = False) -> list[RunView]:
+        """Make (or with `reuse` find) the run of every chunker of a setting, in their order."""
+        runs = []
+        for run in _evaluate(
+            self.benchmark,
+            self.chunkers(setting),
+            setting,
+            self.embedder(setting),
+            out=self._out,
+            reuse=reuse,
+            home=self._home,
+            notify=self._notify,
+            executor=executor,
+        ):
+            self._notify(f"{run.metrics.chunker} -> {run.folder}")
+            runs.append(run)
+        return runs
 
 
 def plan_run(
@@ -50,46 +132,9 @@ def plan_run(
     return plan(benchmark, cutter, chosen, baseline=baseline, skip_errors=skip_errors)
 
 
-def evaluate(
-    benchmark: Benchmark,
-    chunker: str | Chunker | None,
-    *,
-    protocol: str | Protocol = "context",
-    embedder: str | Embedder = "minilm",
-    retriever: str = "dense",
-    k: int = DEPTH,
-    metrics: Sequence[str] | None = None,
-    out: Path | str = RESULTS,
-    skip_errors: bool = False,
-    reuse: bool = False,
-    home: Path | None = None,
-    pack: str = PACK,
-    notify: Callable[[str], None] = silent,
-) -> RunView:
-    """Chunk, embed, retrieve, score and store one run; returns what was stored.
-
-    `chunker` is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own. `k`
-    is the depth that is ranked and stored. `embedder` takes no part where neither the retriever nor a measure asks
-    for vectors. Every distinct text is embedded once and kept, so a second call is quick; with `reuse` a run that is
-    stored already, made by this very code, is returned as it is. `pack` is what the run's definition of the benchmark
-    is called; runs of two packs are not compared. `notify` receives a line where the cache cannot keep anything, and
-    one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
-    """
-    (run,) = evaluate_all(
-        benchmark,
-        [chunker],
-        protocol=protocol,
-        embedder=embedder,
-        retriever=retriever,
-        k=k,
-        metrics=metrics,
-        out=out,
-        skip_errors=skip_errors,
-        reuse=reuse,
-        home=home,
-        pack=pack,
-        notify=notify,
-    )
+def evaluate(benchmark: Benchmark, chunker: str | Chunker | None, **options: Any) -> RunView:
+    """Chunk, embed, retrieve, score and store one run; returns what was stored. Options are those of `evaluate_all`."""
+    (run,) = evaluate_all(benchmark, [chunker], **options)
     return run
 
 
@@ -97,79 +142,110 @@ def evaluate_all(
     benchmark: Benchmark,
     chunkers: Sequence[str | Chunker | None],
     *,
-    protocol: str | Protocol = "context",
-    embedder: str | Embedder = "minilm",
-    retriever: str = "dense",
-    k: int = DEPTH,
-    metrics: Sequence[str] | None = None,
+    embedder: str | Embedder = EMBEDDER,
     out: Path | str = RESULTS,
-    skip_errors: bool = False,
     reuse: bool = False,
     home: Path | None = None,
-    pack: str = PACK,
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
+    **asked: Any,
 ) -> Iterator[RunView]:
-    """The runs of several chunkers, in their order, each stored when it is done; options as `evaluate` has them.
+    """The runs of several chunkers, in their order, each stored when it is done.
 
-    All that is missing of all of them is embedded in one pass, each distinct text once, before the first is ranked.
+    A chunker is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own.
+    `embedder` is a spec or an object. `asked` are further fields of `RunRequest`: protocol, retriever, k, measures,
+    match_size, header … What is missing of all runs is embedded in one pass, each distinct text once ever; with
+    `reuse` a run that is stored already, made by this very code, is returned as it is. `executor` runs chunkers side
+    by side. `notify` receives a line where the cache cannot keep anything, and one on the tokens that a server says it
+    embedded. Raises a BenchError in one sentence.
     """
-    RunConfig.check_depth(k)
-    measures = choose_measures(metrics, k)
-    chosen = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    parts = [make_parts(chosen, chunker) for chunker in chunkers]
-    searcher = make_retriever(retriever, chosen, home=home, notify=notify)
-    model = None
-    if needs_vectors(retriever, metrics):
-        model = (
-            make_embedder(embedder, home=home, benchmark=benchmark, notify=notify)
-            if isinstance(embedder, str)
-            else embedder
-        )
-    benchmark = select(benchmark, chosen)
-    configs = [
-        RunConfig(
-            dataset=benchmark.name,
-            fingerprint=benchmark.fingerprint,
-            protocol=chosen,
-            chunker=cutter.spec,
-            embedder=model.spec if model else NO_EMBEDDER,
-            embedder_identity=model.identity if model else {},
-            retriever=searcher.spec,
-            k=k,
-            measures=measures,
-            skip_errors=skip_errors,
-            pack=pack,
-            retriever_identity=searcher.scorer.identity if searcher.scorer else {},
-        )
-        for cutter, _ in parts
-    ]
-    stored = [current_run(Path(out) / config.run_id) if reuse else None for config in configs]
-    if not all(stored):
-        store.check_writable(Path(out))
-    missing = [(config, each) for config, each, run in zip(configs, parts, stored, strict=True) if run is None]
+    given = asked if not isinstance(embedder, str) else asked | {"embedder": embedder}
+    if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):
+        raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
+    request = RunRequest.of(given)
+    found = Problems()
+    check_setting(request, found)
+    found.check()
+    cutters = make_chunkers(benchmark, chunkers, request, notify)
+    model = embedder if not isinstance(embedder, str) else None
+    if request.needs_vectors and model is None:
+        model = make_embedder(request.resolved_embedder(), home=home, benchmark=benchmark, notify=notify)
+    elif not request.needs_vectors:
+        model = None
+    yield from _evaluate(
+        benchmark, cutters, request, model, out=Path(out), reuse=reuse, home=home, notify=notify, executor=executor
+    )
+
+
+def _evaluate(
+    benchmark: Benchmark,
+    chunkers: Sequence[Chunker],
+    request: RunRequest,
+    embedder: Embedder | None,
+    *,
+    out: Path,
+    reuse: bool,
+    home: Path | None,
+    notify: Callable[[str], None],
+    executor: Executor,
+) -> Iterator[RunView]:
+    protocol = request.resolved_protocol()
+    retriever = make_retriever(request.retriever, protocol, home=home, notify=notify)
+    parts = Parts(embedder, (retriever,), home)
+    selected = select(benchmark, protocol)
+    configs = [_config(selected, request, protocol, chunker, parts) for chunker in chunkers]
+    stored = [current_run(out / config.run_id) if reuse else None for config in configs]
     made: Iterator[Path] = iter(())
-    if missing:
-        found = Parts(model, (searcher,), home)
-        executor = fitting(executor, benchmark, [cutter for _, (cutter, _) in missing], found)
-        given, planned = plan_all(
-            benchmark, [each for _, each in missing], chosen, skip_errors=skip_errors, executor=executor
-        )
-        if model:
-            planned = embed(planned, model, ranked=searcher.vectors, measured="vectors" in inputs_of(measures))
-            if usage := planned[0].usage:
-                told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
-                notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")
-        # A model that has something to do is loaded once and has the cores to itself.
-        if any(each.encoded for each in planned):
-            executor = IN_PROCESS
-        jobs = [
-            partial(_make_run, each, config, given, Path(out), found)
-            for (config, _), each in zip(missing, planned, strict=True)
-        ]
-        made = executor.map(jobs)
+    if not all(stored):
+        store.check_writable(out)
+        missing = [(chunker, config) for chunker, config, run in zip(chunkers, configs, stored, strict=True) if not run]
+        made = _make_all(selected, missing, parts, out, notify, executor)
     for run in stored:
         yield run or RunView(next(made))
+
+
+def _config(selected: Benchmark, request: RunRequest, protocol: Protocol, chunker: Chunker, parts: Parts) -> RunConfig:
+    (retriever,) = parts.retrievers
+    return RunConfig(
+        dataset=selected.name,
+        fingerprint=selected.fingerprint,
+        protocol=protocol,
+        chunker=chunker.spec,
+        embedder=parts.embedder.spec if parts.embedder else NO_EMBEDDER,
+        embedder_identity=parts.embedder.identity if parts.embedder else {},
+        retriever=retriever.spec,
+        k=request.k,
+        measures=choose_measures(request.measures, request.k),
+        skip_errors=request.skip_errors,
+        pack=request.pack,
+        retriever_identity=retriever.scorer.identity if retriever.scorer else {},
+    )
+
+
+def _make_all(
+    selected: Benchmark,
+    missing: Sequence[tuple[Chunker, RunConfig]],
+    parts: Parts,
+    out: Path,
+    notify: Callable[[str], None],
+    executor: Executor,
+) -> Iterator[Path]:
+    """The folders of these runs, each stored when it is done."""
+    chunkers, configs = zip(*missing, strict=True)
+    config = configs[0]
+    executor = fitting(executor, selected, chunkers, parts)
+    cut = [make_parts(config.protocol, chunker) for chunker in chunkers]
+    given, planned = plan_all(selected, cut, config.protocol, skip_errors=config.skip_errors, executor=executor)
+    if parts.embedder:
+        ranked, measured = parts.retrievers[0].vectors, "vectors" in inputs_of(config.measures)
+        planned = embed(planned, parts.embedder, ranked=ranked, measured=measured)
+        if usage := planned[0].usage:
+            told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
+            notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")
+    # A model that has something to do is loaded once and has the cores to itself.
+    if any(each.encoded for each in planned):
+        executor = IN_PROCESS
+    return executor.map([partial(_make, *each, given, out, parts) for each in zip(planned, configs, strict=True)])
 
 
 def fitting(executor: Executor, benchmark: Benchmark, chunkers: Iterable[Chunker], parts: Parts) -> Executor:
@@ -186,6 +262,6 @@ def fitting(executor: Executor, benchmark: Benchmark, chunkers: Iterable[Chunker
     return executor if elsewhere else IN_PROCESS
 
 
-def _make_run(planned: Plan, config: RunConfig, given: Given, out: Path, parts: Parts) -> Path:
+def _make(planned: Plan, config: RunConfig, given: Given, out: Path, parts: Parts) -> Path:
     outcome = execute(planned, config, parts.embedder, parts.retrievers[0], given)
     return store.save(outcome, out, created=datetime.now(UTC).isoformat(timespec="seconds"))

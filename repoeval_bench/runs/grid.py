@@ -42,38 +42,6 @@ def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Seq
     return list(found.values())
 
 
-def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrievers: Sequence[str]) -> list[str]:
-    """A sentence for everything in which a grid of these specs asks for what no grid can compare; none for a good one.
-
-    Chunkers and retrievers are specs as they print themselves, protocols as they were asked for, before the grid's
-    query policies and relevance rules are set.
-    """
-    found = []
-    if len(set(chunkers)) < 2:
-        found.append("give at least two different chunkers to compare")
-    found += [
-        f"protocol {protocol.name} has no chunker to compare; leave it out"
-        for protocol in protocols
-        if protocol.documents == "windows"
-    ]
-    found += [
-        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out exclusion= "
-        "and scope="
-        for protocol in protocols
-        if (protocol.exclusion, protocol.scope) != ("none", "repository")
-    ]
-    found += [
-        f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "
-        f"{getattr(protocol, choice)}"
-        for protocol in protocols
-        for choice in ("query", "relevance")
-        if choice in protocol.overridden
-    ]
-    if "oracle" in retrievers:
-        found.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Setting:
     """A protocol with the measures that are wanted under it, and the tasks it scores."""
@@ -102,7 +70,7 @@ class Grid:
         folder: Path,
     ) -> None:
         self._benchmark = benchmark
-        self._parts = parts
+        self.parts = parts
         self._baseline = baseline
         self._folder = folder / benchmark.fingerprint
         self._cells: dict[tuple[str, str], CellFile] = {}
@@ -129,13 +97,13 @@ class Grid:
         """One chunker in every cell; `corpus` is what it makes, where a cell is missing."""
         arm: _Arm | None = None
         found: dict[Cell, Scores] = {}
-        for retriever in self._parts.retrievers:
+        for retriever in self.parts.retrievers:
             kept = self._kept(chunker, retriever)
             for policy in self._policies():
                 missing = self._missing(kept, retriever, policy)
                 if missing:
                     assert corpus is not None
-                    arm = arm or _Arm(self._benchmark, corpus, self._parts.embedder)
+                    arm = arm or _Arm(self._benchmark, corpus, self.parts.embedder)
                     kept.add(self._score(arm, retriever, policy, missing))
             for setting in self._settings:
                 repos = tuple(task.repo for task in setting.selected.tasks)
@@ -156,7 +124,7 @@ class Grid:
         self._embed(chunkers, corpora)
         return executor.map([partial(self.score, *each) for each in zip(chunkers, corpora, strict=True)])
 
-    def parts(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
+    def same_files(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
         """Every set of files that protocols of the grid score, and the names of those protocols."""
         found: dict[tuple[str, ...], tuple[list[SourceFile], set[str]]] = {}
         for setting in self._settings:
@@ -169,7 +137,7 @@ class Grid:
         """Whether every cell of this chunker is on disk, so that `score` computes none."""
         return not any(
             self._missing(self._kept(chunker, retriever), retriever, policy)
-            for retriever in self._parts.retrievers
+            for retriever in self.parts.retrievers
             for policy in self._policies()
         )
 
@@ -178,7 +146,7 @@ class Grid:
         for chunker, corpus in zip(chunkers, corpora, strict=True):
             lacking = {
                 policy
-                for retriever in self._parts.retrievers
+                for retriever in self.parts.retrievers
                 if retriever.vectors
                 for policy in self._policies()
                 if self._missing(self._kept(chunker, retriever), retriever, policy)
@@ -187,8 +155,8 @@ class Grid:
                 texts["document"] += [chunk.embed_text for chunk in corpus]
                 for policy in sorted(lacking):
                     texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
-        if self._parts.embedder:
-            self._parts.embedder.ensure(texts)
+        if self.parts.embedder:
+            self.parts.embedder.ensure(texts)
 
     def _policies(self) -> list[str]:
         return list(dict.fromkeys(setting.protocol.query for setting in self._settings))
@@ -209,7 +177,7 @@ class Grid:
         ]
 
     def _identity(self, chunker: Chunker, retriever: ChosenRetriever) -> dict[str, Any]:
-        embedder = self._parts.embedder
+        embedder = self.parts.embedder
         return {
             "fingerprint": self._benchmark.fingerprint,
             "chunker": chunker.spec,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.runs.provenance import code_state, versions
 
@@ -102,3 +102,22 @@ class CellFile:
             row = json.loads(content)
             found[Cell(row["protocol"], row["retriever"], row["measure"])] = np.array(row["values"], dtype=np.float64)
         return found
+
+
+VERDICT_KEYS = {"a", "b", "sizes", "protocol", "retriever", "measure", "difference", "interval", "verdict"}
+"""What each cell of a sensitivity grid holds at least."""
+
+
+def read_grid(path: Path) -> list[dict[str, Any]]:
+    """The cells that `sensitivity --json` or its --output wrote; a UsageError where the file holds none."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--sensitivity {path} cannot be read ({error}); give what sensitivity --json prints"
+        ) from error
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= VERDICT_KEYS for cell in cells):
+        raise UsageError(f"--sensitivity {path} does not hold a grid of cells; give what sensitivity --json prints")
+    if not cells:
+        raise UsageError(f"--sensitivity {path} holds a grid without a cell; give one that sensitivity has filled")
+    return cells

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.retrieval.choice import ChosenRetriever
+    from repoeval_bench.runs.request import RunRequest
 
 RESULTS = Path("results")
 """Where run folders are written unless asked otherwise."""
@@ -191,3 +194,48 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
         )
     baseline = make_chunker(BASELINE) if protocol.documents == "baseline" else None
     return make_chunker(chunker) if isinstance(chunker, str) else chunker, baseline
+
+
+def make_chunkers(
+    benchmark: Benchmark, chunkers: Sequence[str | Chunker | None], request: RunRequest, notify: Callable[[str], None]
+) -> list[Chunker]:
+    """What makes the chunks for each of these, its size matched and its header set as the request says."""
+    protocol = request.resolved_protocol()
+    made = [make_parts(protocol, chunker)[0] for chunker in chunkers]
+    if request.match_size:
+        matches = match_sizes(benchmark, [chunker.spec for chunker in made], request.match_size, protocol)
+        for match in matches:
+            notify(str(match))
+        made = [make_parts(protocol, match.spec)[0] for match in matches]
+    return with_headers(made, request.header)
+
+
+def match_sizes(benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol) -> list[SizeMatch]:
+    """Each chunker with its size set so that its mean nws is within 5 % of the baseline's on the protocol's files.
+
+    Where a chunker cannot come that near, its match says why.
+    """
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
+    from repoeval_bench.runs.stages import select
+
+    files = [file for found in select(benchmark, protocol).files.values() for file in found]
+    target = mean_nws(make_chunker(baseline), files)
+    return [match_size(spec, target, files) for spec in chunkers]
+
+
+def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
+    """The chunkers with headers of a kind; as they are where it is no kind, or where they have another of their own."""
+    if header == "none":
+        return list(chunkers)
+    from repoeval_bench.chunkers.headers import KINDS, HeadedChunker
+
+    return [
+        chunker if header not in KINDS or contradicts(chunker, header) else HeadedChunker(chunker, header)
+        for chunker in chunkers
+    ]
+
+
+def contradicts(chunker: Chunker, header: str) -> bool:
+    """Whether a chunker's spec has a header of another kind."""
+    return Spec.parse(chunker.spec).params.get("header", header) != header

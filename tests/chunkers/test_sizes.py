@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from repoeval_bench.api import resize
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
+from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
 from repoeval_bench.core.source import SourceFile
 
 FILES = [

@@ -5,11 +5,13 @@ import hashlib
 import numpy as np
 import pytest
 
-from repoeval_bench import api
+from repoeval_bench.analysis.grid import sensitivity
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
+from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
+from repoeval_bench.runs.parts import load_benchmark
 from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
@@ -47,7 +49,7 @@ class DigestEncoder:
 
 @pytest.fixture(scope="module")
 def benchmark(tmp_path_factory):
-    return api.load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
+    return load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
 
 
 def embedder(folder, policies=HEADS, **prompts):
@@ -58,21 +60,21 @@ def embedder(folder, policies=HEADS, **prompts):
 def test_several_chunkers_share_one_pass(benchmark, tmp_path):
     """All chunkers' chunks and all queries are encoded in one pass, each distinct text once; a second run has none."""
     encoder, model = embedder(tmp_path)
-    list(api.evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "out"))
+    list(evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "out"))
     (texts,) = encoder.passes
     assert len(texts) == len(set(texts))
-    wanted = [api.plan_run(benchmark, spec).texts() for spec in CHUNKERS]
+    wanted = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
     assert set(texts) == {text for each in wanted for role in each.values() for text in role}
-    list(api.evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "again"))
+    list(evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "again"))
     assert len(encoder.passes) == 1
 
 
 def test_runs_made_together_are_those_made_alone(benchmark, tmp_path):
     """Embedding together changes no byte of a run's ranking and scores, and reused runs keep their places."""
     _, model = embedder(tmp_path)
-    alone = [api.evaluate(benchmark, spec, embedder=model, out=tmp_path / "alone") for spec in CHUNKERS]
+    alone = [evaluate(benchmark, spec, embedder=model, out=tmp_path / "alone") for spec in CHUNKERS]
     _, fresh = embedder(tmp_path / "fresh")
-    together = list(api.evaluate_all(benchmark, CHUNKERS, embedder=fresh, out=tmp_path / "together"))
+    together = list(evaluate_all(benchmark, CHUNKERS, embedder=fresh, out=tmp_path / "together"))
     for one, other in zip(alone, together, strict=True):
         assert one.run_id == other.run_id
         for name in ("run.trec", "metrics.json", "per_query.jsonl", "retrieved.jsonl"):
@@ -105,8 +107,8 @@ def test_windows_of_long_texts_are_embedded_in_the_same_pass(tmp_path):
 def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
     """Vectors and bytes are those of the rows that are ranked, tokens those that the model reads for them."""
     _, long = embedder(tmp_path, {"query": "head", "document": policy})
-    run = api.evaluate(benchmark, "fixed:max_nws=800", embedder=long, out=tmp_path / "out")
-    texts = api.plan_run(benchmark, "fixed:max_nws=800").texts()["document"]
+    run = evaluate(benchmark, "fixed:max_nws=800", embedder=long, out=tmp_path / "out")
+    texts = plan_run(benchmark, "fixed:max_nws=800").texts()["document"]
     rows, counts = long.encode_windows(texts, "document")
     assert (max(counts) > 1) == (policy == "max")
     read = sum(
@@ -118,8 +120,8 @@ def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
 def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
     """Every chunker, size, offset and query policy of `sensitivity`: one pass."""
     encoder, model = embedder(tmp_path)
-    monkeypatch.setattr(api, "make_embedder", lambda *_, **__: model)
-    found = api.sensitivity(
+    monkeypatch.setattr("repoeval_bench.analysis.grid.make_embedder", lambda *_, **__: model)
+    found = sensitivity(
         benchmark,
         ("ast:max_nws=400", "fixed:max_nws=800"),
         protocols=("context",),

@@ -53,7 +53,7 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
 
 
 def test_equivalence_and_metrics_options(runs, tmp_path):
-    """--metrics narrows the family, --equivalence adds the margin's test."""
+    """--measure narrows the family, --equivalence adds the margin's test."""
     rows = json.loads(compare(tmp_path, *runs, "-m", "nDCG@10", "--equivalence", "0.9", "--json").out)
     assert [(row["measure"], row["family"], row["margin"]) for row in rows] == [("ndcg@10", 1, 0.9)]
     assert rows[0]["equivalence_p_adjusted"] < 0.05

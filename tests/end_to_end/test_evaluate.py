@@ -445,8 +445,8 @@ def test_explain(name):
 
 
 def test_metrics_may_stand_behind_one_another(evaluate):
-    """--metrics ndcg@10 recall@5: each word is a measure; a word without --metrics belongs to no option."""
-    done = evaluate("--chunker", AST, "--json", "--metrics", "ndcg@10", "recall@5")
+    """--measure ndcg@10 recall@5: each word is a measure; a word without --measure belongs to no option."""
+    done = evaluate("--chunker", AST, "--json", "--measure", "ndcg@10", "recall@5")
     assert set(json.loads(done.out)["micro"]) >= {"ndcg@10", "recall@5"}
     assert "--chunker ast" in one_sentence(evaluate("ast"), 2)
 

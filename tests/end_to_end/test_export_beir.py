@@ -3,15 +3,16 @@
 import csv
 import json
 
-from repoeval_bench import api
+from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.parts import load_benchmark
 from support.command import bench, one_sentence
 
 
 def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     """recall@5 recomputed from the exported qrels and the run's ranking is what was stored, in every repository."""
     home = tmp_path / "home"
-    benchmark = api.load_benchmark(mirror, home=home)
-    run = api.evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path / "results").folder
+    benchmark = load_benchmark(mirror, home=home)
+    run = evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path / "results").folder
     done = bench("export-beir", run, "-o", tmp_path / "beir", "--source", mirror, home=home)
     assert done.code == 0, done.err
     rankings = {

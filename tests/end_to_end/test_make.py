@@ -1,35 +1,62 @@
-"""The Makefile: what each variable becomes, and that finished work is not redone. Nothing is run."""
+"""The Makefile: what each target calls, that its variables reach the tool, and that finished work is not redone."""
 
+import json
 import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from repoeval_bench.cli import app
+from repoeval_bench.cli.options import option_variables
+from repoeval_bench.runs.request import ComparisonRequest, GridRequest, RunRequest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
+TOOL = f"""\
+#!{sys.executable}
+import json, os, sys
+print(json.dumps([sys.argv[1:], dict(os.environ)]))
+"""
 
-def make(*arguments, cwd=CHECKOUT):
+
+def make(*arguments, cwd=CHECKOUT, **environment):
     # These tests are themselves started by make, which would speak of folders and pass its options on.
     own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    done = subprocess.run(["make", *arguments], cwd=cwd, env=own, capture_output=True, text=True, check=False)
+    own.pop("REPOEVAL_SOURCE", None)
+    done = subprocess.run(
+        ["make", *arguments], cwd=cwd, env=own | environment, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A folder with the Makefile's inputs, and a stamp that says the environment stands; its name has a blank."""
+    """A folder with the Makefile's inputs, a tool that says how it was called, and stamps of a finished environment."""
     folder = tmp_path / "a checkout"
-    (folder / ".venv").mkdir(parents=True)
+    (folder / ".venv" / "bin").mkdir(parents=True)
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(CHECKOUT / name, folder / name)
+    for name in ("repoeval-bench", "python"):
+        (folder / ".venv" / "bin" / name).write_text(TOOL)
+        (folder / ".venv" / "bin" / name).chmod(0o755)
     for stamp in ("run.stamp", "dev.stamp"):
         (folder / ".venv" / stamp).touch()
     return folder
+
+
+def called(checkout, target, *variables, **environment):
+    """(arguments, options that the tool reads from its variables) of the tool under a target."""
+    code, out = make(target, *variables, cwd=checkout, **environment)
+    assert code == 0, out
+    words, seen = json.loads(out)
+    name = words[words.index("--variables") + 1] if "--variables" in words else None
+    return words, option_variables(app.get_command(None, name), seen) if name else {}
 
 
 def test_help_is_the_default_and_lists_every_target():
@@ -40,71 +67,81 @@ def test_help_is_the_default_and_lists_every_target():
         assert word in out
 
 
-def test_variables_become_options(checkout):
-    """Each variable arrives as its option, each chunker as one of its own."""
-    code, out = make(
-        "-n", "eval", "CHUNKER=ast fixed:max_nws=800", "PROTOCOL=body", "EMBEDDER=st:x", "RETRIEVER=bm25", "SOURCE=a b",
-        "LEVEL=line", "CONTEXT=1k", "TOKENIZER=codegen", "REPOS=x y", "LIMIT=3", "K=7", "OUT=o", "SCOPE=pooled",
-        cwd=checkout,
-    )  # fmt: skip
-    assert code == 0, out
-    for piece in (
-        "--chunker 'ast'", "--chunker 'fixed:max_nws=800'", "--protocol 'body'", "--embedder 'st:x'",
-        "--retriever 'bm25'", "--source 'a b'", "--level 'line'", "--context '1k'", "--tokenizer 'codegen'",
-        "--repos 'x y'", "--limit '3'", "--k '7'", "--scope 'pooled'", "--out 'o'",
-    ):  # fmt: skip
-        assert piece in out
+@pytest.mark.parametrize(
+    ("target", "models"),
+    [("eval", [RunRequest]), ("compare", [RunRequest, ComparisonRequest]), ("sensitivity", [GridRequest])],
+)
+def test_every_field_of_a_request_has_a_variable(checkout, target, models):
+    """A variable is an option's name in capitals, --match-size is MATCH_SIZE; one that is not given is the default."""
+    options = {name: option for model in models for name, option in model.options().items()}
+    named = {
+        name: (option.spelled.partition("/")[0] or f"--{name}").lstrip("-").replace("-", "_").upper()
+        for name, option in options.items()
+    }
+    _, read = called(checkout, target, *(f"{variable}=7" for variable in named.values()))
+    assert read.keys() == named.keys()
+    assert {value if isinstance(value, str) else tuple(value) for value in read.values()} <= {"7", ("7",)}
+    _, read = called(checkout, target)
+    assert read == ({"chunkers": ["ast"]} if target == "sensitivity" else {"chunker": ["ast"]})
+
+
+def test_a_value_arrives_as_it_was_typed(checkout):
+    """Blanks, quotes and commas; those of an option that is repeated are separated by blanks."""
+    _, read = called(checkout, "eval", "CHUNKER=ast py:it's:C", "OUT=a,b", "SOURCE=a b", "REPOS=x y")
+    assert read == {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": "a b", "repos": "x y"}
+
+
+def test_coderag_is_given_no_chunker_unless_one_is_asked_for(checkout):
+    """Then the tool refuses it."""
+    assert "chunker" not in called(checkout, "eval", "PROTOCOL=coderag")[1]
+    assert called(checkout, "eval", "PROTOCOL=coderag", "CHUNKER=ast")[1]["chunker"] == ["ast"]
 
 
 def test_a_benchmarks_file_is_run_from_where_it_says(checkout):
-    """BENCH names the file; SOURCE stands above what the file says only where it is given."""
-    code, out = make("-n", "run", "BENCH=b.yaml", "SOURCE=auto", cwd=checkout)
-    assert code == 0, out
-    assert "run 'b.yaml' --out 'results'" in out
-    assert "--source" not in out
-    assert "--source 'a b'" in make("-n", "run", "SOURCE=a b", cwd=checkout)[1]
+    """BENCH names the file; SOURCE or REPOEVAL_SOURCE overrides what the file says only where it is given."""
+    words, read = called(checkout, "run", "BENCH=b.yaml")
+    assert (words, read) == (["--variables", "run", "b.yaml"], {})
+    assert called(checkout, "run", "SOURCE=a b", "OUT=o")[1] == {"source": "a b", "out": "o"}
+    assert called(checkout, "run", REPOEVAL_SOURCE="there")[1] == {"source": "there"}
+
+
+def test_data_is_fetched_for_the_tasks_that_are_named(checkout):
+    """A command of a group reads variables too."""
+    words, read = called(checkout, "download", "SOURCE=a b", "LEVEL=line")
+    assert words == ["--variables", "data", "fetch"]
+    assert read["fetch"] == {"source": "a b", "level": "line"}
 
 
 def test_the_leaderboard_is_of_the_results_folder(checkout):
     """OUT names the folder that is ranked, and where the page goes."""
-    code, out = make("-n", "leaderboard", "OUT=my runs", cwd=checkout)
-    assert code == 0, out
-    assert "leaderboard 'my runs' -o 'my runs/leaderboard.html'" in out
+    words, _ = called(checkout, "leaderboard", "OUT=my runs")
+    assert words == ["leaderboard", "my runs", "-o", "my runs/leaderboard.html"]
 
 
 def test_the_report_is_of_the_results_folder(checkout):
-    """OUT names where runs are and where the page goes, SOURCE what BM25 reads, GRID the settings that are drawn."""
-    code, out = make("-n", "report", "OUT=my runs", "SOURCE=a b", "GRID=g.json", cwd=checkout)
-    assert code == 0, out
-    words = shlex.split(out.replace("\\\n", " "))
-    assert words[1:] == [
-        "report", "--bm25", "--source", "a b", "--out", "my runs", "-o", "my runs/report.html", "--sensitivity", "g.json",
-    ]  # fmt: skip
+    """OUT names where runs are and where the page goes, SOURCE what BM25 reads, SENSITIVITY the settings to draw."""
+    words, read = called(checkout, "report", "OUT=my runs", "SOURCE=a b", "SENSITIVITY=g.json")
+    assert words == ["--variables", "report", "--bm25", "-o", "my runs/report.html"]
+    assert read == {"out": "my runs", "source": "a b", "sensitivity": "g.json"}
 
 
 def test_the_grid_is_of_what_was_asked_for(checkout):
-    """Protocols and retrievers replace the grid's own only where they are given; OUT and GRID say where it goes."""
-    code, out = make(
-        "-n", "sensitivity", "OUT=my runs", "RETRIEVER=bm25 dense", "PROTOCOL=body", "GRID=g.json", "CHUNKER=ast fixed",
-        cwd=checkout,
-    )  # fmt: skip
-    assert code == 0, out
-    words = shlex.split(out.replace("\\\n", " "))
-    given = list(zip(words[2::2], words[3::2], strict=True))
-    assert [value for option, value in given if option == "--retriever"] == ["bm25", "dense"]
-    assert [value for option, value in given if option == "--protocol"] == ["body"]
-    assert {("--out", "my runs"), ("--output", "g.json"), ("--chunker", "ast"), ("--chunker", "fixed")} <= set(given)
-    usual = make("-n", "sensitivity", cwd=checkout)[1]
-    assert "--out 'results'" in usual
-    assert not any(option in usual for option in ("--retriever", "--protocol", "--output"))
+    """Protocols and retrievers replace the grid's own only where they are given; OUT and OUTPUT say where it goes."""
+    asked = ("OUT=my runs", "RETRIEVER=bm25 dense", "PROTOCOL=body", "OUTPUT=g.json", "CHUNKER=ast fixed")
+    assert called(checkout, "sensitivity", *asked)[1] == {
+        "chunkers": ["ast", "fixed"], "retrievers": ["bm25", "dense"], "protocols": ["body"], "output": "g.json",
+        "out": "my runs",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", [[], ["OUT="]])
 def test_an_empty_folder_is_the_usual_one(checkout, arguments):
-    """OUT= is no wish for the root of the file system."""
+    """OUT= does not mean the root of the file system."""
     code, out = make("-n", "reproduce", *arguments, cwd=checkout)
     assert code == 0, out
     assert "--out 'results/reproduce'" in out
+    assert "out" not in called(checkout, "eval", *arguments)[1]
+    assert called(checkout, "report", *arguments)[0][-1] == "results/report.html"
 
 
 @pytest.mark.parametrize("target", ["eval", "compare", "report", "leaderboard", "download", "test", "bench"])
@@ -125,9 +162,8 @@ def test_changed_requirements_are_installed(checkout):
     assert "torch==" in out
 
 
-def test_a_value_is_one_word_of_the_shell(checkout):
-    """Quotes, commas and dollars in a value arrive as they were typed."""
-    code, out = make("-n", "eval", "CHUNKER=py:it's:C", "OUT=a,b", cwd=checkout)
+def test_quotes_in_a_path_are_one_word(checkout):
+    """Where a target itself writes a value into its line."""
+    code, out = make("-n", "run", "BENCH=it's a,b", cwd=checkout)
     assert code == 0, out
-    assert shlex.split(out)[:4] == [".venv/bin/repoeval-bench", "eval", "--chunker", "py:it's:C"]
-    assert "a,b" in shlex.split(out)
+    assert shlex.split(out)[1:] == ["--variables", "run", "it's a,b"]

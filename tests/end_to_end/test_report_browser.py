@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from repoeval_bench import api
 from repoeval_bench.report.page.report import report_page
+from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.parts import load_benchmark, make_embedder
 from support import minirepo
 from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
 
@@ -38,11 +39,11 @@ def runs(tmp_path_factory):
         patch.setattr(minirepo, "REPOSITORIES", repositories)
         mirror = minirepo.build_mirror(tmp_path_factory.mktemp("mirror"))
     home = tmp_path_factory.mktemp("home")
-    benchmark = api.load_benchmark(mirror, home=home)
+    benchmark = load_benchmark(mirror, home=home)
     out = tmp_path_factory.mktemp("results")
-    embedder = api.make_embedder("minilm:max_length=24", home=home)
-    api.evaluate(benchmark, CHUNKERS[0], retriever="bm25", out=out)
-    return [api.evaluate(benchmark, chunker, embedder=embedder, out=out) for chunker in CHUNKERS]
+    embedder = make_embedder("minilm:max_length=24", home=home)
+    evaluate(benchmark, CHUNKERS[0], retriever="bm25", out=out)
+    return [evaluate(benchmark, chunker, embedder=embedder, out=out) for chunker in CHUNKERS]
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ import shutil
 
 import pytest
 
-from repoeval_bench import api
 from repoeval_bench.report.page.artefacts import COUNTS
+from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.parts import load_benchmark
 from support.command import bench, one_sentence
 from support.minirepo import build_mirror
 from support.runs import edit, write_run
@@ -25,14 +26,14 @@ def mirror(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def benchmark(mirror, tmp_path_factory):
-    return api.load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
+    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")
 def stored(benchmark, tmp_path_factory):
     """Two chunkers ranked without a model; nothing here changes them."""
     out = tmp_path_factory.mktemp("results")
-    return [api.evaluate(benchmark, chunker, retriever="jaccard", out=out) for chunker in CHUNKERS]
+    return [evaluate(benchmark, chunker, retriever="jaccard", out=out) for chunker in CHUNKERS]
 
 
 def data_of(page):
@@ -84,7 +85,7 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
 
 def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(stored, benchmark, tmp_path):
     """Protocol, data and depth in one sentence, as compare has it."""
-    other = api.evaluate(benchmark, "ast:max_nws=400", protocol="body", retriever="bm25", k=50, out=tmp_path)
+    other = evaluate(benchmark, "ast:max_nws=400", protocol="body", retriever="bm25", k=50, out=tmp_path)
     sentence = one_sentence(bench("report", stored[0].folder, other.folder, "-o", tmp_path / "r.html"), 2)
     assert "protocol context against body" in sentence
     assert "k 100 against 50" in sentence

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from repoeval_bench import api
 from repoeval_bench.report.page.report import report_page
+from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.parts import load_benchmark
 from support.browser import OVERFLOWING, chromium, console, visit
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]
@@ -13,9 +14,9 @@ pytestmark = [pytest.mark.full_data, pytest.mark.slow]
 
 def test_three_chunkers_on_every_task(real_source, tmp_path):
     """Under 5 MB, under 10 s of one core to write, usable within a second, and fit for a phone."""
-    benchmark = api.load_benchmark(real_source, home=tmp_path / "home")
+    benchmark = load_benchmark(real_source, home=tmp_path / "home")
     out = tmp_path / "results"
-    runs = [api.evaluate(benchmark, chunker, retriever="bm25", out=out) for chunker in ("ast", "fixed", "chonkie")]
+    runs = [evaluate(benchmark, chunker, retriever="bm25", out=out) for chunker in ("ast", "fixed", "chonkie")]
     started = time.process_time()
     page = report_page(runs, "report.html")
     seconds = time.process_time() - started

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from repoeval_bench.analysis.reproduction import BM25_SETTINGS, UNPUBLISHED
 from repoeval_bench.cli import INTERRUPTED
-from repoeval_bench.cli.reproduce import BM25_SETTINGS, UNPUBLISHED
 from repoeval_bench.runs.provenance import code_state
 from support.command import heed_interrupts
 

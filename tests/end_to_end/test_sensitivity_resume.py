@@ -2,8 +2,9 @@
 
 import pytest
 
-from repoeval_bench import api
+from repoeval_bench.analysis.grid import sensitivity
 from repoeval_bench.runs import grid
+from repoeval_bench.runs.parts import load_benchmark
 from repoeval_bench.runs.records import CodeState
 
 SETTINGS = {
@@ -17,7 +18,7 @@ ARMS = 2 + 2 + 1
 def test_each_cell_is_computed_once_and_a_stopped_grid_goes_on(mirror, warm_home, tmp_path, monkeypatch):
     """What was ranked before the stop is not ranked again; the grid's answer is the same as without a stop."""
     monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
-    benchmark = api.load_benchmark(str(mirror), home=warm_home)
+    benchmark = load_benchmark(str(mirror), home=warm_home)
     ranked, said = [], []
     rank = grid._Arm.rank
 
@@ -30,9 +31,7 @@ def test_each_cell_is_computed_once_and_a_stopped_grid_goes_on(mirror, warm_home
 
         monkeypatch.setattr(grid._Arm, "rank", counted)
         chunkers = ["ast:max_nws=400", "fixed:max_nws=500"]
-        return [
-            each.as_dict() for each in api.sensitivity(benchmark, chunkers, **SETTINGS, out=out, notify=said.append)
-        ]
+        return [each.as_dict() for each in sensitivity(benchmark, chunkers, **SETTINGS, out=out, notify=said.append)]
 
     def scored():
         return [line for line in said if line.startswith("scoring ")]

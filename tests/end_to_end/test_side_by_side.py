@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from repoeval_bench import api
+from repoeval_bench.analysis.grid import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
+from repoeval_bench.runs.experiment import evaluate_all
+from repoeval_bench.runs.parts import load_benchmark
 
 CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 
@@ -24,7 +26,7 @@ class Counted(ProcessPool):
 
 @pytest.fixture
 def benchmark(mirror, warm_home):
-    return api.load_benchmark(mirror, home=warm_home)
+    return load_benchmark(mirror, home=warm_home)
 
 
 @pytest.fixture
@@ -49,9 +51,9 @@ def test_two_processes_write_what_one_writes(benchmark, large, warm_home, tmp_pa
     """The same bytes in every file but the times, in the order that was asked for; vectors and BM25."""
     options = {"home": warm_home, "protocol": "linemap", "retriever": "hybrid"}
     with Counted() as pool:
-        shared = list(api.evaluate_all(benchmark, CHUNKERS, out=tmp_path / "shared", executor=pool, **options))
+        shared = list(evaluate_all(benchmark, CHUNKERS, out=tmp_path / "shared", executor=pool, **options))
     assert pool.jobs == [4, 3]
-    alone = list(api.evaluate_all(benchmark, CHUNKERS, out=tmp_path / "alone", executor=IN_PROCESS, **options))
+    alone = list(evaluate_all(benchmark, CHUNKERS, out=tmp_path / "alone", executor=IN_PROCESS, **options))
     assert [run.run_id for run in shared] == [run.run_id for run in alone]
     assert content(tmp_path / "shared") == content(tmp_path / "alone")
     assert len(content(tmp_path / "shared")) > 24
@@ -60,10 +62,10 @@ def test_two_processes_write_what_one_writes(benchmark, large, warm_home, tmp_pa
 def test_small_data_and_other_peoples_chunkers_stay_in_this_process(benchmark, monkeypatch, tmp_path):
     """A pool is not started for a mini benchmark, and a program is not run by several processes at once."""
     with Counted() as pool:
-        list(api.evaluate_all(benchmark, CHUNKERS, retriever="bm25", out=tmp_path, executor=pool))
+        list(evaluate_all(benchmark, CHUNKERS, retriever="bm25", out=tmp_path, executor=pool))
         monkeypatch.setattr("repoeval_bench.runs.stages.LARGE", 0)
         cutters = ["fixed", "langchain"]
-        list(api.evaluate_all(benchmark, cutters, retriever="bm25", out=tmp_path, executor=pool))
+        list(evaluate_all(benchmark, cutters, retriever="bm25", out=tmp_path, executor=pool))
     assert pool.jobs == []
 
 
@@ -76,9 +78,9 @@ def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_hom
         "embedder": "hash", "home": warm_home, "notify": said.append,
     }  # fmt: skip
     with Counted() as pool:
-        shared = api.sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
+        shared = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
     scored = [line for line in said if line.startswith("scoring ")]
     assert pool.jobs == [len(scored)] * 2
     assert len(scored) > 4
-    alone = api.sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "alone")
+    alone = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "alone")
     assert [each.as_dict() for each in shared] == [each.as_dict() for each in alone]

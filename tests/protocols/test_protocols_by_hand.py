@@ -5,7 +5,6 @@ from math import log2
 
 import pytest
 
-from repoeval_bench.api import make_parts
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
@@ -16,6 +15,7 @@ from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.parts import make_parts
 from repoeval_bench.runs.stages import map_lines, plan, select
 
 # 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.cells import read_cells
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.plots import css, figures, plain_svg, png, svg, write
 from repoeval_bench.report.plots.curves import curve_of, over_ranks
@@ -17,6 +16,7 @@ from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.sizes import pareto
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
 from repoeval_bench.report.text import elided
+from repoeval_bench.runs.grid_store import read_grid
 from support.runs import write_run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -251,11 +251,15 @@ def test_a_file_of_a_grid_has_cells(tmp_path):
     """What sensitivity wrote is read back; a list of nothing would draw nothing, and is refused."""
     path = tmp_path / "grid.json"
     path.write_text(json.dumps([cell | {"interval": [0.1, 0.2]} for cell in CELLS]))
-    assert len(read_cells(path)) == len(CELLS)
-    for text, message in (("[]", "holds a grid without a cell"), ("[{}]", "no grid of cells"), ("", "cannot be read")):
+    assert len(read_grid(path)) == len(CELLS)
+    for text, message in (
+        ("[]", "holds a grid without a cell"),
+        ("[{}]", "does not hold a grid of cells"),
+        ("", "cannot be read"),
+    ):
         path.write_text(text)
         with pytest.raises(UsageError, match=message):
-            read_cells(path)
+            read_grid(path)
 
 
 # Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from repoeval_bench import api
 from repoeval_bench.report.page.payload import TOP, pack, payload
 from repoeval_bench.report.page.runs import bm25_beside, page_runs
+from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.parts import load_benchmark
 from support.minirepo import build_mirror
 
 AST = "ast:max_nws=400"
@@ -17,7 +18,7 @@ AST = "ast:max_nws=400"
 @pytest.fixture(scope="module")
 def benchmark(tmp_path_factory):
     mirror = build_mirror(tmp_path_factory.mktemp("mirror"))
-    return api.load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
+    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def of(benchmark, tmp_path):
     """The payload of one chunker's run under a protocol."""
 
     def call(protocol="context", retriever="jaccard"):
-        run = api.evaluate(benchmark, AST, protocol=protocol, retriever=retriever, out=tmp_path)
+        run = evaluate(benchmark, AST, protocol=protocol, retriever=retriever, out=tmp_path)
         return run, payload(page_runs([run]), [None], ["ndcg@10"])
 
     return call
@@ -91,10 +92,10 @@ def test_lanes_carry_no_ranks_where_a_baselines_chunks_are_ranked(of):
 
 def test_the_bm25_run_beside_is_over_the_same_chunks(benchmark, tmp_path):
     """Another protocol's or chunker's BM25 run does not stand beside it; one's own does."""
-    run = api.evaluate(benchmark, AST, retriever="jaccard", out=tmp_path)
-    api.evaluate(benchmark, AST, protocol="body", retriever="bm25", out=tmp_path)
-    api.evaluate(benchmark, "fixed:max_nws=400", retriever="bm25", out=tmp_path)
+    run = evaluate(benchmark, AST, retriever="jaccard", out=tmp_path)
+    evaluate(benchmark, AST, protocol="body", retriever="bm25", out=tmp_path)
+    evaluate(benchmark, "fixed:max_nws=400", retriever="bm25", out=tmp_path)
     assert bm25_beside(run) is None
-    beside = api.evaluate(benchmark, AST, retriever="bm25", out=tmp_path)
+    beside = evaluate(benchmark, AST, retriever="bm25", out=tmp_path)
     assert bm25_beside(run).folder == beside.folder
     assert bm25_beside(beside).folder == beside.folder

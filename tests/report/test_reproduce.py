@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.cli.reproduce import EXPECTED, reproduce
+from repoeval_bench.analysis.reproduction import EXPECTED, MEASURES, Row, judge, reproduce
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.report.reproduction import MEASURES, Row, format_page, judge
+from repoeval_bench.report.reproduction import format_page
 
 
 def row(table, setting, system, measure, published=None, verdict=""):

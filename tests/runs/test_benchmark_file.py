@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repoeval_bench.api import EMBEDDER
-from repoeval_bench.cli.prepared import default_options
-from repoeval_bench.cli.run import read_bench
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.runs.benchmark_file import BenchConfig, shipped
+from repoeval_bench.runs.benchmark_file import BenchmarkFile, read_benchmark, shipped
 from repoeval_bench.runs.config import PACK
+from repoeval_bench.runs.request import RunRequest
 from support.minirepo import build_mirror
 
 BROKEN = """\
@@ -51,7 +49,7 @@ measures: ndgc@10
 def read(tmp_path, text, **given):
     path = tmp_path / "bench.yaml"
     path.write_text(text)
-    return read_bench(path, given)
+    return read_benchmark(path, given)
 
 
 def mistakes(tmp_path, text):
@@ -67,10 +65,10 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     """Unknown keys, wrong shapes, wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     told = mistakes(tmp_path, BROKEN)
     for line, piece in (
-        (1, "pack: a text of the form"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
+        (1, "pack 'repoeval' is not of the form NAME@VERSION"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
         (5, "unknown option 'max_nsw'"), (7, "did you mean 'context'"), (8, "iou:2"), (9, "did you mean 'bm25'"),
         (10, "did you mean 'minilm'"), (11, "unknown policy for long texts 'middle'"), (13, "did you mean 'ndcg'"),
-        (14, "raise K to 500"), (16, "header: 'none', 'path' or 'scope' was"), (17, "limit: a number of 1 or more"),
+        (14, "raise K to 500"), (16, "did you mean 'scope'"), (17, "limit: a number of 1 or more"),
     ):  # fmt: skip
         assert [each for each in told if each.startswith(f":{line}: ") and piece in each], (line, piece, told)
     assert len(told) == 13
@@ -88,9 +86,9 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)"),
     ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
     ("chunkers: [ast]\nprotocol: body\nexclusion: repocoder", "leaves no gold"),
-    ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
-    ("chunkers: [ast, fixed]\nbaseline: chonkie\nk: 0", ":2: baseline 'chonkie' is none of the chunkers"),
-    ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is none of the chunkers"),
+    ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
+    ("chunkers: [ast, fixed]\nbaseline: chonkie\nk: 0", ":2: baseline 'chonkie' is not one of the chunkers"),
+    ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
     ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
     ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
     ("chunkers: [ast]\nk: 5", "raise K to 10"),
@@ -133,7 +131,7 @@ def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
 def test_repositories_of_another_set_are_known_once_it_is_read(tmp_path):
     """A set of one's own, an address that was not fetched from, a level without an index: any name may be right."""
     for source in (f"source: {build_mirror(tmp_path / 'mirror')}", "source: https://127.0.0.1:9/x", "level: line"):
-        assert read(tmp_path, f"chunkers: ast\n{source}\nrepositories: acme_inventory\n").choices
+        assert read(tmp_path, f"chunkers: ast\n{source}\nrepositories: acme_inventory\n").requests
 
 
 def test_the_list_of_keys_is_told_once(tmp_path):
@@ -149,7 +147,7 @@ def test_the_list_of_keys_is_told_once(tmp_path):
 def test_a_file_that_is_not_there_names_the_way_out(tmp_path):
     """The shipped one can be named in its place."""
     with pytest.raises(UsageError, match="cannot be read .* name a bench file, or `repoeval`"):
-        read_bench(tmp_path / "none.yaml", {})
+        read_benchmark(tmp_path / "none.yaml", {})
 
 
 def test_every_combination_is_asked_for(tmp_path):
@@ -160,22 +158,21 @@ def test_every_combination_is_asked_for(tmp_path):
         "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nlong_text: tail\nheader: path\n",
         source="https://here",
     )
-    assert [(each.protocol.name, each.options["retriever"]) for each in bench.choices] == [
-        ("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense"),
-    ]  # fmt: skip
+    combinations = [("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense")]
+    assert [(each.protocol, each.retriever, each.chunker) for each in bench.requests] == [
+        (*each, chunker) for each in combinations for chunker in ("fixed", "ast")
+    ]
     assert bench.baseline == 1
     assert read(tmp_path, "chunkers: [fixed, ast]").baseline is None
-    options = bench.choices[0].options
-    assert (options["source"], options["repos"], options["repositories"]) == ("https://here", ("x", "y"), None)
-    assert (options["metrics"], options["k"], options["header"]) == (("mrr",), 7, "path")
-    assert bench.choices[0].embedder == "minilm:long_queries=tail,long_chunks=tail"
+    request = bench.requests[0]
+    assert (request.source, request.repos, request.repositories) == ("https://here", ("x", "y"), None)
+    assert (request.measures, request.k, request.header) == (("mrr",), 7, "path")
+    assert request.resolved_embedder() == "minilm:long_queries=tail,long_chunks=tail"
 
 
 def test_what_is_left_out_is_as_eval_has_it(tmp_path):
     """A file with nothing but a chunker asks for what `eval -c ast` asks for."""
-    (choices,) = read(tmp_path, "chunkers: ast\n").choices
-    assert choices.options == default_options() | {"pack": PACK}
-    assert choices.embedder == EMBEDDER
+    assert read(tmp_path, "chunkers: ast\n").requests == (RunRequest(chunker="ast"),)
 
 
 def test_the_shipped_benchmark_is_this_packages_pack():
@@ -185,26 +182,25 @@ def test_the_shipped_benchmark_is_this_packages_pack():
     assert shipped("other") is None
     assert shipped("../pyproject") is None
     assert yaml.safe_load(path.read_text())["pack"] == PACK
-    (choices,) = read_bench(path, {}).choices
-    assert choices.protocol.name == "context"
-    assert [chunker.spec.partition(":")[0] for chunker in choices.chunkers] == ["fixed", "ast"]
+    requests = read_benchmark(path, {}).requests
+    assert {each.resolved_protocol().name for each in requests} == {"context"}
+    assert [each.chunker for each in requests] == ["fixed", "ast"]
 
 
-def test_every_option_of_eval_has_a_key():
+def test_every_field_of_a_request_has_a_key():
     """What the command line can ask for, a file can; where the results go is the command's to say."""
-    other = {"retriever": "retrievers", "metrics": "measures", "repos": "repositories"}
-    wanted = {other.get(name, name) for name in default_options()} - {"out", "home", "as_json"}
-    assert wanted <= set(BenchConfig.model_fields)
+    wanted = {option.key or name for name, option in RunRequest.options().items()}
+    assert wanted <= set(BenchmarkFile.model_fields)
 
 
 def test_every_key_is_documented():
     """The page lists every key of the file."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text()
-    assert [key for key in BenchConfig.model_fields if f"`{key}`" not in page] == []
+    assert [key for key in BenchmarkFile.model_fields if f"`{key}`" not in page] == []
 
 
 def test_a_run_that_no_embedder_takes_part_in_is_made_once(tmp_path):
     """Two embedders under dense and bm25: three combinations, bm25's without an embedder."""
     bench = read(tmp_path, "chunkers: fixed\nretrievers: [dense, bm25]\nembedder: [minilm, hash]\n")
-    names = [tuple(each.named(("retriever", "embedder")).values()) for each in bench.choices]
+    names = [(each.combination()["retriever"], each.combination()["embedder"]) for each in bench.requests]
     assert names == [("dense", "minilm"), ("dense", "hash"), ("bm25", "none")]

@@ -11,9 +11,7 @@ import pytest
 from repoeval_bench.analysis.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.cli.prepared import default_options
-from repoeval_bench.cli.sensitivity import PROTOCOLS as PROTOCOL_NAMES
-from repoeval_bench.cli.sensitivity import _bands, _check, _scoring, _summary
+from repoeval_bench.cli.sensitivity import _bands, _summary
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
@@ -21,9 +19,12 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
-from repoeval_bench.runs.grid import _Arm, _Setting, grid_problems, make_protocols
+from repoeval_bench.runs.grid import _Arm, _Setting, make_protocols
+from repoeval_bench.runs.grid_problems import check_grid, grid_problems, scoring_protocols
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
+from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.records import CodeState
+from repoeval_bench.runs.request import GridRequest
 
 CELL = Cell("context", "bm25", "ndcg@10")
 
@@ -181,24 +182,31 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, committed):
         CellFile(tmp_path / "file", "ast", {}).add({CELL: np.array([1.0])})
 
 
-def test_all_wrong_names_of_a_grid_are_told_at_once():
-    """Chunkers, protocols, policies, rules, retrievers, measures and the embedder: one sentence."""
-    grid = {"protocols": ("bdy",), "queries": ("tail",), "relevances": ("iou:2",), "retrievers": ("bm26",),
-            "measures": ("ndgc@10",), "placebo": 1}  # fmt: skip
-    with pytest.raises(UsageError) as error:
-        _check(("asst", "fixed:max_nsw=1"), "minilmm", "auto", grid, default_options())
+def wrong(**asked):
+    """The sentences about a grid; nothing is fetched before it."""
+    found = Problems()
+    check_grid(GridRequest.of(asked), None, found)
+    return list(dict.fromkeys(problem.sentence for problem in found.found))
+
+
+def test_all_wrong_names_of_a_grid_are_reported_at_once():
+    """Chunkers, protocols, policies, rules, retrievers, measures and the embedder: a sentence each."""
+    found = wrong(
+        chunkers=["asst", "fixed:max_nsw=1"], embedder="minilmm", protocols=["bdy"], queries=["tail"],
+        relevances=["iou:2"], retrievers=["bm26"], measures=["ndgc@10"], placebo=1,
+    )  # fmt: skip
     for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'", "2 to 20"):
-        assert piece in str(error.value)
+        assert [sentence for sentence in found if piece in sentence], piece
 
 
-def test_everything_that_no_grid_can_compare_is_told_at_once():
+def test_everything_that_no_grid_can_compare_is_reported_at_once():
     """One chunker under two names, fixed documents, another scope, a retriever that cheats, one that scores a part."""
-    grid = {"protocols": ("coderag", "code-chunk+scope=pooled", "linemap"), "queries": ("full",), "measures": ("mrr",),
-            "relevances": ("overlap",), "retrievers": ("oracle", "rerank:overlap"), "placebo": 0}  # fmt: skip
-    with pytest.raises(UsageError) as error:
-        _check(("ast", "ast:max_nws=1500"), "hash:dim=8", "auto", grid, default_options())
-    first, *told = str(error.value).splitlines()
-    assert first == "5 mistakes:"
+    found = wrong(
+        chunkers=["ast", "ast:max_nws=1500"], embedder="hash:dim=8", measures=["mrr"],
+        protocols=["coderag", "code-chunk+scope=pooled", "linemap"], queries=["full"], relevances=["overlap"],
+        retrievers=["oracle", "rerank:overlap"], placebo=0,
+    )  # fmt: skip
+    assert len(found) == 5
     for piece in (
         "two different chunkers",
         "no chunker to compare",
@@ -206,25 +214,20 @@ def test_everything_that_no_grid_can_compare_is_told_at_once():
         "knows the answers",
         "the first 100",
     ):
-        assert [sentence for sentence in told if piece in sentence], piece
+        assert [sentence for sentence in found if piece in sentence], piece
 
 
-def test_what_is_wrong_with_the_data_is_told_with_the_rest():
+def test_what_is_wrong_with_the_data_is_reported_with_the_rest():
     """Unknown repositories beside an unknown protocol; every protocol that scores none of the repositories."""
-    grid = {"protocols": ("q",), "queries": ("full",), "relevances": ("overlap",), "retrievers": ("bm25",),
-            "measures": ("mrr",), "placebo": 10}  # fmt: skip
-    with pytest.raises(UsageError) as error:
-        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("nope", "nein"), "level": "fn"})
-    assert len(str(error.value).splitlines()) == 3  # of a level that does not exist nobody knows the repositories
-    with pytest.raises(UsageError) as error:
-        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("nope", "nein")})
+    grid = {"chunkers": ["ast", "fixed"], "retrievers": ["bm25"], "measures": ["mrr"], "protocols": ["q"]}
+    # Of a level that does not exist the repositories are not known.
+    assert len(wrong(**grid, repos=["nope", "nein"], level="fn")) == 2
+    found = wrong(**grid, repos=["nope", "nein"])
     for piece in ("protocol 'q'", "repository 'nope'", "repository 'nein'"):
-        assert piece in str(error.value)
-    grid["protocols"] = ("linemap", "code-chunk", "context")
-    with pytest.raises(UsageError) as error:
-        _check(("ast", "fixed"), "hash", "auto", grid, default_options() | {"repos": ("leopard-ai/betty",)})
-    told = "protocol {} scores none of leopard-ai_betty; choose other repositories or repositories=all"
-    assert str(error.value).split("\n  ")[1:] == [told.format("linemap"), told.format("code-chunk")]
+        assert [sentence for sentence in found if piece in sentence], piece
+    grid["protocols"] = ["linemap", "code-chunk", "context"]
+    none = "protocol {} scores none of leopard-ai_betty; choose other repositories or repositories=all"
+    assert wrong(**grid, repos=["leopard-ai/betty"]) == [none.format("linemap"), none.format("code-chunk")]
 
 
 def test_a_limit_passes_over_what_one_of_the_protocols_does_not_score():
@@ -268,11 +271,13 @@ def test_each_choice_of_a_protocol_is_judged_apart():
     assert {len(found) for name, found in relevant.items() if "copies" not in name} == {1}
 
 
-def test_usual_protocols_that_score_nothing_are_left_out_and_said(capsys):
+def test_usual_protocols_that_score_nothing_are_left_out_and_named():
     """Of the repositories outside the six only `context` and `body` are scored."""
-    assert _scoring(PROTOCOL_NAMES, ("CarperAI_trlx",), "function") == ["context", "body"]
-    assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in capsys.readouterr().err
-    assert _scoring(PROTOCOL_NAMES, (), "function") == list(PROTOCOL_NAMES)
+    said = []
+    assert scoring_protocols(GridRequest(repos=("CarperAI_trlx",)), said.append) == ("context", "body")
+    assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in said
+    assert scoring_protocols(GridRequest(), said.append) == GridRequest().protocols
+    assert len(said) == 2
 
 
 def test_the_width_of_the_bands_is_told_by_measure():

@@ -2,30 +2,31 @@
 
 import pytest
 
-from repoeval_bench import api
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
+from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
+from repoeval_bench.runs.parts import load_benchmark
 from support.minirepo import build_mirror
 
 
 @pytest.fixture(scope="module")
 def benchmark(tmp_path_factory):
     mirror = build_mirror(tmp_path_factory.mktemp("mirror"))
-    return api.load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
+    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
-def evaluate(benchmark, out, protocol="context"):
-    return api.evaluate(benchmark, "ast:max_nws=400", protocol=protocol, retriever="bm25", out=out)
+def evaluated(benchmark, out, protocol="context"):
+    return evaluate(benchmark, "ast:max_nws=400", protocol=protocol, retriever="bm25", out=out)
 
 
 def test_sources_chunks_and_queries_are_read_back(benchmark, tmp_path):
     """Texts are the files', spans cut them, the gold is the protocol's, and every ranked chunk is there."""
-    run = evaluate(benchmark, tmp_path)
+    run = evaluated(benchmark, tmp_path)
     kept = run.inspection
     assert {file.text for files in benchmark.files.values() for file in files} == {
         file.text for file in kept.sources.values()
@@ -45,7 +46,7 @@ def test_sources_chunks_and_queries_are_read_back(benchmark, tmp_path):
 
 def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
     """Where the body is blanked, a query's own chunks stand under the ids that were ranked."""
-    run = evaluate(benchmark, tmp_path, "context+exclusion=body")
+    run = evaluated(benchmark, tmp_path, "context+exclusion=body")
     for query_id, ranked in run.ranked_ids().items():
         own = {chunk.chunk_id for chunk in run.inspection.own[query_id]}
         assert own
@@ -54,14 +55,14 @@ def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
 
 def test_the_same_run_writes_the_same_bytes(benchmark, tmp_path):
     """The compressed files carry no time."""
-    first, second = evaluate(benchmark, tmp_path / "a"), evaluate(benchmark, tmp_path / "b")
+    first, second = evaluated(benchmark, tmp_path / "a"), evaluated(benchmark, tmp_path / "b")
     for name in (SOURCES, CHUNKS, QUERIES):
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes()
 
 
 def test_a_run_without_them_has_none_and_a_broken_file_is_named(benchmark, tmp_path):
     """An older run is no error; a truncated file is one, in one sentence."""
-    run = evaluate(benchmark, tmp_path)
+    run = evaluated(benchmark, tmp_path)
     (run.folder / CHUNKS).write_bytes((run.folder / CHUNKS).read_bytes()[:-20])
     with pytest.raises(ResultError, match=r"chunks.jsonl.gz is broken .*; run the evaluation again"):
         _ = run.inspection

@@ -2,11 +2,12 @@
 
 import pytest
 
-from repoeval_bench import api
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.report.scores import footnotes
+from repoeval_bench.runs.experiment import evaluate, evaluate_all
+from repoeval_bench.runs.parts import load_benchmark
 from support.encoders import CountingEncoder
 from support.minirepo import build_mirror
 from support.runs import edit
@@ -14,7 +15,7 @@ from support.runs import edit
 
 @pytest.fixture(scope="module")
 def benchmark(tmp_path_factory):
-    return api.load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
+    return load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def benchmark(tmp_path_factory):
 def test_a_run_without_any_relevant_chunk_is_refused(benchmark, tmp_path, protocol, chunker, says):
     """Whole files as chunks: the exclusion hides, or the rule refuses, every one; nothing is stored."""
     with pytest.raises(ResultError, match=rf"none of the {len(benchmark.tasks)} queries has a relevant chunk") as error:
-        api.evaluate(benchmark, chunker, protocol=protocol, retriever="bm25", out=tmp_path / "results")
+        evaluate(benchmark, chunker, protocol=protocol, retriever="bm25", out=tmp_path / "results")
     assert protocol in str(error.value)
     assert says in str(error.value)
     assert not list(tmp_path.glob("results/*/manifest.json"))
@@ -37,7 +38,7 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
     """With two chunkers, one of them without a relevant chunk, neither's texts are embedded."""
     encoder, cache = CountingEncoder(), VectorCache(tmp_path / "vectors")
     chunkers = ["ast:max_nws=400", "fixed:max_nws=100000"]
-    made = api.evaluate_all(
+    made = evaluate_all(
         benchmark, chunkers, protocol="body+exclusion=prompt", embedder=CachedEmbedder(encoder, cache), out=tmp_path
     )
     with pytest.raises(ResultError, match="has a relevant chunk"):
@@ -49,7 +50,7 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
 @pytest.mark.parametrize(("without", "told"), [(0, False), (1, False), (2, True)])
 def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, without, told):
     """A note of its own stands under the table from above a half."""
-    run = api.evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path)
+    run = evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path)
     counts = {"queries": 3, "queries_without_relevant": without}
     run = edit(run, "metrics.json", counts=run.counts.as_json() | counts)
     assert any(f"note: {without} of 3 queries have no relevant chunk" in line for line in footnotes(run)) == told

@@ -1,17 +1,41 @@
-"""Choices that contradict each other are refused in words, before anything is fetched."""
+"""Requests that contradict themselves are refused in words, before anything is fetched."""
 
 import pytest
 
-from repoeval_bench.cli.choices import check_choices
-from repoeval_bench.cli.gathered import Gathered
-from repoeval_bench.cli.prepared import default_options
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.problems import Problems, check_requests
+from repoeval_bench.runs.request import RunRequest
 
 
 def told(*chunkers, **given):
-    found = Gathered()
-    chosen = check_choices(chunkers, default_options() | given, found)
-    assert (chosen is None) == bool(found.mistakes)
-    return [mistake.sentence for mistake in found.mistakes]
+    found = Problems()
+    check_requests([RunRequest(chunker=chunker, **given) for chunker in chunkers or (None,)], None, found)
+    return [problem.sentence for problem in found.found]
+
+
+def test_a_field_that_does_not_exist_or_is_of_another_type_is_a_usage_error():
+    """All of them in one error, with the nearest name."""
+    with pytest.raises(UsageError) as error:
+        RunRequest.of({"protocl": "body", "k": "many", "limit": 0})
+    for piece in (
+        "did you mean 'protocol'",
+        "k: a whole number was expected (it is 'many')",
+        "limit: a number of 1 or",
+    ):
+        assert piece in str(error.value)
+
+
+def test_every_mistake_is_kept_with_its_field_and_value():
+    """So that a file's line can be found, and an option be named."""
+    found = Problems()
+    request = RunRequest(chunker="asst", gold="bdy", measures=("ndgc@10", "ap"), retriever="bm26", k=0, pack="mine")
+    check_requests([request], None, found)
+    kept = [(problem.option, problem.value) for problem in found.found]
+    assert kept == [
+        ("gold", None), ("pack", None), ("k", None), ("measures", "ndgc@10"), ("retriever", "bm26"), ("chunker", "asst"),
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="6 mistakes"):
+        found.check()
 
 
 @pytest.mark.parametrize("own", ["fixed:header=scope", "ast:header=scope,max_nws=300"])

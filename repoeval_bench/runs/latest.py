@@ -1,17 +1,16 @@
-"""Which runs `compare` compared last, so that `report` need not be told."""
+"""Which runs were compared last, so that a report needs no names."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from repoeval_bench.runs.view import RunView
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 NAME = "compared.json"
 
 
-def remember(runs: Sequence[RunView], out: Path) -> None:
-    """Note the runs in the results folder, by id where they stand in it; where none does, it is not theirs."""
+def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) -> None:
+    """Note the runs in the results folder, by id where they are in it; where none is, it is not theirs."""
     here = out.resolve()
     if all(run.folder.resolve().parent != here for run in runs):
         return
@@ -28,8 +27,8 @@ def remember(runs: Sequence[RunView], out: Path) -> None:
     try:
         write_atomic(out / NAME, json.dumps({"runs": names}, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
-        # Stored runs are compared all the same; only `report` has to be told them.
-        say(f"{out / NAME} cannot be written ({error}), so report has to be told the runs")
+        # Stored runs are compared all the same; only `report` needs their names.
+        notify(f"{out / NAME} cannot be written ({error}), so report needs the names of the runs")
 
 
 def recall(out: Path) -> list[RunView]:

@@ -1,0 +1,261 @@
+"""Numbers that others published, next to what is measured here: reproduced or not, by how much, and why.
+
+Nothing is tuned towards a published number: every setting below was chosen from its source's description.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.embedding.choice import choose_embedder
+from repoeval_bench.runs.experiment import evaluate, plan_run
+from repoeval_bench.runs.parts import make_embedder, silent
+from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.stages import embed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.runs.stages import Plan
+    from repoeval_bench.runs.view import RunView
+
+MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
+
+TOLERANCE = 0.05
+"""Distance from a number quoted as approximate that still counts as reproduced."""
+
+CODERAG_TOLERANCE = 1.5
+"""Points of NDCG@10."""
+
+
+NOT_JUDGED = "not judged"
+"""Begins the verdict on a number that was not measured on what was published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number: where it belongs, what was published (None where nothing was), what was measured, and how.
+
+    `source` says whose the setting is, where a table has settings of several.
+    """
+
+    table: str
+    setting: str
+    system: str
+    measure: str
+    published: float | None = None
+    measured: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str = ""
+    command: str = ""
+    source: str = ""
+
+
+def judge(measured: float, published: float, tolerance: float) -> str:
+    """`reproduced` within the tolerance, else `not reproduced`; with the distance."""
+    distance = measured - published
+    return f"{'reproduced' if abs(distance) <= tolerance + 1e-9 else 'not reproduced'} ({distance:+.3f})"
+
+
+EXPECTED = {"ast": (0.75, 0.82, 0.65, 0.78), "fixed": (0.55, 0.62, 0.45, 0.58)}
+"""The table of expected results, in the order of `MEASURES`; quoted as approximate, its model not stated."""
+
+CODERAG = {
+    "BM25": 93.2,
+    "BAAI/bge-base-en-v1.5": 77.5,
+    "BAAI/bge-large-en-v1.5": 80.4,
+    "avsolatorio/GIST-Embedding-v0": 81.2,
+    "avsolatorio/GIST-large-Embedding-v0": 82.9,
+    "codesage/codesage-small": 94.1,
+    "jinaai/jina-embeddings-v2-base-code": 90.5,
+}
+"""CodeRAG-Bench (arXiv 2406.14497), table 3, RepoEval function level: NDCG@10 x 100."""
+
+CODERAG_BM25 = "bm25:tokenizer=words"
+"""Lower-cased words, k1 1.2, b 0.75: the least that a BM25 can do, chosen before anything was measured."""
+
+BM25_SETTINGS = (
+    ("lower-cased words, title read, k1 1.2, b 0.75", CODERAG_BM25, "this project, before measuring"),
+    ("k1 0.9, b 0.4", "bm25:k1=0.9,b=0.4,tokenizer=words", "pyserini's default"),
+    ("Lucene's English terms", "bm25:tokenizer=english", "pyserini's default"),
+    ("both of pyserini's defaults", "bm25:k1=0.9,b=0.4,tokenizer=english", "pyserini's default"),
+    ("title not indexed", "bm25:tokenizer=words,header=skip", "CodeRAG-Bench's code"),
+    ("terms cut at blanks, as written", "bm25:tokenizer=whitespace", "CodeRAG-Bench's code"),
+    ("both of CodeRAG-Bench's", "bm25:tokenizer=whitespace,header=skip", "CodeRAG-Bench's code"),
+)
+"""(what differs from the first, the retriever, whose setting it is): what BM25 may have read for the published row.
+
+CodeRAG-Bench publishes k1 1.2 and b 0.75 with the row. Its code (github.com/code-rag-bench/code-rag-bench, retrieval/)
+indexes the text without the title, with pyserini's -pretokenized (modify_corpus_for_bm25.py), and searches with
+pyserini's JWhiteSpaceAnalyzer (eval_beir_pyserini_repo.py). pyserini by itself sets k1 0.9 and b 0.4
+(LuceneSearcher.set_bm25) and reads texts with Lucene's English analyser (Anserini's DefaultEnglishAnalyzer)."""
+
+UNPUBLISHED = "all-MiniLM-L6-v2, as bundled (no published row)"
+"""The dense row that every machine can measure: this project's default model in CodeRAG-Bench's setting."""
+
+CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("as the default does it", {}),
+    ("the query's end is read, not its head", {"embedder": "minilm:long_queries=tail"}),
+    ("all of every text is read (mean over windows)", {"embedder": "minilm:long_queries=mean,long_chunks=mean"}),
+    ("every chunk has a context header", {"options": ":header=scope"}),
+    ("words in place of vectors (BM25 reads everything)", {"retriever": "bm25"}),
+    ("gold is the prompt and the whole function", {"protocol": "code-chunk+gold=context"}),
+    ("gold is the function alone", {"protocol": "code-chunk+gold=body"}),
+    ("a chunk is relevant from IoU 0.2 on", {"protocol": "code-chunk+relevance=iou:0.2"}),
+)
+"""What differs from the base run, one thing at a time: fields of its request (`options` are the chunker's).
+
+The base is protocol code-chunk with MiniLM."""
+
+SIZES = (500, 1000, 1500, 3000, 6000)
+"""Nominal sizes (nws) that show what size alone buys; with BM25, so that no model's window takes part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """The rows, and how many repositories CodeRAG-Bench's are the mean of."""
+
+    rows: tuple[Row, ...]
+    repositories: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A run and the rows that are read off it, not measured yet."""
+
+    request: RunRequest
+    rows: tuple[Row, ...]
+
+
+def reproduce(
+    benchmark: Benchmark,
+    out: Path,
+    *,
+    embedders: Sequence[str] = (),
+    source: str = "",
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> Reproduction:
+    """Every row, measured; the CodeRAG-Bench rows of further `embedders` (specs) last.
+
+    Runs that are stored in `out` already, made by this very code, are not made again. A model that cannot be had is a
+    row that says so. `source` is what the commands have to name as theirs to read the same data, if anything. On less
+    than all published tasks nothing is judged.
+    """
+    for embedder in embedders:
+        choose_embedder(embedder)
+    why_not = _why_not_judged(benchmark)
+    asked = [*_expected(), *_causes(), *_sizes(), *_coderag()]
+    _embed_ahead(benchmark, [each.request for each in asked], home)
+    found: list[Row] = []
+    repositories = 0
+    for each in (*asked, *map(_of_model, embedders)):
+        command = _command(each.request, source)
+        notify(command)
+        try:
+            run = evaluate(benchmark, each.request.chunker, **_options(each.request), out=out, reuse=True, home=home)
+        except EmbeddingError as error:
+            if each.request.embedder not in embedders:
+                raise
+            found += [replace(row, verdict=f"skipped: {error}") for row in each.rows]
+        else:
+            found += [_measured(run, row, command, why_not) for row in each.rows]
+            repositories = len(run.metrics.per_repo)
+    return Reproduction(tuple(found), repositories)
+
+
+def _expected() -> Iterator[_Asked]:
+    for protocol in ("context", "code-chunk"):
+        for chunker, values in EXPECTED.items():
+            pairs = zip(MEASURES, values, strict=True)
+            rows = (Row("expected", protocol, chunker, measure, published=value) for measure, value in pairs)
+            yield _Asked(_precise(chunker=chunker, protocol=protocol), tuple(rows))
+
+
+def _causes() -> Iterator[_Asked]:
+    for setting, changed in CAUSES:
+        for chunker in EXPECTED:
+            asked = {"protocol": "code-chunk", **changed}
+            request = _precise(chunker=chunker + asked.pop("options", ""), **asked)
+            yield _Asked(request, tuple(Row("causes", setting, chunker, measure) for measure in MEASURES))
+
+
+def _sizes() -> Iterator[_Asked]:
+    for chunker in EXPECTED:
+        for size in SIZES:
+            request = _precise(chunker=f"{chunker}:max_nws={size}", protocol="code-chunk", retriever="bm25")
+            measures = (*MEASURES, "line_recall_auc")
+            yield _Asked(request, tuple(Row("sizes", f"{size}", chunker, measure) for measure in measures))
+
+
+def _coderag() -> Iterator[_Asked]:
+    published = CODERAG["BM25"] / 100
+    row = Row("coderag", "coderag", "BM25", "ndcg@10", published)
+    yield _Asked(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
+    for what, retriever, whose in BM25_SETTINGS:
+        row = Row("bm25", what, "BM25", "ndcg@10", published, source=whose)
+        yield _Asked(_precise(protocol="coderag", retriever=retriever), (row,))
+    yield _Asked(_precise(protocol="coderag"), (Row("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
+
+
+def _of_model(embedder: str) -> _Asked:
+    name = embedder.partition(":")[2] or embedder
+    points = CODERAG.get(name.partition(",")[0])
+    row = Row("coderag", "coderag", name, "ndcg@10", None if points is None else points / 100)
+    return _Asked(_precise(protocol="coderag", embedder=embedder), (row,))
+
+
+def _precise(**asked: str) -> RunRequest:
+    """A request in single precision: a page that others measure again must not depend on the processor."""
+    request = RunRequest.of(asked)
+    return request.model_copy(update={"precision": "fp32"}) if request.needs_vectors else request
+
+
+def _options(request: RunRequest) -> dict[str, Any]:
+    return request.model_dump(exclude_unset=True, exclude={"chunker"}) | {"precision": request.precision}
+
+
+def _command(request: RunRequest, source: str) -> str:
+    parts = ["repoeval-bench eval"]
+    usual = RunRequest()
+    for name in ("chunker", "protocol", "retriever", "embedder", "precision"):
+        value = getattr(request, name)
+        if value != getattr(usual, name) or name == "protocol":
+            parts.append(f"{'-c' if name == 'chunker' else f'--{name}'} {value}")
+    return " ".join([*parts, *([f"--source {shlex.quote(source)}"] if source else [])])
+
+
+def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Path | None) -> None:
+    """Embed what the dense rows need, a pass for each policy for long texts."""
+    plans: dict[str, dict[tuple[str | None, str], Plan]] = {}
+    for request in requests:
+        key = (request.chunker, request.protocol)
+        planned = plans.setdefault(request.resolved_embedder(), {}) if request.needs_vectors else None
+        if planned is not None and key not in planned:
+            planned[key] = plan_run(benchmark, request.chunker, protocol=request.protocol)
+    for embedder, each in plans.items():
+        embed([*each.values()], make_embedder(embedder, home=home))
+
+
+def _measured(run: RunView, row: Row, command: str, why_not: str) -> Row:
+    """The row with what was measured; judged where something was published, unless `why_not` says why not."""
+    scored = run.scores
+    (mean,), (ci,) = mean_intervals(scored.table([row.measure]), scored.clusters, scored.repos, run.metrics.headline)
+    low, high = ci or (None, None)
+    tolerance = TOLERANCE if row.table == "expected" else CODERAG_TOLERANCE / 100
+    verdict = "" if row.published is None else why_not or judge(mean, row.published, tolerance)
+    return replace(row, measured=mean, low=low, high=high, verdict=verdict, command=command)
+
+
+def _why_not_judged(benchmark: Benchmark) -> str:
+    """Published numbers are of the whole published benchmark: of anything else, why no verdict is given."""
+    if not benchmark.is_published:
+        return f"{NOT_JUDGED}: {benchmark.name} is not what was published"
+    return "" if benchmark.is_whole else f"{NOT_JUDGED}: {len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"

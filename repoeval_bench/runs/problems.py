@@ -1,0 +1,230 @@
+"""What is wrong with a request, all of it at once, as far as neither data nor a model is needed to see it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.chunkers.tools.sizes import resize
+from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_scored
+from repoeval_bench.protocols.qrels import relevance_rule
+from repoeval_bench.protocols.queries import query_policy
+from repoeval_bench.runs.config import RunConfig
+from repoeval_bench.runs.parts import choose_measures, choose_retriever, contradicts, make_parts, with_headers
+from repoeval_bench.runs.request import RunRequest, by_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.runs.request import DataRequest
+
+_OTHERWISE = "leave it out, or choose another protocol"
+_PACK = re.compile(r"[\w.-]+@[\w.-]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A sentence, the field it is about, and which of the field's values where it has several."""
+
+    option: str
+    value: str | None
+    sentence: str
+
+
+class Problems:
+    """`with problems.about(option):` around a check keeps its usage error; `check` raises what was kept, as one."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def about(self, option: str, value: str | None = None) -> _About:
+        """A context whose usage error is kept as one about this option."""
+        return _About(self, option, value)
+
+    def check(self) -> None:
+        """A UsageError with every sentence that was kept, if there is any."""
+        if self.found:
+            raise UsageError(all_mistakes(problem.sentence for problem in self.found))
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    problems: Problems
+    option: str
+    value: str | None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, UsageError):
+            return False
+        self.problems.found.append(Problem(self.option, self.value, str(error)))
+        return True
+
+
+def check_requests(requests: Sequence[RunRequest], home: Path | None, found: Problems) -> None:
+    """Keep whatever is wrong with requests that are to be run together."""
+    for setting, members in by_setting(requests).items():
+        protocol = check_setting(setting, found)
+        check_data(setting, {setting.protocol: protocol} if protocol else {}, home, found)
+        chunkers = _check_chunkers(members, protocol, found)
+        _check_headers(chunkers, setting, protocol, found)
+
+
+def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
+    """Keep whatever is wrong beside the data and the chunker; the protocol, None where it is wrong."""
+    protocol = _check_protocol(request, found)
+    _check_ranking(request, protocol, found)
+    _check_match_size(request, protocol, found)
+    return protocol
+
+
+def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, found: Problems) -> None:
+    """Keep whatever is wrong with the choice of tasks; `protocols` is each one that scores them, by its text."""
+    from repoeval_bench.dataset.home import data_home
+    from repoeval_bench.dataset.obtain import known_repositories
+    from repoeval_bench.dataset.repoeval import check_repositories, combination, repository_name
+
+    known = None
+    with found.about("level"):
+        chosen = combination(request.level, request.context, request.tokenizer)
+        with found.about("source"):
+            known = known_repositories(request.source, chosen, data_home(home))
+    named = request.repos or ()
+    for name in named if known is not None else ():
+        with found.about("repos", name):
+            check_repositories([name], known or ())
+    for text, protocol in protocols.items():
+        with found.about("protocol", text):
+            check_scored(protocol, map(repository_name, named), request.level)
+
+
+def _check_protocol(request: RunRequest, found: Problems) -> Protocol | None:
+    protocol: Protocol | None = None
+    choices: dict[str, str | None] = {}
+    for choice in CHOICES:
+        with found.about(choice):
+            check_choice(choice, getattr(request, choice))
+            choices[choice] = getattr(request, choice)
+    with found.about("protocol", request.protocol):
+        protocol = Protocol.parse(request.protocol).override(**choices)
+    with found.about("query"):
+        query_policy(protocol.query if protocol else request.query or "full")
+    with found.about("relevance"):
+        relevance_rule(protocol.relevance if protocol else request.relevance or "overlap")
+    with found.about("pack"):
+        if not _PACK.match(request.pack):
+            raise UsageError(f"pack {request.pack!r} is not of the form NAME@VERSION, such as mine@1")
+    return protocol
+
+
+def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
+    from repoeval_bench.embedding.choice import choose_embedder
+    from repoeval_bench.embedding.long_text import with_long_text
+    from repoeval_bench.embedding.precision import with_precision
+
+    with found.about("k"):
+        RunConfig.check_depth(request.k)
+    for name in request.measures:
+        with found.about("measures", name):
+            # An impossible depth is reported already: it says nothing about the measures.
+            choose_measures([name], request.k if request.k > 0 else sys.maxsize)
+    if not request.measures and request.k > 0:
+        with found.about("k"):
+            choose_measures(None, request.k)
+    with found.about("retriever", request.retriever):
+        choose_retriever(request.retriever, protocol)
+    embedder = request.embedder
+    with found.about("precision"):
+        embedder = with_precision(embedder, request.precision)
+    with found.about("long_text"):
+        embedder = with_long_text(embedder, request.long_text)
+    with found.about("embedder", request.embedder):
+        choose_embedder(embedder)
+
+
+def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, found: Problems) -> list[Chunker]:
+    chunkers: list[Chunker] = []
+    for request in members:
+        if request.chunker is None and protocol is None:
+            continue  # whether an unknown protocol wants a chunker is not known
+        with found.about("chunker", request.chunker):
+            chunkers.append(make_parts(protocol or Protocol.parse(RunRequest().protocol), request.chunker)[0])
+    with found.about("chunker"):
+        named = [each.spec for each in with_headers(chunkers, members[0].header)]
+        if repeated := {spec for spec in named if named.count(spec) > 1}:
+            raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
+    return chunkers
+
+
+def _check_headers(
+    chunkers: Sequence[Chunker], request: RunRequest, protocol: Protocol | None, found: Problems
+) -> None:
+    """Keep where a header for all chunkers is unknown, has none to go with, or contradicts a chunker's own."""
+    if request.header == "none":
+        return
+    from repoeval_bench.chunkers.headers import KINDS  # it reads syntax trees, which nothing else here needs
+
+    with found.about("header"):
+        if request.header not in KINDS:
+            raise UsageError(nearest("header", request.header, KINDS))
+    with found.about("header"):
+        if protocol and protocol.documents == "windows":
+            raise UsageError(
+                f"protocol {protocol.name} fixes its documents and their titles, so there is no header to choose; "
+                f"{_OTHERWISE}"
+            )
+        for chunker in chunkers:
+            with found.about("header"):
+                if contradicts(chunker, request.header):
+                    raise UsageError(
+                        f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out"
+                    )
+
+
+def _check_match_size(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
+    from repoeval_bench.chunkers.registry import make_chunker
+
+    if request.match_size is None:
+        return
+    with found.about("match_size"):
+        make_chunker(request.match_size)
+    with found.about("match_size"):
+        if protocol and protocol.documents == "windows":
+            raise UsageError(f"protocol {protocol.name} fixes its documents, so no size is matched; {_OTHERWISE}")
+
+
+def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], found: Problems) -> list[RunRequest]:
+    """Each request at each nominal size of its chunker, as it is where none is given; keep what has no size."""
+    if not sizes:
+        return list(requests)
+    setting = requests[0]
+    with found.about("sizes"):
+        if setting.match_size:
+            raise UsageError(
+                "--match-size sets the size of every chunker, so no --sizes are tried; leave one of them out"
+            )
+    with found.about("sizes"):
+        if Protocol.parse(setting.protocol).documents == "windows":
+            raise UsageError(
+                f"protocol {setting.protocol} fixes its documents, so --sizes change nothing; leave them out, or "
+                "choose another protocol"
+            )
+    made = []
+    for request in requests:
+        resized = [request]  # where it has no size: reported here, or with all that is wrong with chunkers
+        with found.about("chunker", request.chunker):
+            if request.chunker is not None:
+                resized = [request.model_copy(update={"chunker": resize(request.chunker, size)}) for size in sizes]
+        made += resized
+    return made

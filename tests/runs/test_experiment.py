@@ -1,0 +1,68 @@
+"""Experiments: what is said about options that change nothing, and what Python may ask of a run."""
+
+import pytest
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.experiment import Experiment, evaluate, evaluate_all
+from repoeval_bench.runs.parts import load_benchmark
+from repoeval_bench.runs.request import RunRequest
+from support.minirepo import build_mirror
+
+FIXED = "fixed:max_nws=400"
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unread")
+    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home", "out": folder / "results"}
+
+
+@pytest.fixture(scope="module")
+def benchmark(places):
+    return load_benchmark(places["source"], home=places["home"])
+
+
+def notes(places, **given):
+    said = []
+    request = RunRequest(chunker=FIXED, source=places["source"], **given)
+    Experiment([request], out=places["out"], home=places["home"], notify=said.append)
+    return [line for line in said if "not read" in line]
+
+
+def test_each_option_that_nothing_reads_is_named_in_one_line(places):
+    """A model that is not even there, a precision and a policy: bm25 reads none of them."""
+    given = {"embedder": "st:nope/nope", "precision": "fp32", "long_text": "tail"}
+    (line,) = notes(places, retriever="bm25", **given)
+    assert "--embedder st:nope/nope, --precision fp32, --long-text tail: not read" in line
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"retriever": "bm25"}, {"embedder": "hash"}, {"retriever": "bm25", "embedder": "hash", "measures": ("ild@10",)}],
+)
+def test_what_is_read_or_was_not_given_is_not_named(places, given):
+    """The usual embedder was not asked for; dense search and ILD read another one."""
+    assert notes(places, **given) == []
+
+
+def test_python_asks_for_everything_that_a_request_has(benchmark, tmp_path):
+    """Sizes are matched and headers set as on the command line."""
+    options = {"retriever": "bm25", "match_size": "fixed:max_nws=300", "header": "path", "measures": ["ndcg@5"]}
+    first, second = evaluate_all(benchmark, [FIXED, "ast"], **options, out=tmp_path)
+    assert first.metrics.chunker in {f"fixed:max_nws={size},offset=0,header=path" for size in range(290, 310)}
+    assert second.metrics.chunker.startswith("ast:")
+    assert "ndcg@5" in second.metrics.micro
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"protocl": "body"}, "did you mean 'protocol'"),
+        ({"k": 0}, "K=0 ranks nothing"),
+        ({"source": "github"}, "source: the data is loaded already"),
+    ],
+)
+def test_python_is_refused_in_the_same_words(benchmark, tmp_path, asked, told):
+    """Unknown options, impossible values, and what belongs to the loading of data."""
+    with pytest.raises(UsageError, match=told):
+        evaluate(benchmark, FIXED, **asked, out=tmp_path)
