@@ -36,6 +36,8 @@ _PRELOADED = [
 
 _INTERRUPTED = 130
 
+_SECONDS_TO_CLEAR_UP = 5
+
 
 class Executor(Protocol):
     """Where jobs run."""
@@ -80,6 +82,8 @@ class ProcessPool:
             for worker in ours:
                 worker.terminate()
             for worker in ours:
+                worker.join(_SECONDS_TO_CLEAR_UP)
+                worker.kill()
                 worker.join()
         self._pool = None
 
@@ -124,7 +128,6 @@ def _cores() -> int:
 def _begin(threshold: tuple[int, int, int]) -> None:
     """Prepare a worker: Ctrl-C is the caller's to handle, and a worker does not outlive the caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(*threshold)
     threading.Thread(target=_end_with_caller, daemon=True).start()
 
@@ -142,6 +145,9 @@ def _end_with_caller() -> None:
 
 def _run(job: Callable[[], T]) -> T:
     try:
+        signal.signal(signal.SIGTERM, _leave)
         return job()
     except SystemExit:  # ended by the caller: what was half-written is removed by now
         os._exit(_INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
