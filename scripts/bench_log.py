@@ -34,16 +34,25 @@ def log_rows(n_queries: int, n_results: int) -> Iterator[dict[str, Any]]:
             file, start = f"docs/file{(first + 37 * rank) % FILES}.md", (first + rank) % 9000
             topk.append(
                 {
-                    "rank": rank, "chunk_id": f"{file}@{start}-{start + 1500}",
+                    "rank": rank,
+                    "chunk_id": f"{file}@{start}-{start + 1500}",
                     "score": round(1 - rank * 0.01 - rng.random() * 0.005, 5),
-                    "file": file, "start_line": start // 40, "end_line": start // 40 + 40,
+                    "file": file,
+                    "start_line": start // 40,
+                    "end_line": start // 40 + 40,
                 }
-            )  # fmt: skip
+            )
         yield {
-            "query_id": f"q{i}", "query": " ".join(f"word{rng.randrange(5000)}" for _ in range(12)), "query_tokens": 14,
-            "system": "made", "k_raw": n_results, "topk": topk, "index_version": "1",
-            "chunker": {"algo": "fixed", "parameters": {"max_nws": 1500}}, "latency_ms": {"retrieve": 5.5},
-        }  # fmt: skip
+            "query_id": f"q{i}",
+            "query": " ".join(f"word{rng.randrange(5000)}" for _ in range(12)),
+            "query_tokens": 14,
+            "system": "made",
+            "k_raw": n_results,
+            "topk": topk,
+            "index_version": "1",
+            "chunker": {"algo": "fixed", "parameters": {"max_nws": 1500}},
+            "latency_ms": {"retrieve": 5.5},
+        }
 
 
 def write(folder: Path, n_queries: int, n_results: int) -> tuple[Path, Path]:

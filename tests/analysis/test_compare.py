@@ -120,12 +120,15 @@ def restate(run, *, config=None, hashes=None):
     return type(run)(run.folder)
 
 
-@pytest.mark.parametrize(("changed", "message"), [
-    ({"config": {"pack": "p@2"}}, "pack p@1 against p@2;"),
-    ({"config": {"protocol": {"relevance": "iou:0.5", "gold": "body"}}}, "relevance overlap against iou:0.5;"),
-    ({"config": {"protocol": {"relevance": "overlap", "gold": "prompt"}}}, "gold body against prompt;"),
-    ({"hashes": {"q000001": "1" * 64}}, "another text of 1 of 3 queries (such as q000001);"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"config": {"pack": "p@2"}}, "pack p@1 against p@2;"),
+        ({"config": {"protocol": {"relevance": "iou:0.5", "gold": "body"}}}, "relevance overlap against iou:0.5;"),
+        ({"config": {"protocol": {"relevance": "overlap", "gold": "prompt"}}}, "gold body against prompt;"),
+        ({"hashes": {"q000001": "1" * 64}}, "another text of 1 of 3 queries (such as q000001);"),
+    ],
+)
 def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message):
     """Pack, relevance, gold and every query's text: a run in which one of them changed is refused by its name."""
     a, b = (restate(write_run(tmp_path / name, {"mrr": [0.1, 0.2, 0.3]})) for name in "ab")
@@ -146,9 +149,13 @@ def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
     with pytest.raises(UsageError) as error:
         compare([a, b], a)
     for piece in (
-        "protocol context against body", "k 100 against 5", "data made · 0 against made · 1", "precision",
-        "1 query only in a (such as q000000)", "1 query only in b (such as other)",
-    ):  # fmt: skip
+        "protocol context against body",
+        "k 100 against 5",
+        "data made · 0 against made · 1",
+        "precision",
+        "1 query only in a (such as q000000)",
+        "1 query only in b (such as other)",
+    ):
         assert piece in str(error.value)
 
 
@@ -201,10 +208,12 @@ def three(tmp_path, **options):
         write_run(
             tmp_path / name,
             {m: (base + by + rng(at + len(m)).normal(0, 0.05, 120)).tolist() for m in ("mrr", "hit@5")},
-            files=FILES, repos=REPOS, **options,
+            files=FILES,
+            repos=REPOS,
+            **options,
         )
         for at, (name, by) in enumerate(moved.items())
-    ]  # fmt: skip
+    ]
 
 
 def test_without_a_baseline_every_pair_is_compared(tmp_path):
@@ -228,7 +237,7 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
 
 
 def test_a_ceiling_is_compared_and_not_tested(tmp_path):
-    """Its difference and interval stand there without a p or a verdict, and the others' p is adjusted without it."""
+    """Its difference and interval are given without a p or a verdict, and the others' p is adjusted without it."""
     base = rng().uniform(0.3, 0.6, 120)
     runs = [
         write_run(
@@ -264,7 +273,7 @@ def test_many_runs_leave_room_for_a_verdict(tmp_path):
 
 
 def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
-    """Two pairs with one treatment are two tables; what hangs on a few repositories is told of a pair."""
+    """Two pairs with one treatment are two tables; what depends on a few repositories is reported for a pair."""
     base = rng().uniform(0.3, 0.4, 120)
     moved = np.where(np.array(REPOS) == "r0", 0.5, -0.02) + rng(5).normal(0, 0.01, 120)
     values = {"a": base, "b": base + rng(6).normal(0, 0.001, 120), "c": base + moved}
@@ -291,7 +300,7 @@ def test_each_pair_has_to_be_comparable(tmp_path):
 
 
 def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
-    """Beside the first run that it is unlike; several are counted, one alone is told as before."""
+    """Beside the first run that it differs from; several are counted, one alone is reported as before."""
     like, deep, other, again = (
         write_run(tmp_path / name, {"mrr": [0.1, 0.2]}, **changed)
         for name, changed in (("a", {}), ("b", {"k": 7}), ("c", {"k": 7, "protocol": "body"}), ("d", {}))
@@ -300,8 +309,10 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
         compare([like, deep, other, again])
     assert str(error.value).split("\n  ") == [
         "2 runs cannot be compared with one before them; compare runs of one protocol on the same queries:",
-        "a and b: k 100 against 7", "a and c: protocol context against body", "a and c: k 100 against 7",
-    ]  # fmt: skip
+        "a and b: k 100 against 7",
+        "a and c: protocol context against body",
+        "a and c: k 100 against 7",
+    ]
     with pytest.raises(UsageError) as error:
         compare([again, like, deep])
     assert str(error.value).startswith("d and b cannot be compared: k 100 against 7; compare runs of one")

@@ -22,16 +22,30 @@ def entry(chunk_id, rank, **more):
     """A result in a file and at lines of its own."""
     file, _, start = chunk_id.partition("@")
     begin = 10 * int(start or 0)
-    return {"rank": rank, "chunk_id": chunk_id, "score": 1 / rank, "file": file, "start_line": begin,
-            "end_line": begin + 10, **more}  # fmt: skip
+    return {
+        "rank": rank,
+        "chunk_id": chunk_id,
+        "score": 1 / rank,
+        "file": file,
+        "start_line": begin,
+        "end_line": begin + 10,
+        **more,
+    }
 
 
 def log_row(query_id, topk, **more):
     """A row of the run log."""
     return LogRow.model_validate(
-        {"query_id": query_id, "system": "s", "k_raw": 50, "topk": topk, "index_version": "1",
-         "chunker": {"algo": "ast", "parameters": {}}, **more}
-    )  # fmt: skip
+        {
+            "query_id": query_id,
+            "system": "s",
+            "k_raw": 50,
+            "topk": topk,
+            "index_version": "1",
+            "chunker": {"algo": "ast", "parameters": {}},
+            **more,
+        }
+    )
 
 
 def results(*entries):
@@ -57,25 +71,41 @@ def evidence(tops=None, golds=None, values=None, rows=None, latency=None, k=50, 
     tops = tops or {i: ranking(i, golds[i], range(1, len(golds[i]) + 1)) for i in range(N)}
     values = values if values is not None else np.full(N, 0.8) + np.tile([0.05, -0.05], N // 2)
     scored = query_scores(
-        {"query_id": f"q{i:02d}", "repo": f"r{i // 2 % 4}", "path": f"f{i // 2}.py", "n_relevant": len(golds[i]),
-         "facts": (facts or {}).get(i, {}), "measures": {"ndcg@10": float(values[i])}}
+        {
+            "query_id": f"q{i:02d}",
+            "repo": f"r{i // 2 % 4}",
+            "path": f"f{i // 2}.py",
+            "n_relevant": len(golds[i]),
+            "facts": (facts or {}).get(i, {}),
+            "measures": {"ndcg@10": float(values[i])},
+        }
         for i in range(N)
-    )  # fmt: skip
+    )
     log = {
         f"q{i:02d}": log_row(
             f"q{i:02d}",
-            **{"query": f"text {i}\n", "topk": [entry(c, r) for r, c in enumerate(tops[i], 1)], **(rows or {}).get(i, {})},
+            **{
+                "query": f"text {i}\n",
+                "topk": [entry(c, r) for r, c in enumerate(tops[i], 1)],
+                **(rows or {}).get(i, {}),
+            },
         )
         for i in range(N)
-    }  # fmt: skip
+    }
     content = made_metrics(
-        {}, ["r"] * N,
+        {},
+        ["r"] * N,
         **{
-            "k": k, "chunker": "ast", "protocol": "context", "counts": COUNTS, "micro": {"line_rprec": 0.9},
+            "k": k,
+            "chunker": "ast",
+            "protocol": "context",
+            "counts": COUNTS,
+            "micro": {"line_rprec": 0.9},
             "chunk_tokens": {"mean": 100.0, "median": 100, "p95": 100, "max": 100},
-            "ceilings": {"micro": {"line_rprec": 0.95}}, **metrics,
+            "ceilings": {"micro": {"line_rprec": 0.95}},
+            **metrics,
         },
-    )  # fmt: skip
+    )
     qrels = {f"q{i:02d}": dict.fromkeys(golds[i], 1.0) for i in range(N)}
     return Evidence(scores=scored, rows=log, qrels=qrels, metrics=content, latency=latency or {})
 
@@ -112,7 +142,7 @@ def test_relevant_chunks_below_rank_five_ask_for_a_reranker():
 
 
 def test_few_relevant_chunks_below_five_results_are_no_fault_of_the_ranking():
-    """Ten relevant chunks cannot stand among five results: recall is held against its ceiling."""
+    """Ten relevant chunks cannot be among five results: recall is compared with its ceiling."""
     golds = {i: [f"r{i // 2 % 4}/f{i // 2}.py@{100 * i + j}" for j in range(10)] for i in range(N)}
     found = evidence({i: ranking(i, golds[i], range(1, 11)) for i in range(N)}, golds)
     assert found.mean("recall@5") == 0.5
@@ -142,10 +172,11 @@ def test_places_taken_by_near_duplicates(how):
     for i in range(N):
         gold = entry(f"r{i // 2 % 4}/f{i // 2}.py@{i}", 1)
         again = [
-            {**gold, "rank": r, "chunk_id": f"copy{r}"} if how == "overlap"
+            {**gold, "rank": r, "chunk_id": f"copy{r}"}
+            if how == "overlap"
             else {**entry(f"r{i % 4}/c{r}.py@0", r), "score": 0.5}
             for r in range(2, 11)
-        ]  # fmt: skip
+        ]
         rows[i] = {"topk": [gold, *again]}
     check = only(evidence(rows=rows), "near-duplicates")
     assert check.numbers["recall@10"] == 1.0
@@ -154,7 +185,7 @@ def test_places_taken_by_near_duplicates(how):
 
 
 def test_repeats_counts_shown_lines_and_equal_scores():
-    """Half of the second stands in the first; zeros are no copies; other files are other lines."""
+    """Half of the second is in the first; zeros are not copies; other files are other lines."""
     assert repeats([]) == 0.0
     first = {"score": 3.0, "file": "a", "start_line": 0, "end_line": 10}
     assert repeats(results(first, {"score": 2.0, "file": "a", "start_line": 5, "end_line": 15})) == 0.25
@@ -222,9 +253,14 @@ def test_gaps_under_no_difference_are_rare():
 
 def test_results_newer_than_the_query():
     """Two of ten dated results were written after the query's as_of."""
-    rows = {0: {"as_of": "2024-05-01", "topk": [
-        entry(f"r0/f0.py@{r - 1}", r, doc_version="2024-06-01" if r > 8 else "2024-04-01") for r in range(1, 11)
-    ]}}  # fmt: skip
+    rows = {
+        0: {
+            "as_of": "2024-05-01",
+            "topk": [
+                entry(f"r0/f0.py@{r - 1}", r, doc_version="2024-06-01" if r > 8 else "2024-04-01") for r in range(1, 11)
+            ],
+        }
+    }
     check = only(evidence(rows=rows), "freshness")
     assert check.numbers == {"share of the top 10 newer than as_of": 0.2, "results with both dates": 10}
     assert newer_share([log_row("q", [entry("a@1", 1, doc_version="v7")], as_of="2024-05-01")], 10) == (None, 0)
@@ -235,9 +271,13 @@ def test_latency_is_split_into_its_steps():
     latency = {f"q{i:02d}": {"retrieve": 10.0, "rerank": 900.0} for i in range(N)}
     check = only(evidence(latency=latency), "latency")
     assert check.numbers == {
-        "retrieve median, ms": 10, "retrieve p90, ms": 10, "rerank median, ms": 900, "rerank p90, ms": 900,
-        "both median, ms": 910, "both p90, ms": 910,
-    }  # fmt: skip
+        "retrieve median, ms": 10,
+        "retrieve p90, ms": 10,
+        "rerank median, ms": 900,
+        "rerank p90, ms": 900,
+        "both median, ms": 910,
+        "both p90, ms": 910,
+    }
     assert "rerank takes 99% of the time" in check.says
     assert findings(evidence(latency={"q00": {"retrieve": 10.0}})) == {}
 
@@ -264,12 +304,15 @@ def test_a_reranker_whose_scores_were_at_hand_is_not_called_quick():
     ("name", "metrics", "number"),
     [
         ("truncation", {"counts": COUNTS | {"chunks_truncated": 30}}, ("share of chunks", 0.3)),
-        ("chunker", {"ceilings": {"micro": {"line_rprec": 0.7}}, "micro": {"line_rprec": 0.6}},
-         ("ceiling of line_rprec", 0.7)),
+        (
+            "chunker",
+            {"ceilings": {"micro": {"line_rprec": 0.7}}, "micro": {"line_rprec": 0.6}},
+            ("ceiling of line_rprec", 0.7),
+        ),
         ("retriever", {"micro": {"line_rprec": 0.38}}, ("share of the ceiling", 0.4)),
         ("lost", {"counts": COUNTS | {"files_skipped": 2}}, ("files skipped", 2)),
     ],
-)  # fmt: skip
+)
 def test_what_the_stored_counts_and_ceilings_tell(name, metrics, number):
     """Cut texts, a low ceiling (the chunker), a low share of it (the retriever), files that were left out."""
     assert only(evidence(**metrics), name).numbers[number[0]] == pytest.approx(number[1])
@@ -282,7 +325,7 @@ def test_queries_without_gold_are_lost():
 
 
 def test_a_shallow_or_imported_run_says_what_it_does_not_know():
-    """Ten results stored: nothing on what stands deeper; no counts of an imported run's model or lines."""
+    """Ten results stored: nothing on lower ranks; no counts of an imported run's model or lines."""
     golds = {i: [f"r{i // 2 % 4}/f{i // 2}.py@{i}"] for i in range(N)}
     tops = {i: ranking(i, golds[i], [1])[:10] for i in range(N)}
     checks = check_all(
@@ -309,7 +352,7 @@ def test_a_model_that_does_not_report_its_tokens_leaves_open_what_it_cut():
 
 
 def test_thresholds_decide_and_are_told():
-    """Another limit, another finding; the limits used stand in the check."""
+    """Another limit, another finding; the limits used are in the check."""
     counts = {"counts": COUNTS | {"chunks_truncated": 30}}
     assert findings(evidence(**counts), Thresholds.parse(["truncated=0.3"])) == {}
     assert Thresholds.parse([])["recall-low"] == LIMITS["recall-low"].default
@@ -320,7 +363,7 @@ def test_thresholds_decide_and_are_told():
 
 
 def test_the_worst_queries_with_gold_and_both_rankings():
-    """Lowest value first, of equals the one whose gold stands later; relevant results are marked on both sides."""
+    """Lowest value first, of equals the one whose gold is found later; relevant results are marked on both sides."""
     values = np.full(N, 0.8)
     values[[5, 7, 9]] = 0.1, 0.1, 0.0
     golds = {i: [f"r{i // 2 % 4}/f{i // 2}.py@{i}"] for i in range(N)}

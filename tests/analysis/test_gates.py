@@ -125,11 +125,20 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
     with pytest.raises(UsageError) as error:
         read_gates(path)
     for piece in (
-        "gates.yaml:4: gates[0]", "gates.yaml:2: unknown key", "did you mean 'baseline'", "gates[0].measure: unknown measure 'ndgc'; did you mean 'ndcg'",
-        "gates[1]: unknown key 'measre'", "gates[1].measure: it is missing", "gates[1].max_drop: a number",
-        "gates[2].at_least: a number was expected (it is '0.5')", "gates[2].mean: 'micro' or 'macro' was expected",
-        "gates[3]: give either at_least or max_drop", "gates[4].at_least", "latency[0]: unknown key 'p90'", "latency[1]: give median_ms",
-    ):  # fmt: skip
+        "gates.yaml:4: gates[0]",
+        "gates.yaml:2: unknown key",
+        "did you mean 'baseline'",
+        "gates[0].measure: unknown measure 'ndgc'; did you mean 'ndcg'",
+        "gates[1]: unknown key 'measre'",
+        "gates[1].measure: it is missing",
+        "gates[1].max_drop: a number",
+        "gates[2].at_least: a number was expected (it is '0.5')",
+        "gates[2].mean: 'micro' or 'macro' was expected",
+        "gates[3]: give either at_least or max_drop",
+        "gates[4].at_least",
+        "latency[0]: unknown key 'p90'",
+        "latency[1]: give median_ms",
+    ):
         assert piece in str(error.value), piece
 
 

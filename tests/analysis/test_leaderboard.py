@@ -106,9 +106,16 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     (results / "compared.json").write_text("{}")
     found = leaderboard(results)
     assert [entry.run_id for board in found.boards for entry in board.entries] == ["good"]
-    why = {"unfinished": "not finished", "newer": "schema 99", "torn": "is broken", "short": "cannot be read",
-           "edited": "different things of line_rprec", "shape": "metrics.json is broken (dataset", "list": "metrics.json is broken (chunker",
-           "notes": "not finished, or this is not a run"}  # fmt: skip
+    why = {
+        "unfinished": "not finished",
+        "newer": "schema 99",
+        "torn": "is broken",
+        "short": "cannot be read",
+        "edited": "different things of line_rprec",
+        "shape": "metrics.json is broken (dataset",
+        "list": "metrics.json is broken (chunker",
+        "notes": "not finished, or this is not a run",
+    }
     assert found.left_out.keys() == why.keys()
     for name, part in why.items():
         assert part in found.left_out[name], found.left_out[name]

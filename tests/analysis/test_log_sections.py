@@ -61,7 +61,7 @@ def test_rewriting_compares_recall_of_the_same_queries():
 
 
 def test_routes_are_judged_where_the_right_source_is_known():
-    """Four queries: one not routed, one misrouted, one route that nobody judges."""
+    """Four queries: one not routed, one misrouted, one route that is not judged."""
     rows = [
         row("a", "x", source="wiki", expected_source="wiki"),
         row("b", "y", source="code", expected_source="wiki"),
@@ -158,8 +158,11 @@ def test_entities_are_linked_as_sets():
     found = entity_linking(judged(rows, dict.fromkeys("abc", "x")), 2)
     values = {name: figure.value for name, figure in by_name(found).items()}
     assert values == {
-        "entity precision@2": 0.25, "entity recall@2": 0.25, "entity F1@2": 0.25, "chunk recall@2": 1.0,
-    }  # fmt: skip
+        "entity precision@2": 0.25,
+        "entity recall@2": 0.25,
+        "entity F1@2": 0.25,
+        "chunk recall@2": 1.0,
+    }
     assert found.notes == ("queries without entities, left out: 1 of 3",)
 
 

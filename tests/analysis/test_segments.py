@@ -59,7 +59,7 @@ def test_segments_partition_the_queries(column):
 
 
 def test_numbers_are_cut_into_quarters_and_few_numbers_are_not():
-    """Sorted by number; few different values stand alone; what is missing is unknown and last."""
+    """Sorted by number; few different values are segments of their own; what is missing is unknown and last."""
     run = scored([0] * 40, [{"lines": i, "depth": i % 3, "hard": None if i == 7 else i % 2 == 0} for i in range(40)])
     assert [part.name for part in split(run, "lines")] == ["0 to 9", "10 to 19", "20 to 29", "30 to 39"]
     assert [part.name for part in split(run, "depth")] == ["0", "1", "2"]
@@ -98,9 +98,12 @@ def test_the_overall_winner_that_loses_a_segment_is_named():
 
 @pytest.mark.parametrize(
     ("shown", "says"),
-    [([False], "its interval includes 0"), ([False, False], "in none of them the interval excludes 0"),
-     ([True, False], "in 1 of them the interval excludes 0")],
-)  # fmt: skip
+    [
+        ([False], "its interval includes 0"),
+        ([False, False], "in none of them the interval excludes 0"),
+        ([True, False], "in 1 of them the interval excludes 0"),
+    ],
+)
 def test_lost_segments_are_said_with_their_intervals(shown, says):
     """However many are lost, and also where no interval is clear of 0."""
     lost = [
@@ -140,13 +143,21 @@ def test_the_column_of_clusters_is_a_word(clustered_by, heading):
 
 
 def test_distribution_says_what_the_mean_hides():
-    """Half of the queries with all and half with nothing is no mean of one half."""
+    """Half of the queries with all and half with nothing is not a mean of one half."""
     shares = distribution(np.array([0.0, 0.0, 1.0, 1.0]))
     assert (shares["0"], shares["1"], shares["to 1/2"]) == (0.5, 0.5, 0.0)
     bands = [distribution(np.array([v])) for v in (0, 0.25, 0.26, 0.5, 0.75, 0.99, 1)]
-    assert [next(name for name, share in band.items() if share == 1 and not name.startswith("p")) for band in bands] == [
-        "0", "to 1/4", "to 1/2", "to 1/2", "to 3/4", "below 1", "1",
-    ]  # fmt: skip
+    assert [
+        next(name for name, share in band.items() if share == 1 and not name.startswith("p")) for band in bands
+    ] == [
+        "0",
+        "to 1/4",
+        "to 1/2",
+        "to 1/2",
+        "to 3/4",
+        "below 1",
+        "1",
+    ]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
@@ -157,7 +168,7 @@ def test_the_bands_of_a_distribution_add_up(values):
 
 
 def test_recall_curve_and_knee():
-    """recall@k by hand; the knee stands where the curve bends; a flat curve has none."""
+    """recall@k by hand; the knee is where the curve bends; a flat curve has none."""
     curves = recall_curves(["a", "b"], {"a": ["x", "y", "z"], "b": ["y"]}, {"a": {"x": 1, "z": 1}, "b": {}}, 4)
     assert curves.tolist() == [[0.5, 0.5, 1, 1], [0, 0, 0, 0]]
     encoded = recall_curves(["a b"], {"a b": ["x y"]}, {"a%20b": {"x%20y": 1}}, 1)
@@ -194,13 +205,13 @@ def facts_at(line, text=SOURCE, length=1):
 @pytest.mark.parametrize(
     ("line", "lines", "depth", "docstring", "method"),
     [
-        (2, 3, 1, True, True),      # the docstring line of a method
-        (6, 4, 1, False, True),     # a nested def is what is to be written: its method surrounds it
-        (7, 2, 2, False, False),    # inside the nested function
-        (13, 3, 0, False, False),   # after a signature of two lines
+        (2, 3, 1, True, True),  # the docstring line of a method
+        (6, 4, 1, False, True),  # a nested def is what is to be written: its method surrounds it
+        (7, 2, 2, False, False),  # inside the nested function
+        (13, 3, 0, False, False),  # after a signature of two lines
         (11, None, None, None, None),  # at module level
     ],
-)  # fmt: skip
+)
 def test_facts_of_a_task(line, lines, depth, docstring, method):
     """Length, nesting, docstring and whether it is a method, of the function around the place."""
     found = facts_at(line)

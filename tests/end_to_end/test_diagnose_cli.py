@@ -89,15 +89,30 @@ def test_an_imported_run_is_diagnosed(tmp_path):
     log, gold = [], []
     for i in range(30):
         topk = [
-            {"rank": r, "chunk_id": f"c{i}-{r}", "score": 1 / r, "file": f"d{i}.md", "start_line": 10 * r,
-             "end_line": 10 * r + 10, "doc_version": "2024-06-01" if r == 1 else "2024-01-01"}
+            {
+                "rank": r,
+                "chunk_id": f"c{i}-{r}",
+                "score": 1 / r,
+                "file": f"d{i}.md",
+                "start_line": 10 * r,
+                "end_line": 10 * r + 10,
+                "doc_version": "2024-06-01" if r == 1 else "2024-01-01",
+            }
             for r in range(1, 31)
-        ]  # fmt: skip
+        ]
         log.append(
-            {"query_id": f"q{i}", "system": "theirs", "k_raw": 30, "topk": topk, "index_version": "1",
-             "chunker": {"algo": "pages", "parameters": {}}, "as_of": "2024-03-01", "query": f"what of\x1b[31m {i}",
-             "latency_ms": {"retrieve": 20, "rerank": 700}}
-        )  # fmt: skip
+            {
+                "query_id": f"q{i}",
+                "system": "theirs",
+                "k_raw": 30,
+                "topk": topk,
+                "index_version": "1",
+                "chunker": {"algo": "pages", "parameters": {}},
+                "as_of": "2024-03-01",
+                "query": f"what of\x1b[31m {i}",
+                "latency_ms": {"retrieve": 20, "rerank": 700},
+            }
+        )
         gold.append({"query_id": f"q{i}", "chunk_id": f"c{i}-20"})
     arguments = ("--gold", write_lines(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
     made = bench("import-run", write_lines(tmp_path / "log.jsonl", log), *arguments)

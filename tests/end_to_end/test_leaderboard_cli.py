@@ -18,9 +18,14 @@ def results(tmp_path_factory):
     """Five runs under two protocols, one with a name that attacks the page, and one that was not finished."""
     folder = tmp_path_factory.mktemp("ranked") / "results"
     for i, (chunker, protocol) in enumerate(
-        (("fixed:max_nws=900", "context"), ("ast:max_nws=900,overlap=0", "context"), (HOSTILE, "context"),
-         ("fixed:max_nws=900", "body"), ("x" * 400, "body"))
-    ):  # fmt: skip
+        (
+            ("fixed:max_nws=900", "context"),
+            ("ast:max_nws=900,overlap=0", "context"),
+            (HOSTILE, "context"),
+            ("fixed:max_nws=900", "body"),
+            ("x" * 400, "body"),
+        )
+    ):
         values = [0.1 * i + 0.05 * (j % 3) for j in range(9)]
         write_run(
             folder / f"run{i}",
@@ -43,14 +48,21 @@ def test_every_format(results, tmp_path):
         assert "5 runs on 2 boards; 1 folder not ranked" in done.err
     boards = json.loads(data.read_text())["boards"]
     assert [board["protocol"] for board in boards] == ["body", "context"]
-    assert [[entry["run_id"] for entry in board["entries"]] for board in boards] == [["run4", "run3"],
-                                                                                    ["run2", "run1", "run0"]]  # fmt: skip
+    assert [[entry["run_id"] for entry in board["entries"]] for board in boards] == [
+        ["run4", "run3"],
+        ["run2", "run1", "run0"],
+    ]
     for entry in boards[1]["entries"]:
         stored = json.loads((results / entry["run_id"] / "metrics.json").read_text())
         assert entry["score"] == stored["micro"]["line_rprec"]
     rows = list(csv.DictReader(io.StringIO(table.read_text())))
-    assert [(row["rank"], row["run_id"]) for row in rows] == [("1", "run4"), ("2", "run3"), ("1", "run2"), ("2", "run1"),
-                                                              ("3", "run0")]  # fmt: skip
+    assert [(row["rank"], row["run_id"]) for row in rows] == [
+        ("1", "run4"),
+        ("2", "run3"),
+        ("1", "run2"),
+        ("2", "run1"),
+        ("3", "run0"),
+    ]
     assert "not ranked: half" in text.read_text()
     assert "not ranked: half" in page.read_text()
     assert bench("leaderboard", results, "--format", "csv").out == table.read_text()

@@ -70,9 +70,13 @@ def test_what_was_encoded_gives_vectors_per_second(evaluate, tmp_path, capsys):
 def test_one_query_has_values_and_no_interval(tmp_path, capsys):
     """Every section and command speaks; none makes up a spread."""
     fields = {
-        "as_of": "2024-01-01", "source": "s", "expected_source": "s", "entities": ["e"], "latency_ms": {"retrieve": 1.0},
+        "as_of": "2024-01-01",
+        "source": "s",
+        "expected_source": "s",
+        "entities": ["e"],
+        "latency_ms": {"retrieve": 1.0},
         "raw_topk": [{"rank": 1, "chunk_id": "x", "score": 1.0}],
-    }  # fmt: skip
+    }
     chunk = {"rank": 1, "chunk_id": "x", "score": 1.0, "doc_version": "2023-01-01", "entities": ["e"]}
     run = imported(tmp_path / "one", [row("a", [chunk], **fields)], {"a": "x"})
     capsys.readouterr()

@@ -97,14 +97,20 @@ def test_a_pool_is_another_protocol(evaluate, tmp_path):
     assert pooled["micro"]["mrr"] <= alone["micro"]["mrr"]
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["eval", "-c", AST, "--scope", "pool"], "did you mean 'pooled'"),
-    (["eval", "-c", AST, "--protocol", "linemap", "--scope", "pooled"], "choose scope=repository"),
-    (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
-    (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
-    (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"], "leave out exclusion= and scope="),
-    (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"], "maps the score of every chunk"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["eval", "-c", AST, "--scope", "pool"], "did you mean 'pooled'"),
+        (["eval", "-c", AST, "--protocol", "linemap", "--scope", "pooled"], "choose scope=repository"),
+        (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
+        (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
+        (
+            ["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"],
+            "leave out exclusion= and scope=",
+        ),
+        (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"], "maps the score of every chunk"),
+    ],
+)
 def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments, message):
     """Exit 2 before anything is computed."""
     assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from repoeval_bench.analysis.pipeline.answers import is_newer
 from repoeval_bench.metrics import score_run
 from repoeval_bench.runs.log import moment
 
@@ -174,17 +175,14 @@ def repeats(entries: Sequence[Retrieved]) -> float:
 
 def newer_share(rows: Iterable[LogRow], k: int) -> tuple[float | None, int]:
     """(share of the first k results that are newer than their query's as_of, of how many where both are dated)."""
-    late = dated = 0
-    for row in rows:
-        as_of = moment(row.as_of or "")
-        if as_of is None:
-            continue
-        for entry in row.topk:
-            written = moment(entry.doc_version or "") if entry.rank <= k else None
-            if written is not None:
-                dated += 1
-                late += written.is_after(as_of)
-    return (late / dated if dated else None), dated
+    dated = [
+        newer
+        for row in rows
+        if row.as_of is not None and (as_of := moment(row.as_of)) is not None
+        for each in row.topk
+        if each.rank <= k and (newer := is_newer(each, as_of)) is not None
+    ]
+    return (float(np.mean(dated)) if dated else None), len(dated)
 
 
 def quantiles(times: Iterable[float]) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Scores between two judgements: the gold, which misses relevant chunks, and a judge, who may be too kind.
 
-Every measure lies between these bounds, whichever set between the gold and gold plus judge is the true one.
+The true set of relevant chunks is somewhere between the gold and gold plus judge, so every measure lies between the
+bounds given here.
 For precision, hit and MRR they are the scores by gold alone and by gold plus judge. Recall and nDCG are divided by
 what is relevant, so a chunk that the judge found and the run did not pulls them below the score by gold alone; and
 counting a chunk that the run ranks low can pull nDCG down. There the bounds are wider than those two scores.

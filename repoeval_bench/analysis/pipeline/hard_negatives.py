@@ -30,8 +30,8 @@ class HardNegatives:
 def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: Path | None = None) -> HardNegatives:
     """What each measure of ranks loses with n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
 
-    `negatives` is a JSONL file with query_id and chunk_id, hardest first; chunks that nobody retrieved unless given. A
-    run without a measure of ranks is a UsageError, a broken file a ResultError.
+    `negatives` is a JSONL file with query_id and chunk_id, hardest first; chunks that were not retrieved unless given.
+    A run without a measure of ranks is a UsageError, a broken file a ResultError.
     """
     log = JudgedLog.read(run)
     if not log.measures:
@@ -74,7 +74,7 @@ def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]
 def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:
     """Every measure as it is, with n negatives at ranks 1..n, and the paired change.
 
-    Without `negatives` they are chunks that nobody retrieved: then only the shift counts, which n hard negatives at
+    Without `negatives` they are chunks that were not retrieved: then only the shift counts, which n hard negatives at
     the top of any corpus would bring. A query that has fewer than n of its own gets those.
     """
     unnamed = [f"\0negative {i}" for i in range(n)]
