@@ -5,6 +5,9 @@ The public names are loaded on first use, so that importing the package costs no
 - `load_benchmark` finds the data; `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
 - `RunRequest` has every option of a run, with its default and its meaning;
 - `compare` says which differences between runs are real, `sensitivity` whether they hold in other settings;
+- `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `diagnose`, `gate` (of limits that `read_gates`
+  reads) and `leaderboard` say what runs mean, each as a record;
+- `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
 - `make_embedder` gives an embedder with the vector cache; `InProcess` and `ProcessPool` are where runs are made;
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
 """
@@ -16,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.comparison import compare
+    from repoeval_bench.analysis.diagnosis.report import diagnose
+    from repoeval_bench.analysis.diff import diff
+    from repoeval_bench.analysis.gate_file import read_gates
+    from repoeval_bench.analysis.gates import gate
     from repoeval_bench.analysis.grid import sensitivity
+    from repoeval_bench.analysis.judgements.bounds import bounds
+    from repoeval_bench.analysis.judgements.pooling import pool
+    from repoeval_bench.analysis.leaderboard import leaderboard
+    from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
+    from repoeval_bench.analysis.pipeline.report import pipeline_report
+    from repoeval_bench.analysis.segments import compare_segments, segment
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
@@ -24,6 +37,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
     from repoeval_bench.runs.parts import load_benchmark, make_embedder
     from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.view import find_run
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
@@ -35,12 +49,24 @@ _PUBLIC = {
     "RunRequest": "runs.request:RunRequest",
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
+    "bounds": "analysis.judgements.bounds:bounds",
     "compare": "analysis.comparison:compare",
+    "compare_segments": "analysis.segments:compare_segments",
+    "diagnose": "analysis.diagnosis.report:diagnose",
+    "diff": "analysis.diff:diff",
     "evaluate": "runs.experiment:evaluate",
     "evaluate_all": "runs.experiment:evaluate_all",
+    "find_run": "runs.view:find_run",
+    "gate": "analysis.gates:gate",
+    "hard_negatives": "analysis.pipeline.hard_negatives:hard_negatives",
+    "leaderboard": "analysis.leaderboard:leaderboard",
     "load_benchmark": "runs.parts:load_benchmark",
     "make_embedder": "runs.parts:make_embedder",
+    "pipeline_report": "analysis.pipeline.report:pipeline_report",
     "plan_run": "runs.experiment:plan_run",
+    "pool": "analysis.judgements.pooling:pool",
+    "read_gates": "analysis.gate_file:read_gates",
+    "segment": "analysis.segments:segment",
     "sensitivity": "analysis.grid:sensitivity",
 }
 """Public name -> where it is defined."""
@@ -55,12 +81,24 @@ __all__ = [
     "RunRequest",
     "SourceFile",
     "Task",
+    "bounds",
     "compare",
+    "compare_segments",
+    "diagnose",
+    "diff",
     "evaluate",
     "evaluate_all",
+    "find_run",
+    "gate",
+    "hard_negatives",
+    "leaderboard",
     "load_benchmark",
     "make_embedder",
+    "pipeline_report",
     "plan_run",
+    "pool",
+    "read_gates",
+    "segment",
     "sensitivity",
 ]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.statistics import ALPHA, Sample, bca_intervals, minimum_detectable, sign_flip_p
+from repoeval_bench.analysis.statistics import ALPHA, DRAWS, Sample, bca_intervals, minimum_detectable, sign_flip_p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +70,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=SAMPLES, help=f"data sets a line, in multiples of {BATCH}")
     samples = max(BATCH, parser.parse_args().samples // BATCH * BATCH)
-    print(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores; {samples:,} samples a line, 10,000 draws")
+    print(
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores; {samples:,} samples a line, {DRAWS:,} draws"
+    )
     print(f"{'files':>5}  {'':7}  {'interval holds the truth':>24}  {'shown without difference':>24}  {'power':>14}")
     for n_files in FILES:
         for skewed in (False, True):

@@ -10,8 +10,8 @@ import click
 from repoeval_bench.analysis.gate_file import read_gates
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.options import runs_folder, say
-from repoeval_bench.cli.output import FILE, json_option, print_json, write_file
+from repoeval_bench.cli.options import json_option, runs_folder, say
+from repoeval_bench.cli.output import FILE, print_json, write_file
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
 from repoeval_bench.runs.view import find_run

@@ -8,8 +8,8 @@ import click
 
 from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
 from repoeval_bench.cli.console import print_lines, print_tables
-from repoeval_bench.cli.options import runs_folder
-from repoeval_bench.cli.output import FILE, json_option, plain, print_json, title_of
+from repoeval_bench.cli.options import json_option, runs_folder
+from repoeval_bench.cli.output import FILE, plain, print_json, title_of
 from repoeval_bench.report.retrieval import section_tables
 from repoeval_bench.runs.view import find_run
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
-
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
 facts_option = click.option("--facts", type=FILE, metavar="FILE", help=facts_help)
 
