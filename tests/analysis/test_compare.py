@@ -322,7 +322,7 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
 def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
     """Under the null, over five measures with Holm, a verdict other than "no difference shown" is rare."""
     source = rng(8)
-    wrong, trials = 0, 200
+    wrong, trials = 0, 300
     for _ in range(trials):
         base = source.uniform(0.3, 0.6, 120)
         shared = source.normal(0, 0.1, 30).repeat(4)
