@@ -22,7 +22,7 @@ from repoeval_bench.metrics.reading import BUDGETS, Lines, read_lines
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.parts import make_parts
-from repoeval_bench.runs.stages import plan
+from repoeval_bench.runs.planning import plan
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.stages import Plan
+    from repoeval_bench.runs.planning import Plan
     from repoeval_bench.runs.view import RunView
 
 MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")

@@ -19,7 +19,7 @@ from repoeval_bench.runs.trec import format_qrels
 from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.stages import Plan
+    from repoeval_bench.runs.planning import Plan
     from repoeval_bench.runs.view import RunView
 
 

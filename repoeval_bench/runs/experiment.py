@@ -27,9 +27,10 @@ from repoeval_bench.runs.parts import (
     make_retriever,
     silent,
 )
+from repoeval_bench.runs.planning import Plan, is_large, plan, plan_all, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, unread
-from repoeval_bench.runs.stages import Plan, embed, execute, is_large, plan, plan_all, select
+from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.shared import Given
+    from repoeval_bench.runs.planning import Inputs
 
 
 class Experiment:
@@ -159,10 +160,10 @@ def evaluate_all(
     by side. `notify` receives a line where the cache cannot keep anything, and one on the tokens that a server says it
     embedded. Raises a BenchError in one sentence.
     """
-    given = asked if not isinstance(embedder, str) else asked | {"embedder": embedder}
-    if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):
+    fields = asked if not isinstance(embedder, str) else asked | {"embedder": embedder}
+    if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
-    request = RunRequest.of(given)
+    request = RunRequest.of(fields)
     found = Problems()
     check_setting(request, found)
     found.check()
@@ -235,7 +236,7 @@ def _make_all(
     config = configs[0]
     executor = fitting(executor, selected, chunkers, parts)
     cut = [make_parts(config.protocol, chunker) for chunker in chunkers]
-    given, planned = plan_all(selected, cut, config.protocol, skip_errors=config.skip_errors, executor=executor)
+    inputs, planned = plan_all(selected, cut, config.protocol, skip_errors=config.skip_errors, executor=executor)
     if parts.embedder:
         ranked, measured = parts.retrievers[0].vectors, "vectors" in inputs_of(config.measures)
         planned = embed(planned, parts.embedder, ranked=ranked, measured=measured)
@@ -245,7 +246,7 @@ def _make_all(
     # A model that has something to do is loaded once and has the cores to itself.
     if any(each.encoded for each in planned):
         executor = IN_PROCESS
-    return executor.map([partial(_make, *each, given, out, parts) for each in zip(planned, configs, strict=True)])
+    return executor.map([partial(_make, *each, inputs, out, parts) for each in zip(planned, configs, strict=True)])
 
 
 def fitting(executor: Executor, benchmark: Benchmark, chunkers: Iterable[Chunker], parts: Parts) -> Executor:
@@ -262,6 +263,6 @@ def fitting(executor: Executor, benchmark: Benchmark, chunkers: Iterable[Chunker
     return executor if elsewhere else IN_PROCESS
 
 
-def _make(planned: Plan, config: RunConfig, given: Given, out: Path, parts: Parts) -> Path:
-    outcome = execute(planned, config, parts.embedder, parts.retrievers[0], given)
+def _make(planned: Plan, config: RunConfig, inputs: Inputs, out: Path, parts: Parts) -> Path:
+    outcome = execute(planned, config, parts.embedder, parts.retrievers[0], inputs)
     return store.save(outcome, out, created=datetime.now(UTC).isoformat(timespec="seconds"))

@@ -14,7 +14,8 @@ from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import count_lines, judge_corpus
-from repoeval_bench.runs.stages import Plan, map_lines, select
+from repoeval_bench.runs.planning import Plan, select
+from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -217,7 +217,7 @@ def match_sizes(benchmark: Benchmark, chunkers: Sequence[str], baseline: str, pr
     """
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
-    from repoeval_bench.runs.stages import select
+    from repoeval_bench.runs.planning import select
 
     files = [file for found in select(benchmark, protocol).files.values() for file in found]
     target = mean_nws(make_chunker(baseline), files)

@@ -428,7 +428,7 @@ def test_a_folder_that_is_no_run(tmp_path):
     assert "run the evaluation again" in one_sentence(bench("export", run, "--format", "markdown"), 1)
 
 
-@pytest.mark.parametrize("what", ["chunkers", "protocols", "metrics", "embedders", "datasets"])
+@pytest.mark.parametrize("what", ["chunkers", "protocols", "measures", "embedders", "datasets"])
 def test_list(what):
     """Everything there is to choose from can be listed."""
     done = bench("list", what)

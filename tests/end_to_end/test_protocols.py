@@ -221,5 +221,5 @@ def test_choices_are_listed(what, piece):
 def test_explain_tells_who_uses_a_protocol_and_what_it_cannot_tell():
     """Source, gold, relevance, documents and the caution of a protocol, also of an overridden one."""
     done = bench("explain", "coderag+relevance=gold-share:0.3")
-    for piece in ("CodeRAG-Bench", "[c, h+1)", "T of the gold's non-blank lines", "windows", "mind"):
+    for piece in ("CodeRAG-Bench", "[c, h+1)", "T of the gold's non-blank lines", "windows", "note"):
         assert piece in done.out

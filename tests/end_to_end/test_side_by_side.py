@@ -32,7 +32,7 @@ def benchmark(mirror, warm_home):
 @pytest.fixture
 def large(monkeypatch):
     """As if the mini benchmark were worth a pool."""
-    monkeypatch.setattr("repoeval_bench.runs.stages.LARGE", 0)
+    monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
 
 
 def content(out):
@@ -63,7 +63,7 @@ def test_small_data_and_other_peoples_chunkers_stay_in_this_process(benchmark, m
     """A pool is not started for a mini benchmark, and a program is not run by several processes at once."""
     with Counted() as pool:
         list(evaluate_all(benchmark, CHUNKERS, retriever="bm25", out=tmp_path, executor=pool))
-        monkeypatch.setattr("repoeval_bench.runs.stages.LARGE", 0)
+        monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
         cutters = ["fixed", "langchain"]
         list(evaluate_all(benchmark, cutters, retriever="bm25", out=tmp_path, executor=pool))
     assert pool.jobs == []

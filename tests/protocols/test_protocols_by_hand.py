@@ -16,7 +16,8 @@ from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.parts import make_parts
-from repoeval_bench.runs.stages import map_lines, plan, select
+from repoeval_bench.runs.planning import plan, select
+from repoeval_bench.runs.stages import map_lines
 
 # 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).
 LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]

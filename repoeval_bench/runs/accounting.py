@@ -1,0 +1,128 @@
+"""What a run counts: texts and their tokens, what the model does not read of them, and what the index costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spans import CharSpan
+from repoeval_bench.retrieval.corpus import summarize
+from repoeval_bench.runs.records import Counts, IndexCost, Sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
+
+    from repoeval_bench.core.parts import Embedder, Role
+    from repoeval_bench.core.run import Fact, Qrels, Run
+    from repoeval_bench.runs.planning import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """The tokens of each query and chunk, None where the model does not tell them or there is none.
+
+    A role's limit is how many of a text's tokens the model reads; infinite where nothing of a text is lost.
+    """
+
+    tokens: Mapping[Role, Sequence[int] | None]
+    limits: Mapping[Role, float]
+    has_model: bool
+
+    @classmethod
+    def of(cls, planned: Plan, embedder: Embedder | None) -> Self:
+        """The tokens of a plan's texts."""
+        texts = planned.texts()
+        if embedder is None:
+            return cls(dict.fromkeys(texts), dict.fromkeys(texts, inf), has_model=False)
+        tokens = {role: embedder.count_tokens(texts[role], role) for role in texts}
+        return cls(tokens, {role: _limit(embedder, role) for role in texts}, has_model=True)
+
+    def total(self, role: Role) -> int | None:
+        """All tokens of a role's texts; 0 without a model, None where it does not tell them."""
+        return self._sum(role, lambda count, _: count)
+
+    def truncated(self, role: Role) -> int | None:
+        """How many of a role's texts the model does not read whole."""
+        return self._sum(role, lambda count, limit: count > limit)
+
+    def lost(self, role: Role) -> int | None:
+        """How many of a role's tokens the model does not read."""
+        return self._sum(role, lambda count, limit: int(count - limit) if count > limit else 0)
+
+    def sizes(self) -> Sizes | None:
+        """Mean, median, p95 and maximum of the chunks; None where no token is known."""
+        known = any(each is not None for each in self.tokens.values())
+        return Sizes.model_validate(summarize(self.tokens["document"] or [])) if known else None
+
+    def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
+        """The facts of each task with its query's tokens and whether it is truncated, where tokens are known."""
+        facts = {task_id: dict(each) for task_id, each in known.items()}
+        for query, count in zip(planned.queries, self.tokens["query"] or (), strict=False):
+            facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}
+        return facts
+
+    def _sum(self, role: Role, of: Callable[[int, float], int]) -> int | None:
+        tokens = self.tokens[role]
+        if tokens is None:
+            return None if self.has_model else 0
+        return sum(of(count, self.limits[role]) for count in tokens)
+
+
+def _limit(embedder: Embedder, role: Role) -> float:
+    return inf if embedder.max_tokens is None or not embedder.truncates(role) else embedder.max_tokens
+
+
+def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Counts:
+    """Everything that a run counts."""
+    corpus = planned.corpus
+    pairs, pairs_truncated = run.pairs
+    return Counts(
+        queries=len(planned.queries),
+        queries_truncated=tokens.truncated("query"),
+        queries_tokens=tokens.total("query"),
+        queries_tokens_lost=tokens.lost("query"),
+        queries_without_relevant=sum(not gains for gains in qrels.values()),
+        chunks=corpus.n_chunks,
+        chunks_truncated=tokens.truncated("document"),
+        chunks_tokens=tokens.total("document"),
+        chunks_tokens_lost=tokens.lost("document"),
+        chunks_duplicate=sum(map(len, corpus.duplicates())),
+        chunks_merged=len(corpus.merged),
+        files=corpus.n_files,
+        files_skipped=len(corpus.skipped),
+        files_undecodable=len(planned.benchmark.undecodable),
+        lines_uncovered=corpus.uncovered_lines,
+        **({"pairs": pairs, "pairs_truncated": pairs_truncated} if pairs else {}),
+    )
+
+
+def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexCost | None:
+    """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any.
+
+    A text that is searched by its windows has a vector for each; of long texts the parts that are read count. Tokens
+    are None where the model does not tell them.
+    """
+    texts = planned.texts()["document"]
+    if not texts:
+        return None
+    n_vectors = embedder.n_vectors(texts, "document")
+    (row,) = embedder.encode(texts[:1], "document")
+    n_read = None
+    counted = tokens.tokens["document"]
+    if counted is not None:
+        whole = dict(zip(texts, counted, strict=True))
+        parts = list({part: None for pieces in embedder.parts(texts, "document") for part in pieces})
+        cut = [part for part in parts if part not in whole]
+        counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document") or (), strict=True))
+        n_read = sum(min(counts[part], embedder.max_tokens or counts[part]) for part in parts)
+    return IndexCost(vectors=n_vectors, tokens=n_read, bytes=n_vectors * row.nbytes)
+
+
+def read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:
+    """query_id -> the characters of its text that the model reads."""
+    texts = [query.text for query in planned.queries]
+    # Without a model every character is read.
+    spans = embedder.read_chars(texts, "query") if embedder else [CharSpan(0, len(text)) for text in texts]
+    return {query.query_id: span for query, span in zip(planned.queries, spans, strict=True)}

@@ -1,0 +1,165 @@
+"""What a run will do before any model is asked: the tasks that are scored, the queries, and the chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.dataset.assembly import published_subset
+from repoeval_bench.dataset.facts import task_facts
+from repoeval_bench.metrics import Lines
+from repoeval_bench.protocols.leak import gold_in_query
+from repoeval_bench.protocols.protocol import scores_none
+from repoeval_bench.protocols.qrels import gold_of
+from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical
+from repoeval_bench.runs.executors import IN_PROCESS, LARGE
+from repoeval_bench.runs.inspection import pack_sources
+from repoeval_bench.runs.judgements import count_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from repoeval_bench.core.benchmark import Benchmark, Query
+    from repoeval_bench.core.parts import Chunker, Role
+    from repoeval_bench.core.run import Fact
+    from repoeval_bench.protocols.protocol import Protocol
+    from repoeval_bench.retrieval.corpus import Corpus
+    from repoeval_bench.runs.executors import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run will embed: made without a model, so that it can be shown before anything is computed.
+
+    `corpus` is what the chunker made and the retriever ranks, `documents` what is judged: the same, unless the
+    protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for what was
+    planned with it; `usage` is what that used (tokens, as a server counts them), empty where it is not known.
+    """
+
+    benchmark: Benchmark
+    protocol: Protocol
+    chunker: str
+    corpus: Corpus
+    documents: Corpus
+    queries: tuple[Query, ...]
+    seconds: dict[str, float]
+    encoded: int = 0
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+    def texts(self) -> dict[Role, list[str]]:
+        """Role -> the texts of that role, with repeats."""
+        return {
+            "query": [query.text for query in self.queries],
+            "document": [chunk.embed_text for chunk in self.corpus],
+        }
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The tasks that a protocol selects, their files, the queries made of them, and the facts of each task.
+
+    They are the same for all chunkers of a comparison, so they are made once.
+
+    `facts` is task_id -> fact -> value. The rest is made on first use.
+    """
+
+    benchmark: Benchmark
+    protocol: Protocol
+    queries: tuple[Query, ...]
+    facts: Mapping[str, Mapping[str, Fact]]
+
+    @cached_property
+    def lines(self) -> Lines:
+        """`repo/path` -> non-whitespace characters of each line."""
+        return Lines.of(count_lines(self.benchmark))
+
+    @cached_property
+    def gold_in_query(self) -> Mapping[str, float]:
+        """query_id -> share of its gold's non-blank lines that are in the query."""
+        gold = {task.task_id: gold_of(task, self.protocol) for task in self.benchmark.tasks}
+        return gold_in_query(self.queries, self.benchmark.files, gold)
+
+    @cached_property
+    def sources(self) -> bytes:
+        """Every file with its text, as a run keeps them."""
+        return pack_sources(self.benchmark)
+
+
+def plan(
+    benchmark: Benchmark,
+    chunker: Chunker,
+    protocol: Protocol,
+    *,
+    baseline: Chunker | None = None,
+    skip_errors: bool = False,
+) -> Plan:
+    """Select the protocol's repositories, chunk them, and make the queries.
+
+    `baseline` makes the documents where the protocol judges every chunker on one chunker's chunks.
+    """
+    selected = select(benchmark, protocol)
+    queries = make_queries(selected.tasks, protocol.query)
+    chunked = _chunk(selected, protocol, (chunker, baseline), skip_errors=skip_errors)
+    return Plan(selected, protocol, chunker.spec, *chunked[:2], queries, {"chunk": chunked[2]})
+
+
+def plan_all(
+    benchmark: Benchmark,
+    parts: Sequence[tuple[Chunker, Chunker | None]],
+    protocol: Protocol,
+    *,
+    skip_errors: bool = False,
+    executor: Executor = IN_PROCESS,
+) -> tuple[Inputs, list[Plan]]:
+    """What is the same for all of them, and the plan of every (chunker, baseline), as `plan` makes it.
+
+    Chunkers work at once where the executor has several processes.
+    """
+    selected = select(benchmark, protocol)
+    queries = make_queries(selected.tasks, protocol.query)
+    jobs: list[Callable[[], Any]] = [
+        *(partial(_chunk, selected, protocol, each, skip_errors=skip_errors) for each in parts),
+        partial(task_facts, selected),
+    ]
+    *chunked, facts = executor.map(jobs)
+    return Inputs(selected, protocol, queries, facts), [
+        Plan(selected, protocol, cutter.spec, corpus, documents, queries, {"chunk": seconds})
+        for (cutter, _), (corpus, documents, seconds) in zip(parts, chunked, strict=True)
+    ]
+
+
+def _chunk(
+    selected: Benchmark, protocol: Protocol, cutters: tuple[Chunker, Chunker | None], *, skip_errors: bool
+) -> tuple[Corpus, Corpus, float]:
+    """(what the chunker makes, the documents, seconds)."""
+    started = perf_counter()
+    chunker, baseline = cutters
+
+    def chunk(cutter: Chunker) -> Corpus:
+        corpus = build_corpus(selected.files, cutter, skip_errors=skip_errors)
+        if protocol.documents == "windows":
+            corpus = merge_identical(corpus)
+        if protocol.exclusion == "body":
+            corpus = chunk_blanked(corpus, selected.tasks, selected.files, cutter)
+        return corpus
+
+    corpus = chunk(chunker)
+    documents = chunk(baseline) if baseline and protocol.documents == "baseline" else corpus
+    return corpus, documents, perf_counter() - started
+
+
+def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
+    """The repositories and tasks that the protocol scores; a DatasetError where it scores none of them."""
+    chosen = published_subset(benchmark, protocol.repositories)
+    if not chosen.tasks:
+        raise DatasetError(scores_none(protocol, benchmark.files))
+    return chosen
+
+
+def is_large(benchmark: Benchmark) -> bool:
+    """Whether further processes are worth their start."""
+    return sum(len(file.text) for files in benchmark.files.values() for file in files) >= LARGE
