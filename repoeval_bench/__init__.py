@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
+    from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
-    from repoeval_bench.runs.parts import load_benchmark, make_embedder
+    from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import find_run
 
@@ -60,7 +61,7 @@ _PUBLIC = {
     "gate": "analysis.gates:gate",
     "hard_negatives": "analysis.pipeline.hard_negatives:hard_negatives",
     "leaderboard": "analysis.leaderboard:leaderboard",
-    "load_benchmark": "runs.parts:load_benchmark",
+    "load_benchmark": "dataset.loader:load_benchmark",
     "make_embedder": "runs.parts:make_embedder",
     "pipeline_report": "analysis.pipeline.report:pipeline_report",
     "plan_run": "runs.experiment:plan_run",

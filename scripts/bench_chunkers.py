@@ -21,7 +21,7 @@ from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.dataset.loader import load
+from repoeval_bench.dataset.loader import load_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,7 +164,7 @@ def worker_rows() -> list[Row]:
 
 def rows(source: str) -> list[Row]:
     """Every figure with its bar."""
-    benchmark = load(source)
+    benchmark = load_benchmark(source)
     files = [file for repository in benchmark.files.values() for file in repository]
     return [*speed_rows(files), *growth_rows(), *worker_rows()]
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _bench import Row, print_rows
 
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.runs.experiment import evaluate_all, plan_run
-from repoeval_bench.runs.parts import load_benchmark, make_embedder
+from repoeval_bench.runs.parts import make_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

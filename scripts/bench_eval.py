@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 from _bench import Row, print_rows
 
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.experiment import plan_run
-from repoeval_bench.runs.parts import load_benchmark
 
 CHUNKERS = ("fixed", "ast", "chonkie")
 

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from bench_embedding import ours, sample
 
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.runs.parts import load_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

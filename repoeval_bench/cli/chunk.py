@@ -71,9 +71,9 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
     if paths:
         files = [file for path in paths for file in _read(path)]
     else:
-        from repoeval_bench.dataset.loader import load
+        from repoeval_bench.dataset.loader import load_benchmark
 
-        benchmark = load(**options, notify=say)
+        benchmark = load_benchmark(**options, notify=say)
         files = [file for repo_files in benchmark.files.values() for file in repo_files]
     found: list[ChunkStats] = []
     for chunker in made:

@@ -73,7 +73,7 @@ def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison])
 
 
 def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:
-    """The run that a name, a folder or a spec as it was typed stands for; None where none is given.
+    """The run that a name, a folder or a spec as it was typed means; None where none is given.
 
     A spec that fits two is a UsageError.
     """
@@ -89,7 +89,7 @@ def _fits(typed: str, full: str) -> bool:
     """Whether a spec as typed is the full one with options left out: `fixed:max_nws=800` and `…,offset=0`."""
     try:
         asked, found = Spec.parse(typed), Spec.parse(full)
-    except SpecError:  # a run's id or folder is no spec
+    except SpecError:  # a run's id or folder is not a spec
         return False
     same = (asked.name, asked.target) == (found.name, found.target)
     return same and asked.params.items() <= found.params.items()

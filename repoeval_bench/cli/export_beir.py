@@ -12,8 +12,8 @@ from repoeval_bench.cli.options import dataset_options, runs_folder, say
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.source import encode_id
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import plan_run
-from repoeval_bench.runs.parts import load_benchmark
 from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.trec import format_qrels
 from repoeval_bench.runs.view import find_run

@@ -10,10 +10,10 @@ import click
 from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.latest import recall
-from repoeval_bench.runs.parts import load_benchmark
 from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:

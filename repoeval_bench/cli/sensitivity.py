@@ -17,11 +17,12 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.options import home_option, json_option, request_options, say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_problems import check_grid, scoring_protocols
-from repoeval_bench.runs.parts import RESULTS, load_benchmark
+from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest, unread
 

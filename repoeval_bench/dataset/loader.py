@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.obtain import Obtained
 
 
-def load(
-    source: str = "auto",
+def load_benchmark(
+    source: str | Path = "auto",
     *,
     level: str = repoeval.DEFAULT.level,
     context: str = repoeval.DEFAULT.context,
     tokenizer: str = repoeval.DEFAULT.tokenizer,
-    repos: Sequence[str] | None = None,
+    repos: str | Sequence[str] | None = None,
     limit: int | None = None,
     without: Collection[str] = (),
     home: Path | None = None,
@@ -35,7 +35,8 @@ def load(
 ) -> Benchmark:
     """The benchmark from a source, fetched first where it is not installed under `home`.
 
-    `repos` keeps the tasks of these repositories, then `limit` the first N of them that are in none of the
+    `source` is `auto`, `github`, `pypi`, a folder or a URL. `repos` (a list, or one text with blanks or commas) keeps
+    the tasks of these repositories, then `limit` the first N of them that are in none of the
     repositories `without` (of all where no other is left; without a limit they stay); only the repositories of
     the tasks that remain keep their files, and the fingerprint is over what remains. `notify` receives one
     line where data was fetched just now, or the set is a part of the whole, or a ground truth is not at its lines.
@@ -44,7 +45,9 @@ def load(
     """
     if limit is not None and limit < 1:
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
-    obtained = obtain(source, repoeval.combination(level, context, tokenizer), data_home(home))
+    if isinstance(repos, str):
+        repos = repos.replace(",", " ").split()
+    obtained = obtain(str(source), repoeval.combination(level, context, tokenizer), data_home(home))
     installed = obtained.installed
     tasks = installed.read_tasks()
     if obtained.fetched or len(tasks) < installed.whole_size(tasks)[0]:
@@ -61,7 +64,7 @@ def load(
 
 
 def load_set(installed: InstalledSet) -> Benchmark:
-    """The whole of an installed set, as `load` gives it."""
+    """The whole of an installed set, as `load_benchmark` gives it."""
     tasks = installed.read_tasks()
     return _assemble(installed, tasks, tasks)
 

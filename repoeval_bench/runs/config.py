@@ -24,7 +24,7 @@ DEPTH = 100
 """How deep a ranking is stored unless asked otherwise."""
 
 NO_EMBEDDER = "none"
-"""What stands in place of an embedder's spec where nothing was embedded."""
+"""In place of an embedder's spec where nothing was embedded."""
 
 PACK = "repoeval@chunking-v1"
 """The benchmark as it is defined here: which tasks, how a query, a gold span and relevance are made.
@@ -65,9 +65,9 @@ class RunConfig:
             raise UsageError(f"K={k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as they stand in the manifest and in metrics.json."""
+        """Plain values, as they are in the manifest and in metrics.json."""
         content = asdict(self)
-        # What describes a protocol to people is no part of what it does.
+        # A protocol's description is not part of what it does.
         del content["protocol"]["users"], content["protocol"]["caution"]
         content["embedder_identity"] = dict(self.embedder_identity)
         content["retriever_identity"] = dict(self.retriever_identity)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol, passed_over
@@ -20,7 +21,6 @@ from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
-    load_benchmark,
     make_chunkers,
     make_embedder,
     make_parts,
@@ -94,7 +94,7 @@ class Experiment:
         return self._embedders[setting.resolved_embedder()] if setting.needs_vectors else None
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
-        """The chunkers of a setting, of their final size; how sizes were matched is told once a protocol."""
+        """The chunkers of a setting, of their final size; how sizes were matched is said once for a protocol."""
         key = (setting.resolved_protocol().name, setting.match_size, setting.header)
         if key not in self._chunkers:
             specs = [each.chunker for each in self._members[setting]]

@@ -62,7 +62,7 @@ class CellFile:
 
     def __init__(self, folder: Path, name: str, identity: Mapping[str, Any]) -> None:
         state = code_state()
-        # Files that differ from the commit are no version: what they computed is kept for nobody.
+        # Files that differ from the commit are not a version, so what they computed is not kept.
         self._keeps = not state.dirty
         key = json.dumps([FORMAT, identity, state.as_json(), versions()], sort_keys=True, ensure_ascii=False)
         self.path = folder / f"{slug(name)}-{short_hash(key, 16)}.cells"

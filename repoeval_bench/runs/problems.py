@@ -181,7 +181,7 @@ def _check_headers(
     with found.about("header"):
         if protocol and protocol.documents == "windows":
             raise UsageError(
-                f"protocol {protocol.name} fixes its documents and their titles, so there is no header to choose; "
+                f"protocol {protocol.name} fixes its documents and their titles, so a header cannot be chosen; "
                 f"{_OTHERWISE}"
             )
         for chunker in chunkers:

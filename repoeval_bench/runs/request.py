@@ -6,7 +6,7 @@ A new option is a field here. What its value means is checked by `problems`, bef
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -49,10 +49,8 @@ class Request(BaseModel):
     @classmethod
     def options(cls) -> dict[str, Option]:
         """Field -> its option, in the order in which help lists them."""
-        return {
-            name: next(each for each in field.metadata if isinstance(each, Option))
-            for name, field in cls.model_fields.items()
-        }
+        extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
+        return {name: extra["option"] for name, extra in extras.items()}
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Self:
@@ -71,123 +69,102 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
     return f"{name}: {expectation(error)} (it is {error['input']!r})"
 
 
-class DataRequest(Request):
-    """Which tasks, and where they come from."""
+def option(
+    default: Any,
+    meaning: str,
+    metavar: str | None = None,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    lt: float | None = None,
+    **names: Any,
+) -> Any:
+    """A field with its default, its option (`names` are further fields of `Option`) and its bounds."""
+    extra: Any = {"option": Option(meaning, metavar, **names)}
+    return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)
 
-    source: Annotated[
-        str,
-        Option(
-            "Where data comes from: auto, github, pypi, a folder or an address that mirrors the archives.",
-            variable="REPOEVAL_SOURCE",
-        ),
-    ] = "auto"
-    level: Annotated[str, Option("function, line or api.")] = "function"
-    context: Annotated[str, Option("Length of the prompts in tokens.")] = "2k"
-    tokenizer: Annotated[str, Option("Whose tokens: codex or codegen.")] = "codex"
-    repos: Annotated[
-        tuple[str, ...] | None,
-        Option("Only these repositories, separated by blanks or commas.", key="repositories", words=True),
-    ] = None
-    limit: Annotated[int | None, Field(ge=1), Option("Only the first N tasks of those.", "N")] = None
 
+_PRECISION = (
+    "What the model computes in: auto (bf16 where the CPU has it, fp16 on CUDA) or fp32, the same everywhere but for "
+    "the last bits."
+)
+_CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
+_EMBEDDER = "minilm, st:NAME, openai:MODEL, static, lsa, …; see `list embedders`."
+_SOURCE = "Where data comes from: auto, github, pypi, a folder or an address that mirrors the archives."
+_RELEVANCE = (
+    "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou or graded:levels."
+)
 
 EMBEDDER = "minilm"
 
-_EMBEDDER = Option("minilm, st:NAME, openai:MODEL, static, lsa, …; see `list embedders`.", "SPEC", combined=True)
 
-_PRECISION = Option(
-    "What the model computes in: auto (bf16 where the CPU has it, fp16 on CUDA) or fp32, the same everywhere but for "
-    "the last bits.",
-    "NAME",
-)
+class DataRequest(Request):
+    """Which tasks, and where they come from."""
+
+    source: str = option("auto", _SOURCE, variable="REPOEVAL_SOURCE")
+    level: str = option("function", "function, line or api.")
+    context: str = option("2k", "Length of the prompts in tokens.")
+    tokenizer: str = option("codex", "Whose tokens: codex or codegen.")
+    repos: tuple[str, ...] | None = option(
+        None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
+    )
+    limit: int | None = option(None, "Only the first N tasks of those.", "N", ge=1)
 
 
 class RunRequest(DataRequest):
     """Everything that is asked of one run."""
 
-    chunker: Annotated[
-        str | None,
-        Option(
-            "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it.",
-            "SPEC",
-            also="-c",
-            key="chunkers",
-            combined=True,
-        ),
-    ] = None
-    match_size: Annotated[
-        str | None,
-        Option("Set every chunker's size so that its realised mean is within 5 % of this one's.", "SPEC"),
-    ] = None
-    header: Annotated[
-        str,
-        Option(
-            "none, path or scope: what is put before every chunk's text, for every chunker alike; spans do not move.",
-            "KIND",
-        ),
-    ] = "none"
-    protocol: Annotated[str, Option("What is asked and what is gold; see `list protocols`.", "NAME", combined=True)] = (
-        "context"
+    chunker: str | None = option(None, _CHUNKER, "SPEC", also="-c", key="chunkers", combined=True)
+    match_size: str | None = option(
+        None, "Set every chunker's size so that its realised mean is within 5 % of this one's.", "SPEC"
     )
-    query: Annotated[str | None, Option("Override the protocol's query: full or tail:LINES.", "POLICY")] = None
-    gold: Annotated[str | None, Option("Override the gold: prompt, context or body.", "SPAN")] = None
-    relevance: Annotated[
-        str | None,
-        Option(
-            "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou or "
-            "graded:levels.",
-            "RULE",
-        ),
-    ] = None
-    repositories: Annotated[str | None, Option("Override the protocol's repositories: all or six.", "SET")] = None
-    exclusion: Annotated[
-        str | None,
-        Option(
-            "What a query may not see of its own file: none, prompt, repocoder or body.", "POLICY", also="--exclude"
-        ),
-    ] = None
-    copies: Annotated[
-        str | None,
-        Option("credited: a chunk with the same text as a relevant one counts too; distinct: it does not.", "POLICY"),
-    ] = None
-    scope: Annotated[
-        str | None,
-        Option("Where a query searches: repository (its own), or pooled (all of them in one index).", "WHERE"),
-    ] = None
-    retriever: Annotated[
-        str,
-        Option(
-            "How to rank: dense, bm25, hybrid, jaccard, rerank:MODEL, …; see `list retrievers`.",
-            "SPEC",
-            key="retrievers",
-            combined=True,
-        ),
-    ] = "dense"
-    embedder: Annotated[str, _EMBEDDER] = EMBEDDER
-    precision: Annotated[str, _PRECISION] = "auto"
-    long_text: Annotated[
-        str | None,
-        Option(
-            "What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
-            "queries=tail,chunks=max.",
-            "POLICY",
-        ),
-    ] = None
-    k: Annotated[int, Option("Depth that is ranked and stored.")] = DEPTH
-    measures: Annotated[
-        tuple[str, ...],
-        Option(
-            "A measure such as ndcg@10 in place of the default ones; repeat it.",
-            "NAME",
-            also="-m",
-            spelled="--measure",
-        ),
-    ] = ()
-    skip_errors: Annotated[bool, Option("Leave out files the chunker fails on, and count them.")] = False
-    pack: Annotated[
-        str,
-        Option("NAME@VERSION of the benchmark's definition; runs of two packs are not compared.", "NAME"),
-    ] = PACK
+    header: str = option(
+        "none",
+        "none, path or scope: what is put before every chunk's text, for every chunker alike; spans do not move.",
+        "KIND",
+    )
+    protocol: str = option("context", "What is asked and what is gold; see `list protocols`.", "NAME", combined=True)
+    query: str | None = option(None, "Override the protocol's query: full or tail:LINES.", "POLICY")
+    gold: str | None = option(None, "Override the gold: prompt, context or body.", "SPAN")
+    relevance: str | None = option(None, _RELEVANCE, "RULE")
+    repositories: str | None = option(None, "Override the protocol's repositories: all or six.", "SET")
+    exclusion: str | None = option(
+        None,
+        "What a query may not see of its own file: none, prompt, repocoder or body.",
+        "POLICY",
+        also="--exclude",
+    )
+    copies: str | None = option(
+        None, "credited: a chunk with the same text as a relevant one counts too; distinct: it does not.", "POLICY"
+    )
+    scope: str | None = option(
+        None, "Where a query searches: repository (its own), or pooled (all of them in one index).", "WHERE"
+    )
+    retriever: str = option(
+        "dense",
+        "How to rank: dense, bm25, hybrid, jaccard, rerank:MODEL, …; see `list retrievers`.",
+        "SPEC",
+        key="retrievers",
+        combined=True,
+    )
+    embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC", combined=True)
+    precision: str = option("auto", _PRECISION, "NAME")
+    long_text: str | None = option(
+        None,
+        "What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
+        "queries=tail,chunks=max.",
+        "POLICY",
+    )
+    k: int = option(DEPTH, "Depth that is ranked and stored.")
+    measures: tuple[str, ...] = option(
+        (),
+        "A measure such as ndcg@10 in place of the default ones; repeat it.",
+        "NAME",
+        also="-m",
+        spelled="--measure",
+    )
+    skip_errors: bool = option(default=False, meaning="Leave out files the chunker fails on, and count them.")
+    pack: str = option(PACK, "NAME@VERSION of the benchmark's definition; runs of two packs are not compared.", "NAME")
 
     def resolved_protocol(self) -> Protocol:
         """The protocol with the choices that override it; a UsageError where they do not fit together."""
@@ -220,37 +197,24 @@ class RunRequest(DataRequest):
 class GridRequest(DataRequest):
     """Everything that is asked of a sensitivity grid: every chunker in every combination of the rest."""
 
-    chunkers: Annotated[tuple[str, ...], Option("Two or more; repeat it.", "SPEC", also="-c", spelled="--chunker")] = ()
-    protocols: Annotated[tuple[str, ...], Option("Protocols of the grid; repeat it.", spelled="--protocol")] = (
-        "context",
-        "code-chunk",
-        "body",
-        "linemap",
+    chunkers: tuple[str, ...] = option((), "Two or more; repeat it.", "SPEC", also="-c", spelled="--chunker")
+    protocols: tuple[str, ...] = option(
+        ("context", "code-chunk", "body", "linemap"), "Protocols of the grid; repeat it.", spelled="--protocol"
     )
-    queries: Annotated[tuple[str, ...], Option("Query policies of the grid; repeat it.", spelled="--query")] = (
-        "full",
-        "tail:20",
+    queries: tuple[str, ...] = option(("full", "tail:20"), "Query policies of the grid; repeat it.", spelled="--query")
+    relevances: tuple[str, ...] = option(
+        ("overlap", "iou:0.2", "graded:levels"), "Relevance rules of the grid; repeat it.", spelled="--relevance"
     )
-    relevances: Annotated[tuple[str, ...], Option("Relevance rules of the grid; repeat it.", spelled="--relevance")] = (
-        "overlap",
-        "iou:0.2",
-        "graded:levels",
+    retrievers: tuple[str, ...] = option(("dense", "bm25"), "Retrievers of the grid; repeat it.", spelled="--retriever")
+    measures: tuple[str, ...] = option(
+        ("ndcg@10", "line_recall_auc"), "Measures of the grid; repeat it.", also="-m", spelled="--measure"
     )
-    retrievers: Annotated[tuple[str, ...], Option("Retrievers of the grid; repeat it.", spelled="--retriever")] = (
-        "dense",
-        "bm25",
+    match: bool = option(default=True, meaning="Compare at matched realised sizes too.", spelled="--match/--no-match")
+    placebo: int = option(
+        10, "Line offsets at which the fixed baseline is started for the placebo band; 0 for none.", "N"
     )
-    measures: Annotated[tuple[str, ...], Option("Measures of the grid; repeat it.", also="-m", spelled="--measure")] = (
-        "ndcg@10",
-        "line_recall_auc",
-    )
-    match: Annotated[bool, Option("Compare at matched realised sizes too.", spelled="--match/--no-match")] = True
-    placebo: Annotated[
-        int,
-        Option("Line offsets at which the fixed baseline is started for the placebo band; 0 for none.", "N"),
-    ] = 10
-    embedder: Annotated[str, _EMBEDDER] = EMBEDDER
-    precision: Annotated[str, _PRECISION] = "auto"
+    embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
+    precision: str = option("auto", _PRECISION, "NAME")
 
     def requests(self) -> list[RunRequest]:
         """A request for each retriever, with what the grid says of embedder and measures."""
@@ -263,14 +227,10 @@ class GridRequest(DataRequest):
 class ComparisonRequest(Request):
     """What is asked of the comparison of runs."""
 
-    baseline: Annotated[
-        str | None, Option("What the others are compared with; without it every pair is.", "RUN|SPEC")
-    ] = None
-    equivalence: Annotated[
-        float | None,
-        Field(gt=0, lt=1, allow_inf_nan=False),
-        Option("Say `equal within MARGIN` where two one-sided tests show it.", "MARGIN"),
-    ] = None
+    baseline: str | None = option(None, "What the others are compared with; without it every pair is.", "RUN|SPEC")
+    equivalence: float | None = option(
+        None, "Say `equal within MARGIN` where two one-sided tests show it.", "MARGIN", gt=0, lt=1
+    )
 
 
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.full_data
 
 @pytest.fixture
 def files(real_source):
-    from repoeval_bench.dataset.loader import load
+    from repoeval_bench.dataset.loader import load_benchmark
 
-    return [file for repo in load(real_source).files.values() for file in repo]
+    return [file for repo in load_benchmark(real_source).files.values() for file in repo]
 
 
 def test_ast_keeps_every_line_once_and_every_size_and_is_quick(files) -> None:

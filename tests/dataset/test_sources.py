@@ -14,7 +14,7 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id
 from repoeval_bench.dataset import index, obtain
 from repoeval_bench.dataset.install import find_set, install, installed_sets
-from repoeval_bench.dataset.loader import load
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import DEFAULT as FUNCTION
 from repoeval_bench.dataset.repoeval import Combination
 from repoeval_bench.dataset.sources.github import GitHub
@@ -55,7 +55,7 @@ def served(mirror):
 
 
 def test_a_custom_set_is_named_so_and_never_passes_for_repoeval(tmp_path, home):
-    benchmark = load(str(minirepo.build_mirror(tmp_path / "m")), home=home)
+    benchmark = load_benchmark(str(minirepo.build_mirror(tmp_path / "m")), home=home)
     assert benchmark.name == "custom-mini-function-2k-codex"
     assert benchmark.is_whole
     (found,) = installed_sets(home, FUNCTION)
@@ -66,7 +66,7 @@ def test_a_custom_set_is_named_so_and_never_passes_for_repoeval(tmp_path, home):
 def test_without_a_manifest_files_that_are_not_repoevals_are_refused(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
     with pytest.raises(DatasetError, match=r"has a wrong hash: it is not RepoEval's.*repoeval\.json"):
-        load(str(mirror), home=home)
+        load_benchmark(str(mirror), home=home)
     assert not (home / "datasets").exists() or not list(home.rglob("*.jsonl"))
 
 
@@ -140,21 +140,21 @@ def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(tmp_path, home, ma
     mirror = minirepo.build_mirror(tmp_path / "m")
     (mirror / "repoeval.json").write_text(manifest)
     with pytest.raises(DatasetError, match=complaint):
-        load(str(mirror), home=home)
+        load_benchmark(str(mirror), home=home)
 
 
 def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m")
     minirepo.write_zip(mirror / "function_level.zip", {"acme_inventory/a.py": b"x = 1\n"})
     with pytest.raises(DatasetError, match=r"does not have the SHA-256 that repoeval.json of 'mini' pins"):
-        load(str(mirror), home=home)
+        load_benchmark(str(mirror), home=home)
 
 
 def test_an_edited_custom_set_is_installed_beside_the_old_one(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m")
-    first = load(str(mirror), home=home)
+    first = load_benchmark(str(mirror), home=home)
     minirepo.build_mirror(mirror, task_rows=minirepo.rows()[1:])
-    second = load(str(mirror), home=home)
+    second = load_benchmark(str(mirror), home=home)
     assert len(second.tasks) == len(first.tasks) - 1
     assert first.fingerprint != second.fingerprint
     assert len(installed_sets(home, FUNCTION)) == 2
@@ -167,30 +167,30 @@ def test_a_truncated_archive_and_an_absent_one_are_one_clear_error(tmp_path, hom
     path.write_bytes(path.read_bytes()[:-40])
     minirepo.write_manifest(mirror)
     with pytest.raises(DatasetError, match="truncated or corrupt"):
-        load(str(mirror), home=home)
+        load_benchmark(str(mirror), home=home)
     path.unlink()
     with pytest.raises(DatasetError, match=f"holds no {name}"):
-        load(str(mirror), home=home)
+        load_benchmark(str(mirror), home=home)
 
 
 def test_a_missing_and_an_empty_folder_are_named(tmp_path, home):
     with pytest.raises(DatasetError, match="does not exist; name another with --source FOLDER"):
-        load(str(tmp_path / "none"), home=home)
+        load_benchmark(str(tmp_path / "none"), home=home)
     (tmp_path / "empty").mkdir()
     with pytest.raises(DatasetError, match=r"holds no archive; datasets.zip and function_level.zip are expected"):
-        load(str(tmp_path / "empty"), home=home)
+        load_benchmark(str(tmp_path / "empty"), home=home)
 
 
 def test_an_address_serves_a_custom_set_and_is_asked_once(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m")
     with serve(served(mirror)) as site:
-        benchmark = load(f"{site.url}/", home=home)
+        benchmark = load_benchmark(f"{site.url}/", home=home)
         asked = len(site.requests)
-        again = load(site.url, home=home)
+        again = load_benchmark(site.url, home=home)
         assert len(site.requests) == asked
     assert benchmark.name == "custom-mini-function-2k-codex"
     assert again == benchmark
-    assert benchmark.fingerprint == load(str(mirror), home=home).fingerprint
+    assert benchmark.fingerprint == load_benchmark(str(mirror), home=home).fingerprint
     assert not list(home.rglob("*.zip"))
 
 
@@ -202,10 +202,10 @@ def test_wrong_bytes_from_an_address_count_as_nothing_and_are_not_kept(tmp_path,
     site.files["function_level.zip"] = right[:-100]
     with serve(site):
         with pytest.raises(DatasetError, match="truncated or corrupt"):
-            load(site.url, home=home)
+            load_benchmark(site.url, home=home)
         assert not list(home.rglob("*.zip"))
         site.files["function_level.zip"] = right
-        assert load(site.url, home=home).source == "mirror"
+        assert load_benchmark(site.url, home=home).source == "mirror"
 
 
 @pytest.mark.usefixtures("published")
@@ -242,12 +242,12 @@ def test_a_custom_set_that_changed_at_its_address_is_not_mixed(tmp_path, home):
     with serve(site):
         del site.files["function_level.zip"]
         with pytest.raises(DatasetError, match="answers 404"):
-            load(site.url, home=home)
+            load_benchmark(site.url, home=home)
         site.files["repoeval.json"] = json.dumps(
             {"name": "mini", "sha256": {"function_level.zip": hashlib.sha256(b"").hexdigest()}}
         ).encode()
         with pytest.raises(DatasetError, match="has changed at its source; delete"):
-            load(site.url, home=home)
+            load_benchmark(site.url, home=home)
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def test_auto_takes_what_is_there_before_it_asks_anybody(tmp_path, home, upstrea
 
 @pytest.mark.usefixtures("upstream")
 def test_auto_never_takes_a_custom_set(tmp_path, home, published):
-    load(str(minirepo.build_mirror(tmp_path / "m")), home=home)
+    load_benchmark(str(minirepo.build_mirror(tmp_path / "m")), home=home)
     obtained = obtain.obtain("auto", FUNCTION, home)
     assert obtained.installed.facts.source == "github"
 
@@ -310,23 +310,23 @@ def test_a_home_that_is_broken_or_cannot_be_written_is_named(tmp_path, home, fol
     if folder == "file":
         home.write_text("not a folder")
     else:
-        load(str(mirror), home=home)
+        load_benchmark(str(mirror), home=home)
         (installed_sets(home, FUNCTION)[0].root / "set.json").write_text("{")
     with pytest.raises(DatasetError, match=complaint):
-        load(str(mirror), home=home)
+        load_benchmark(str(mirror), home=home)
 
 
 def test_a_set_of_one_repository_keeps_its_folder(tmp_path, home):
     files = {name: raw for name, raw in minirepo.tree_files().items() if name.startswith("acme_inventory/")}
     rows = [row for row in minirepo.rows() if row["metadata"]["fpath_tuple"][0] == "acme_inventory"]
     mirror = minirepo.build_mirror(tmp_path / "m", task_rows=rows, files=files)
-    assert list(load(str(mirror), home=home).files) == ["acme_inventory"]
+    assert list(load_benchmark(str(mirror), home=home).files) == ["acme_inventory"]
 
 
 def test_of_two_that_fetch_at_the_same_time_one_does_the_work(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m")
     with serve(served(mirror)) as site, ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: load(site.url, home=home), range(4)))
+        found = list(pool.map(lambda _: load_benchmark(site.url, home=home), range(4)))
         archives = [path for path, _ in site.requests if path.endswith(".zip")]
     assert sorted(archives) == ["/datasets.zip", "/function_level.zip"]
     assert all(benchmark == found[0] for benchmark in found)

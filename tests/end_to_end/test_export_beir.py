@@ -3,8 +3,8 @@
 import csv
 import json
 
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import evaluate
-from repoeval_bench.runs.parts import load_benchmark
 from support.command import bench, one_sentence
 
 

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from repoeval_bench.cli.run import read_bench
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs.benchmark_file import shipped
 from repoeval_bench.runs.config import PACK
-from repoeval_bench.runs.parts import load_benchmark
 from support.command import bench_process
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.page.report import report_page
 from repoeval_bench.runs.experiment import evaluate
-from repoeval_bench.runs.parts import load_benchmark, make_embedder
+from repoeval_bench.runs.parts import make_embedder
 from support import minirepo
 from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.page.report import report_page
 from repoeval_bench.runs.experiment import evaluate
-from repoeval_bench.runs.parts import load_benchmark
 from support.browser import OVERFLOWING, chromium, console, visit
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]

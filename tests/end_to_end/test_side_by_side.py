@@ -5,9 +5,9 @@ import json
 import pytest
 
 from repoeval_bench.analysis.grid import sensitivity
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import evaluate_all
-from repoeval_bench.runs.parts import load_benchmark
 
 CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import Experiment, evaluate, evaluate_all
-from repoeval_bench.runs.parts import load_benchmark
 from repoeval_bench.runs.request import RunRequest
 from support.minirepo import build_mirror
 

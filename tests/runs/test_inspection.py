@@ -5,12 +5,12 @@ import pytest
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
-from repoeval_bench.runs.parts import load_benchmark
 from support.minirepo import build_mirror
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.report.scores import footnotes
 from repoeval_bench.runs.experiment import evaluate, evaluate_all
-from repoeval_bench.runs.parts import load_benchmark
 from support.encoders import CountingEncoder
 from support.minirepo import build_mirror
 from support.runs import edit

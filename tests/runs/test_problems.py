@@ -61,7 +61,7 @@ def test_a_chunker_is_named_twice_where_the_header_makes_it_so():
 
 @pytest.mark.parametrize(("given", "piece"), [
     ({"match_size": "fixed"}, "fixes its documents, so no size is matched; leave it out, or choose another protocol"),
-    ({"header": "path"}, "fixes its documents and their titles, so there is no header to choose; leave it out, or"),
+    ({"header": "path"}, "fixes its documents and their titles, so a header cannot be chosen; leave it out, or"),
 ])  # fmt: skip
 def test_documents_that_are_fixed_have_neither_sizes_nor_headers(given, piece):
     """Protocol coderag says so itself, and not that a chunker is unknown or named."""
