@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 
+# ranx's functions would be compiled for tens of seconds; as plain Python they are the same formulas. numba reads this
+# when it is first imported, by whichever test.
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -177,7 +177,7 @@ def test_what_cannot_be_exported(results, runs, tmp_path):
     assert "give --plots DIR" in one_sentence(bench(*export, "--format", "csv", "--sensitivity", "x"), 2)
     (tmp_path / "grid.json").write_text('{"a": 1}')
     options = ("--plots", tmp_path / "p", "--sensitivity", tmp_path / "grid.json")
-    assert "holds no grid of cells" in one_sentence(bench(*export, *options), 2)
+    assert "does not hold a grid of cells" in one_sentence(bench(*export, *options), 2)
 
 
 def at_terminal(*arguments, columns=100):

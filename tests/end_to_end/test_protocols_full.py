@@ -5,11 +5,10 @@ import json
 
 import pytest
 
-from repoeval_bench.cli.run import read_bench
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
-from repoeval_bench.runs.benchmark_file import shipped
+from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
 from repoeval_bench.runs.config import PACK
 from support.command import bench_process
 
@@ -48,14 +47,15 @@ def test_repocoders_exclusion_hides_the_hole_and_what_follows(real_source, tmp_p
 
 def test_the_packs_version_stands_for_its_queries_and_its_gold(real_source, tmp_path):
     """Whoever changes what repoeval@chunking-v1 asks, or what is gold to it, has to give it another version."""
-    (choices,) = read_bench(shipped("repoeval"), {}).choices
+    protocol = read_benchmark(shipped("repoeval"), {}).requests[0].resolved_protocol()
     benchmark = load_benchmark(real_source, home=tmp_path / "home")
-    protocol = choices.protocol
     digest = hashlib.sha256()
     for task, query in zip(benchmark.tasks, make_queries(benchmark.tasks, protocol.query), strict=True):
         (gold,) = (place.lines for place in gold_of(task, protocol))
         text = hashlib.sha256(query.text.encode()).hexdigest()
         digest.update(f"{query.query_id} {text} {gold.start} {gold.end} {protocol.relevance}\n".encode())
     assert (PACK, benchmark.fingerprint, digest.hexdigest()[:16]) == (
-        "repoeval@chunking-v1", "68916a8e8246", "536c96955e3bae6a",
-    )  # fmt: skip
+        "repoeval@chunking-v1",
+        "68916a8e8246",
+        "536c96955e3bae6a",
+    )

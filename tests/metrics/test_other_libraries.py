@@ -18,10 +18,8 @@ def untied(seed, queries=8, pool=30):
 
 
 @pytest.mark.slow
-def test_rbp_and_exponential_ndcg_equal_ranx(monkeypatch):
+def test_rbp_and_exponential_ndcg_equal_ranx():
     """rbp at three persistences and ndcg(gain=exp) at two cutoffs are ranx's to 1e-6, query by query."""
-    # Its functions would be compiled for tens of seconds; as plain Python they are the same formulas.
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     ranx = pytest.importorskip("ranx")
     binary = {"rbp(p=0.5)": "rbp.50", "rbp": "rbp.80", "rbp(p=0.95)": "rbp.95"}
     graded = {"ndcg(gain=exp)@5": "ndcg_burges@5", "ndcg(gain=exp)@10": "ndcg_burges@10"}
