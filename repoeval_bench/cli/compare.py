@@ -50,8 +50,8 @@ def compare_command(
     check_margin(equivalence)
     stored = [find_run(name, out) for name in runs]
     if chunker:
-        experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say)
-        with ProcessPool() as pool:
+        with ProcessPool(soon=len(chunker) > 1 and asked["limit"] is None) as pool:
+            experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say)
             stored += experiment.run(experiment.settings[0], pool, reuse=True)
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")

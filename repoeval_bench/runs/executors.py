@@ -13,6 +13,7 @@ import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from repoeval_bench.core.errors import BenchError
@@ -24,15 +25,33 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LARGE = 500_000
-"""Characters of source from which a pool pays: less is done in the tenths of a second that its start takes."""
+LARGE = 4_000_000
+"""Characters of source times chunkers from which a pool pays: two chunkers on RepoEval.
+
+Less is done in the second that its start takes, also where the server starts while the data is loaded.
+"""
 
 _PRELOADED = [
     "__main__",
-    "repoeval_bench.runs.experiment",
-    "repoeval_bench.chunkers.ast",
-    "repoeval_bench.retrieval.dense",
+    *(
+        f"repoeval_bench.{name}"
+        for name in (
+            "runs.experiment",
+            "chunkers.ast",
+            "chunkers.chonkie",
+            "chunkers.fixed",
+            "embedding.cache",
+            "embedding.encoder",
+            "embedding.storage",
+            "metrics.lines",
+            "retrieval.bm25",
+            "retrieval.dense",
+        )
+    ),
+    "chonkie",
 ]
+
+_METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
 
 _INTERRUPTED = 130
 
@@ -59,16 +78,21 @@ class InProcess:
 class ProcessPool:
     """As many jobs at once as there are cores, each in a worker process; a context that ends the workers.
 
-    Workers start with the first two jobs. Where the context is left by an error or an interrupt they are ended at once,
-    and what they were writing is removed. A worker that is killed is a BenchError.
+    Workers start with the first two jobs; with `soon` their server starts at once, while the caller does other things.
+    Where the context is left by an error or an interrupt they are ended at once, and what they were writing is removed.
+    A worker that is killed is a BenchError.
     """
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(self, workers: int | None = None, *, soon: bool = False) -> None:
         self.workers = workers or _cores()
+        self._soon = soon
         self._pool: ProcessPoolExecutor | None = None
         self._others: frozenset[int | None] = frozenset()
 
     def __enter__(self) -> Self:
+        if self._soon and self.workers > 1 and _METHOD == "forkserver":
+            multiprocessing.get_context(_METHOD).set_forkserver_preload(_PRELOADED)
+            forkserver.ensure_running()
         return self
 
     def __exit__(
@@ -109,7 +133,7 @@ class ProcessPool:
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+            context = multiprocessing.get_context(_METHOD)
             context.set_forkserver_preload(_PRELOADED)
             self._others = frozenset(each.pid for each in multiprocessing.active_children())
             self._pool = ProcessPoolExecutor(

@@ -34,7 +34,7 @@ from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
@@ -249,13 +249,13 @@ def _make_all(
     return executor.map([partial(_make, *each, inputs, out, parts) for each in zip(planned, configs, strict=True)])
 
 
-def fitting(executor: Executor, benchmark: Benchmark, chunkers: Iterable[Chunker], parts: Parts) -> Executor:
+def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Parts) -> Executor:
     """The executor, or this process where others do not pay or cannot make the same parts.
 
     Other people's chunkers may have a process or a state of their own, and a fitted embedder is made from the files.
     """
     elsewhere = (
-        is_large(benchmark)
+        is_large(benchmark, len(chunkers))
         and all(Spec.parse(chunker.spec).name in BUILT_IN for chunker in chunkers)
         and not (parts.embedder and needs_files(parts.embedder.spec))
         and not any(each.scorer for each in parts.retrievers)  # a model has the cores to itself

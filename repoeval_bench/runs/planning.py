@@ -160,6 +160,6 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     return chosen
 
 
-def is_large(benchmark: Benchmark) -> bool:
+def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:
     """Whether further processes are worth their start."""
-    return sum(len(file.text) for files in benchmark.files.values() for file in files) >= LARGE
+    return n_chunkers * sum(len(file.text) for files in benchmark.files.values() for file in files) >= LARGE
