@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.judgements.bounds import bounds
-from repoeval_bench.cli.console import print_lines, print_table
+from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import FILE, plain, print_json, title_of, write_rows
+from repoeval_bench.cli.output import FILE, plain, title_of, write_rows
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
 from repoeval_bench.runs.view import find_run
 

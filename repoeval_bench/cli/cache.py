@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict
 from functools import wraps
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.console import print_table
-from repoeval_bench.cli.options import home_option
+from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.parts import vectors_folder
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def parse_size(text: str) -> int:
@@ -64,7 +61,7 @@ def _command(function: Callable[..., None]) -> click.Command:
             raise UsageError(f"--home {home} is not a folder; name one that runs have used, or leave --home out")
         function(home=home, **options)
 
-    return cache_group.command()(home_option(_json_option(checked)))
+    return cache_group.command()(home_option(json_option(checked)))
 
 
 @_command
@@ -74,7 +71,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
 
     found = describe(vectors_folder(home))
     if as_json:
-        _print_json(found)
+        print_json(asdict(found))
         return
     click.echo(f"{found.folder}: {found.entries:,} entries, {show_size(found.bytes_on_disk)} on disk")
     if not found.models:
@@ -108,7 +105,7 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
 
     found = check(vectors_folder(home), delete=delete)
     if as_json:
-        _print_json(found, passed=found.passed)
+        print_json(asdict(found) | {"passed": found.passed})
     else:
         for reason in dict.fromkeys(found.broken):
             click.echo(f"{found.broken.count(reason):,} x {reason}")
@@ -139,7 +136,7 @@ def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
     done = make_smaller(vectors_folder(home), allowed)
     larger = done.bytes_after > allowed
     if as_json:
-        _print_json(done)
+        print_json(asdict(done))
     else:
         click.echo(
             f"{done.folder}: {done.removed:,} entries removed, {done.entries:,} left; "
@@ -154,7 +151,3 @@ def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
         click.echo(f"still larger than {show_size(allowed)}: {why}")
     if done.note or larger:
         click.get_current_context().exit(1)
-
-
-def _print_json(found: Any, **more: object) -> None:
-    click.echo(json.dumps(asdict(found) | more, indent=2, ensure_ascii=False))

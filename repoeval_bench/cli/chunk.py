@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.options import dataset_options, say
+from repoeval_bench.cli.options import dataset_options, json_option, say
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile, count_nws
@@ -94,7 +94,7 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
 @click.argument("spec")
 @click.option("--examples", type=click.IntRange(min=0), default=40, show_default=True, help="Generated files to add.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the text.")
+@json_option
 def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
     """Print which promises of a chunker hold, and the smallest input that breaks one; exit code 1 if any does."""
     from repoeval_bench.chunkers.registry import make_chunker

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.options import say, set_options
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.options import json_option, say, set_options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.dataset.obtain import Obtained
     from repoeval_bench.dataset.summary import RepositorySummary
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("data")
@@ -65,7 +63,7 @@ def info(*, as_json: bool, **options: Any) -> None:
             "missing": [repo for repo, row in rows.items() if not row.files],
             "undecodable": list(benchmark.undecodable),
         }
-        click.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     click.echo(benchmark.label)
     click.echo(describe(obtained, benchmark.tasks))
@@ -86,7 +84,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     obtained = _obtain(**options)
     result = verify_set(obtained.installed)
     if as_json:
-        click.echo(json.dumps(asdict(result) | {"passed": result.passed}, indent=2))
+        print_json(asdict(result) | {"passed": result.passed})
     else:
         say(describe(obtained, obtained.installed.read_tasks()))
         for line in (*result.wrong_tasks, *result.wrong_files):

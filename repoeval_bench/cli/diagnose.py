@@ -8,9 +8,9 @@ import click
 
 from repoeval_bench.analysis.diagnosis.report import diagnose
 from repoeval_bench.analysis.diagnosis.thresholds import LIMITS, Thresholds
-from repoeval_bench.cli.console import print_lines, print_tables
+from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import facts_option, plain, print_json
+from repoeval_bench.cli.output import facts_option, plain
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.diagnosis import (
     checks_table,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.diff import diff
-from repoeval_bench.cli.console import print_lines, print_table
+from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.options import runs_folder
-from repoeval_bench.cli.output import print_json
 from repoeval_bench.report.diff import diff_summary, diff_table
 from repoeval_bench.runs.view import find_run
 

@@ -11,8 +11,9 @@ import click
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.options import runs_folder, say
-from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.cli.output import FILE, FOLDER, sensitivity_option
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import write_named
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.scores import score_tables, scores_csv
@@ -38,25 +39,9 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
     type=click.Choice(FORMATS),
     help="What to write: markdown if not given, nothing with --plots alone.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Where to write; standard output if not given.",
-)
-@click.option(
-    "--plots",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write every figure there as SVG and PNG.",
-)
-@click.option(
-    "--sensitivity",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Cells that `sensitivity --output` wrote, drawn as heat maps among the plots.",
-)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write; standard output if not given.")
+@click.option("--plots", type=FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
+@sensitivity_option
 @click.option("--baseline", metavar="RUN|SPEC", help="What several runs are compared with; without it every pair is.")
 @runs_folder
 def export_command(
@@ -95,10 +80,7 @@ def export_command(
             say(f"{left.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
         return
     for path, content in files.items():
-        try:
-            write_atomic(path, content)
-        except OSError as error:
-            raise ResultError(f"{path} cannot be written ({error}); choose another file with -o") from error
+        write_named(path, content, "another file with -o")
         say(f"wrote {path}")
 
 

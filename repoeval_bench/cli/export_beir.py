@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.options import dataset_options, runs_folder, say
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.options import dataset_options, json_option, runs_folder, say
+from repoeval_bench.cli.output import FOLDER
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.files import write_named
 from repoeval_bench.core.source import encode_id
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import plan_run
@@ -19,6 +20,8 @@ from repoeval_bench.runs.trec import format_qrels
 from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from repoeval_bench.runs.planning import Plan
     from repoeval_bench.runs.view import RunView
 
@@ -28,14 +31,15 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     required=True,
     metavar="FOLDER",
     help="Where to write: one folder per repository.",
 )
 @runs_folder
+@json_option
 @dataset_options
-def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) -> None:
+def export_beir_command(*, run: str, output: Path, out: Path, as_json: bool, **options: Any) -> None:
     """Write FOLDER/REPOSITORY/{corpus.jsonl, queries.jsonl, qrels/test.tsv} for RUN.
 
     A query sees its own repository only, so each repository is a data set of its own. Texts are not stored with a
@@ -57,11 +61,11 @@ def export_beir_command(*, run: str, output: Path, out: Path, **options: Any) ->
     if planned.documents.own:
         raise UsageError(f"protocol {stored.metrics.protocol} gives queries documents of their own; BEIR has none")
     for path, text in _files(stored, planned).items():
-        try:
-            write_atomic(output / path, text)
-        except OSError as error:
-            raise ResultError(f"{output / path} cannot be written ({error}); choose another with -o") from error
-    say(f"wrote {len(planned.documents.chunks)} data sets into {output}")
+        write_named(output / path, text, "another folder with -o")
+    repositories = list(planned.documents.chunks)
+    say(f"wrote {len(repositories)} data sets into {output}")
+    if as_json:
+        print_json({"written": str(output), "run": stored.run_id, "repositories": repositories})
 
 
 def _files(stored: RunView, planned: Plan) -> dict[str, str]:

@@ -9,10 +9,11 @@ import click
 
 from repoeval_bench.analysis.gate_file import read_gates
 from repoeval_bench.analysis.gates import gate
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import json_option, runs_folder, say
-from repoeval_bench.cli.output import FILE, print_json, write_file
+from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
 from repoeval_bench.runs.view import find_run
 
@@ -58,7 +59,7 @@ def gate_command(
     except UsageError as error:
         raise UsageError(f"{config}: {error}") from error
     if junit:
-        write_file(junit, gate_junit(results, stored.run_id))
+        write_named(junit, gate_junit(results, stored.run_id))
     if github_summary:
         try:
             with github_summary.open("a", encoding="utf-8") as stream:

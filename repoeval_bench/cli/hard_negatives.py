@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
-from repoeval_bench.cli.console import print_lines, print_tables
+from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import FILE, plain, print_json, title_of
+from repoeval_bench.cli.output import FILE, plain, title_of
 from repoeval_bench.report.retrieval import section_tables
 from repoeval_bench.runs.view import find_run
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.options import say
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.options import json_option, out_option, say
+from repoeval_bench.cli.output import FILE
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.log import schema
-from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.records import TIMINGS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -23,27 +26,24 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
         context.exit()
 
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-
-
 @click.command("import-run", short_help="Judge a run log made by another system.")
-@click.argument("log", metavar="LOG.jsonl", type=_FILE)
+@click.argument("log", metavar="LOG.jsonl", type=FILE)
 @click.option(
     "--gold",
     required=True,
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="JSONL: query_id with a chunk_id, a file, or a file and its lines.",
 )
 @click.option(
     "--corpus",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.",
 )
 @click.option(
     "--timings",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
 )
@@ -55,14 +55,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="NAME",
     help="A measure such as ndcg@10 in place of the default ones; repeat it.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=RESULTS,
-    show_default=True,
-    help="Where run folders are written.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print metrics.json.")
+@out_option
+@json_option
 @click.option(
     "--schema",
     is_flag=True,
@@ -97,7 +91,7 @@ def import_run_command(
     )
     say(f"{run.metrics.retriever} -> {run.folder}")
     if as_json:
-        click.echo(json.dumps(run.metrics.as_json(), indent=2, ensure_ascii=False))
+        print_json(run.metrics.as_json())
         return
     counts = run.counts
     click.echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")

@@ -11,8 +11,9 @@ import click
 from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.options import say
-from repoeval_bench.cli.output import FILE, write_file
+from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import write_named
 from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
     elif output is None:
         click.echo(_content(found, form), nl=False)
     else:
-        write_file(output, _content(found, form))
+        write_named(output, _content(found, form))
         say(f"wrote {output}: {summary(found)}")
 
 

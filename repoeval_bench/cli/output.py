@@ -1,4 +1,4 @@
-"""What commands of stored runs share: JSON on standard output, files that are written, and options."""
+"""What commands of stored runs share: files that are read and written, and options."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.options import say
-from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.files import write_named
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -19,14 +18,17 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+sensitivity_option = click.option(
+    "--sensitivity",
+    type=FILE,
+    metavar="FILE",
+    help="Draw the grid that `sensitivity --json` or its --output wrote.",
+)
 
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
 facts_option = click.option("--facts", type=FILE, metavar="FILE", help=facts_help)
-
-
-def print_json(content: Any) -> None:
-    """Print plain values as JSON."""
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def plain(record: DataclassInstance, *left_out: str) -> dict[str, Any]:
@@ -34,17 +36,9 @@ def plain(record: DataclassInstance, *left_out: str) -> dict[str, Any]:
     return {name: value for name, value in asdict(record).items() if name not in left_out}
 
 
-def write_file(path: Path, content: str) -> None:
-    """Write a file that the user named; a ResultError where it cannot be written."""
-    try:
-        write_atomic(path, content)
-    except OSError as error:
-        raise ResultError(f"{path} cannot be written ({error}); choose another file") from error
-
-
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write a JSONL file that the user named, and say so."""
-    write_file(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write_named(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     say(f"wrote {path}")
 
 

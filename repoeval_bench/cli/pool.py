@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.judgements.pooling import pool
-from repoeval_bench.cli.options import depth_option, runs_folder
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import FILE, write_rows
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.text import count
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 @click.option("--skip-gold", is_flag=True, help="Leave out what the gold calls relevant.")
 @click.option("-o", "--output", required=True, type=FILE, metavar="FILE", help="Where to write the pool (JSONL).")
 @runs_folder
-def pool_command(*, runs: tuple[str, ...], k: int | None, skip_gold: bool, output: Path, out: Path) -> None:
+@json_option
+def pool_command(
+    *, runs: tuple[str, ...], k: int | None, skip_gold: bool, output: Path, out: Path, as_json: bool
+) -> None:
     """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
 
     The file does not say who retrieved a chunk, nor what the gold says of it. Read it back with
@@ -35,6 +39,12 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, skip_gold: bool, outpu
     found = pool(stored, k, skip_gold=skip_gold)
     write_rows(output, [row.as_json() for row in found.rows])
     queries = len({row.query_id for row in found.rows})
+    if as_json:
+        run_ids = [run.run_id for run in stored]
+        print_json(
+            {"written": str(output), "runs": run_ids, "k": found.k, "chunks": len(found.rows), "queries": queries}
+        )
+        return
     click.echo(
         f"{count(len(found.rows), 'chunk')} of {count(queries, 'query', 'queries')} to be judged, "
         f"from the top {found.k} of {count(len(runs), 'run')}"

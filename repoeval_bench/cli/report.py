@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.options import runs_folder, say
-from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.options import home_option, json_option, runs_folder, say
+from repoeval_bench.cli.output import FILE, sensitivity_option
+from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
@@ -27,18 +28,13 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     default=Path("report.html"),
     show_default=True,
     metavar="FILE",
     help="Where to write the page.",
 )
-@click.option(
-    "--sensitivity",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Draw the grid that `sensitivity --json` or its --output wrote.",
-)
+@sensitivity_option
 @click.option("--bm25", is_flag=True, help="First make the BM25 run of every chunker that lacks one.")
 @click.option(
     "--source",
@@ -48,14 +44,9 @@ if TYPE_CHECKING:
     show_envvar=True,
     help="Where --bm25 takes the data from.",
 )
-@click.option(
-    "--home",
-    envvar="REPOEVAL_HOME",
-    type=click.Path(path_type=Path, file_okay=False),
-    show_envvar=True,
-    help="Folder of fetched data.",
-)
+@home_option
 @runs_folder
+@json_option
 def report_command(
     *,
     runs: tuple[str, ...],
@@ -65,6 +56,7 @@ def report_command(
     source: str,
     home: Path | None,
     out: Path,
+    as_json: bool,
 ) -> None:
     """Write a page about one RUN, or one that compares several; without any, the runs that were compared last.
 
@@ -77,11 +69,10 @@ def report_command(
     if bm25:
         _make_bm25(stored, source, home)
     page = report_page(stored, str(output), settings, str(sensitivity) if sensitivity else None)
-    try:
-        write_atomic(output, page)
-    except OSError as error:
-        raise ResultError(f"{output} cannot be written ({error}); choose another file with -o") from error
+    write_named(output, page, "another file with -o")
     say(f"wrote {output}")
+    if as_json:
+        print_json({"written": str(output), "runs": [run.run_id for run in stored]})
 
 
 def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> None:

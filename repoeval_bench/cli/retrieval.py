@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.pipeline.report import SECTIONS, pipeline_report
-from repoeval_bench.cli.console import print_lines, print_tables
+from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import plain, print_json, title_of
+from repoeval_bench.cli.output import plain, title_of
 from repoeval_bench.report.retrieval import missing_line, section_tables
 from repoeval_bench.runs.view import find_run
 

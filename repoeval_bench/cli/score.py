@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.options import json_option
+from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
 from repoeval_bench.runs.trec import read_qrels, read_run
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("score", short_help="Score a TREC run file against a qrels file.")
-@click.argument("run", metavar="RUN.trec", type=_FILE)
-@click.argument("qrels", metavar="QRELS.trec", type=_FILE)
+@click.argument("run", metavar="RUN.trec", type=FILE)
+@click.argument("qrels", metavar="QRELS.trec", type=FILE)
 @click.option(
     "--measure",
     "-m",
@@ -26,7 +29,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help=f"A measure; repeat it.  [default: {' '.join(DEFAULT_MEASURES)}]",
 )
 @click.option("--per-query", "-q", is_flag=True, help="Print every query's value too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.option(
     "--gain-factor",
     type=click.FloatRange(min=0, min_open=True),
@@ -51,7 +54,7 @@ def score_command(
     for sentence in _notes(scores):
         click.echo(sentence, err=True)
     if as_json:
-        click.echo(json.dumps(_as_json(scores, per_query=per_query), indent=2, ensure_ascii=False))
+        print_json(_as_json(scores, per_query=per_query))
         return
     if per_query:
         for score in scores.per_query():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.segments import compare_segments, segment
-from repoeval_bench.cli.console import print_lines, print_table
+from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import facts_option, plain, print_json
+from repoeval_bench.cli.output import facts_option, plain
 from repoeval_bench.report.segments import (
     comparison_lines,
     comparison_table,

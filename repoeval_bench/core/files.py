@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from repoeval_bench.core.errors import ResultError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -29,6 +31,14 @@ def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_named(path: Path, data: str | bytes | Iterable[str], instead: str = "another file") -> None:
+    """`write_atomic` to a place that the user named; a ResultError where that fails, which says what to choose."""
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise ResultError(f"{path} cannot be written ({error}); choose {instead}") from error
 
 
 def readable(text: str) -> str:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.files import write_named
 from repoeval_bench.report.plots.theme import VARIABLES, settings
 from repoeval_bench.report.text import printable
 
@@ -94,10 +93,7 @@ def write(figures: Sequence[Figure], folder: Path) -> list[Path]:
             (folder / f"{figure.name}.svg", plain_svg(figure)),
             (folder / f"{figure.name}.png", png(figure)),
         ):
-            try:
-                write_atomic(path, content)
-            except OSError as error:
-                raise ResultError(f"{path} cannot be written ({error}); choose another folder for plots") from error
+            write_named(path, content, "another folder for plots")
             written.append(path)
     return written
 
