@@ -20,9 +20,9 @@ class FixedChunker(Cutter):
     """Whole lines up to max_nws non-whitespace characters; with `offset`, packed from that line on.
 
     Every line is in exactly one chunk; a single line above `max_nws` is a chunk of its own. `offset` moves the
-    boundaries, so that the spread between offsets tells how much of a difference is mere luck of the cut. The lines
+    boundaries, so that the spread between offsets shows how much of a difference is luck of the cut. The lines
     before it join the first chunk, which may so hold up to `offset` lines more than `max_nws`: a chunk of their own
-    would be a stub at the head of every file, and tell of its size.
+    would be a stub at the head of every file, and the spread would show its size.
     """
 
     name: ClassVar[str] = "fixed"

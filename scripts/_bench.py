@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """One figure; `passed` says whether it keeps within the bar, None where there is no bar."""
+    """One figure; `passed` says whether it meets the bar; None without a bar."""
 
     what: str
     figure: str

@@ -57,8 +57,8 @@ def main() -> None:
     source = parser.parse_args().source
     print(machine(), flush=True)
     sections: dict[str, Callable[[], Iterable[Row]]] = {
-        "The whole job, on every task at hand": partial(bench_eval.rows, source),
-        "Grids, vectors at hand": partial(bench_grid.rows, source),
+        "The whole job, on all available tasks": partial(bench_eval.rows, source),
+        "Grids, vectors cached": partial(bench_grid.rows, source),
         "Embedding": partial(bench_embedding.rows, source),
         "Search": bench_search.rows,
         bench_cache.title(): bench_cache.rows,

@@ -116,7 +116,7 @@ def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
 
 
 def memory_of(path: str) -> float:
-    """How far a fresh process's peak memory stands above its memory before, in multiples of the file's bytes.
+    """How far a fresh process's peak memory rises above its memory before, in multiples of the file's bytes.
 
     An upper bound: where reading the file took more than chunking it, that is what is seen.
     """

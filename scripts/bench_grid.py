@@ -1,4 +1,4 @@
-"""How long a sensitivity grid of three chunkers takes with its vectors at hand, and a comparison that needs none.
+"""How long a sensitivity grid of three chunkers takes with cached vectors, and a comparison that needs none.
 
 python scripts/bench_grid.py --source SOURCE [--embedder minilm]
 
@@ -51,8 +51,8 @@ def rows(source: str, embedder: str = HASHED) -> list[Row]:
     return [
         Row("grid of three chunkers, dense and BM25, band and matched sizes", f"{wall:.1f} s ({busy:.1f} s CPU)",
             "< 60 s", wall < 60),
-        Row("the same with its cells at hand", f"{again:.1f} s"),
-        Row("compare of three chunkers with BM25, no runs at hand", f"{cold:.1f} s ({cold_busy:.1f} s CPU)",
+        Row("the same with its cells stored", f"{again:.1f} s"),
+        Row("compare of three chunkers with BM25, no runs stored", f"{cold:.1f} s ({cold_busy:.1f} s CPU)",
             "< 10 s", cold < 10),
     ]  # fmt: skip
 
@@ -62,4 +62,4 @@ if __name__ == "__main__":
     parser.add_argument("--source", default="auto")
     parser.add_argument("--embedder", default=HASHED)
     options = parser.parse_args()
-    print_rows("Grids, vectors at hand", rows(options.source, options.embedder))
+    print_rows("Grids, vectors cached", rows(options.source, options.embedder))

@@ -19,7 +19,7 @@ COMMANDS = (("eval", "-c", "ast"), ("compare", "-c", "fixed", "-c", "ast", "-c",
 
 
 def main() -> None:
-    """Run both commands, on the vectors at hand, and rewrite the file."""
+    """Run both commands, with cached vectors, and rewrite the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", default="auto", help="where the full data is")
     source = parser.parse_args().source
@@ -43,7 +43,7 @@ def printed(*arguments: str) -> str:
 
 
 def refreshed(block: str, output: str) -> str:
-    """The block with each line replaced by the printed one that begins alike, paragraph by paragraph."""
+    """The block with each line replaced by the printed one that begins in the same way, paragraph by paragraph."""
     rest = output.rstrip().split("\n\n")
     paragraphs = []
     for paragraph in block.rstrip().split("\n\n"):

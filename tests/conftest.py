@@ -11,14 +11,14 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine is no fault of the code: time is shown by `make bench`, never asserted in a test.
+# A slow machine is not a fault of the code: `make bench` shows times, and tests never assert them.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fetched data goes to a folder of the test; no proxy stands between a test and its local server."""
+    """Fetched data goes to a folder of the test; no proxy is used between a test and its local server."""
     monkeypatch.setenv("REPOEVAL_HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 

@@ -1,6 +1,6 @@
 """One chunker in several cuts that differ in nothing which should matter: how far scores differ by luck alone.
 
-Its arms have to be of one size, as chunkers that are compared have to be: otherwise their spread tells of sizes.
+Its arms have to be of one size, as chunkers that are compared have to be: otherwise their spread shows sizes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _AIM = 0.01
 class PlaceboArm:
     """The baseline from another line on: its size as matched, and how many chunks it makes of the files.
 
-    `alike` says whether its realised mean is within TOLERANCE of the baseline's, on every set of files that is judged.
+    `matched` says whether its realised mean is within TOLERANCE of the baseline's, on every judged set of files.
     """
 
     size: SizeMatch
     n_chunks: int
-    alike: bool
+    matched: bool
 
 
 def placebo_problems(n: int) -> list[str]:
@@ -48,8 +48,8 @@ def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -
     """`fixed` started at `n` lines spread over SPAN, each at the size whose realised mean is nearest to the baseline's.
 
     `baseline` is a spec of `fixed`; the first arm has its offset 0. Sizes are matched on the largest of `parts`, the
-    sets of files that are judged, and checked on all. Arms that cannot be made alike (few files, long lines) are among
-    those that come back.
+    sets of files that are judged, and checked on all. Arms that cannot be matched (few files, long lines) are among
+    those returned.
     """
     targets = [mean_nws(make_chunker(baseline), part) for part in parts]
     files, target = max(zip(parts, targets, strict=True), key=lambda pair: len(pair[0]))
@@ -57,17 +57,17 @@ def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -
     for i in range(n):
         size = match_size(f"{baseline},offset={SPAN * i // n}", target, files, _AIM)
         chunker = make_chunker(size.spec)
-        alike = all(
+        matched = all(
             abs(mean_nws(chunker, part) - of_part) <= TOLERANCE * of_part
             for part, of_part in zip(parts, targets, strict=True)
         )
-        found.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), alike))
+        found.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), matched))
     return found
 
 
 def describe(arms: Sequence[PlaceboArm]) -> str:
-    """How alike the arms are in words: how many are of how many, their realised means and numbers of chunks."""
-    kept = [arm for arm in arms if arm.alike]
+    """How well the arms match, in words: how many do, their realised means and numbers of chunks."""
+    kept = [arm for arm in arms if arm.matched]
     target = arms[0].size.target
     said = (
         f"placebo band: {len(kept)} of {len(arms)} arms within {TOLERANCE:.0%} of the baseline's mean {target:.0f} nws"

@@ -68,7 +68,7 @@ def sensitivity(
     same = placebo_arms(BASELINE, request.placebo, [files for files, _ in same_files]) if request.placebo else []
     if same:
         notify(describe(same))
-    shifted = [arm.size.spec for arm in same if arm.alike]
+    shifted = [arm.size.spec for arm in same if arm.matched]
     # Protocols score different repositories: sizes are matched on those, and hold for these protocols alone.
     matched = [_matched(arms, files, names, notify) for files, names in same_files] if request.match else []
     further = (*shifted, *(spec for each in matched for spec in each.specs.values()))
@@ -109,8 +109,8 @@ def _matched(
         size = match_size(spec, target, files)
         if size.matched:
             specs[spec] = size.spec
-        told = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
-        notify(f"{told} ({repositories} repositories)")
+        line = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
+        notify(f"{line} ({repositories} repositories)")
     return _Matched(protocols, specs)
 
 

@@ -92,11 +92,11 @@ def paired_results(
     """Every pair of chunkers in every cell; `arms` is chunker -> its scores, all over the same cells."""
     pairs = [(a, b, cell) for a, b in combinations(arms, 2) for cell in arms[a]]
     # Cells over the same queries share their draws: one matrix product gives the intervals of all of them.
-    alike: dict[tuple[str, tuple[str, ...]], list[tuple[str, str, Cell]]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[str, str, Cell]]] = defaultdict(list)
     for a, b, cell in pairs:
-        alike[arms[a][cell].headline, arms[a][cell].files].append((a, b, cell))
+        groups[arms[a][cell].headline, arms[a][cell].files].append((a, b, cell))
     found: dict[tuple[str, str, Cell], PairedResult] = {}
-    for members in alike.values():
+    for members in groups.values():
         first = arms[members[0][0]][members[0][2]]
         table = np.column_stack([arms[a][cell].values - arms[b][cell].values for a, b, cell in members])
         means, intervals = mean_intervals(table, first.files, first.repos, first.headline)

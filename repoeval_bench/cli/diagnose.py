@@ -59,7 +59,7 @@ def _parse(_context: click.Context, _parameter: click.Parameter, settings: tuple
 @click.option("--bm25", metavar="RUN", help="The run of BM25 to show beside; found or computed unless given.")
 @runs_folder
 @json_option
-@click.option("--markdown", is_flag=True, help="Print Markdown in place of the tables.")
+@click.option("--markdown", is_flag=True, help="Print Markdown instead of the tables.")
 def diagnose_command(
     *,
     run: str,

@@ -99,7 +99,7 @@ def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> N
 
 
 def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[str, int]:
-    """Texts of one role; of what the model is given of them (tails and windows in place of long ones) the distinct."""
+    """Texts of one role; of what the model is given of them (tails and windows instead of long ones) the distinct."""
     parts = {part for pieces in embedder.parts(texts, role) for part in pieces}
     pending = embedder.pending({role: texts})
     n_pending = sum(map(len, pending.values()))
@@ -112,7 +112,7 @@ def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[s
 
 
 def _cost(pending: Mapping[Role, Sequence[str]], embedder: Embedder) -> dict[str, int]:
-    """What is to be embedded, its tokens, and those of them that the model reads; no tokens where it tells none."""
+    """What is to be embedded, its tokens, and those of them that the model reads; no tokens if it reports none."""
     limit = embedder.max_tokens
     counts = [n for role, each in pending.items() for n in embedder.count_tokens(each, role) or ()]
     return {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("explain", short_help="Say what a chunker, a protocol, a retriever, a measure, … means.")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the text.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the text.")
 def explain_command(*, name: str, as_json: bool) -> None:
     """Explain what `list` lists: a protocol such as `context`, a chunker, a measure such as `ndcg@10`.
 

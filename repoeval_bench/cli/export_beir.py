@@ -48,7 +48,7 @@ def export_beir_command(*, run: str, output: Path, out: Path, as_json: bool, **o
     stored = find_run(run, out)
     config = stored.manifest.config
     if config is None:
-        raise UsageError(f"{stored.run_id} was imported, and its texts are not at hand")
+        raise UsageError(f"{stored.run_id} was imported, so its texts are not available")
     benchmark = load_benchmark(**options, notify=say)
     fingerprint = stored.metrics.dataset.fingerprint
     if benchmark.fingerprint != fingerprint:

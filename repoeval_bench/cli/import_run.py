@@ -53,7 +53,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     "measures",
     multiple=True,
     metavar="NAME",
-    help="A measure such as ndcg@10 in place of the default ones; repeat it.",
+    help="A measure such as ndcg@10 instead of the default ones; repeat it.",
 )
 @out_option
 @json_option

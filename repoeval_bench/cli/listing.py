@@ -116,7 +116,7 @@ LISTS: dict[str, Callable[[], Table]] = {
     help=f"List what there is to choose from; WHAT is one of {', '.join(LISTS)}.",
 )
 @click.argument("what")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 def list_command(*, what: str, as_json: bool) -> None:
     """List what there is to choose from."""
     if what not in LISTS:

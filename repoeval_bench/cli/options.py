@@ -27,7 +27,7 @@ home_option = click.option(
 )
 """--home (a Path or None)."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the tables.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
 """--json (as_json)."""
 
 out_option = click.option(

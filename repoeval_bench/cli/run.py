@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @click.command("run", short_help="Run a benchmark that a YAML file describes.")
 @click.argument("file")
-@click.option("--source", metavar="SOURCE", help="Where data comes from, in place of what the file says.")
+@click.option("--source", metavar="SOURCE", help="Where data comes from, instead of where the file says.")
 @out_option
 @home_option
 @click.option("--dry-run", is_flag=True, help="Check the file, list its runs, and compute nothing.")

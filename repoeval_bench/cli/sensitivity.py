@@ -114,11 +114,11 @@ def _bands(found: Sequence[PairedResult]) -> str:
     for contest in found:
         if contest.band is not None:
             bands[contest.cell.measure].append(contest.band)
-    told = [
+    parts = [
         f"{measure} {min(values):.4f} to {max(values):.4f} (median {median(values):.4f})"
         for measure, values in bands.items()
     ]
-    return f"placebo band over the cells: {', '.join(told)}\n" if told else ""
+    return f"placebo band over the cells: {', '.join(parts)}\n" if parts else ""
 
 
 def _cells(found: Sequence[PairedResult]) -> Table:

@@ -47,14 +47,14 @@ class ResultError(BenchError):
 
 
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
-    """One mistake as its sentence; several one a line, each told once, under a line that counts them.
+    """One mistake as its sentence; several one a line, each once, under a line that counts them.
 
     >>> print(all_mistakes(["K=0", "no gold", "K=0"], "bench.yaml"))
     2 mistakes in bench.yaml:
       K=0
       no gold
     """
-    told = list(dict.fromkeys(sentences))
-    if len(told) == 1:
-        return told[0]
-    return "\n  ".join([f"{len(told)} mistakes{f' in {where}' if where else ''}:", *told])
+    distinct = list(dict.fromkeys(sentences))
+    if len(distinct) == 1:
+        return distinct[0]
+    return "\n  ".join([f"{len(distinct)} mistakes{f' in {where}' if where else ''}:", *distinct])

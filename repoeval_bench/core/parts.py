@@ -32,7 +32,7 @@ class Chunker(Protocol):
 
 
 class Embedded(NamedTuple):
-    """What it took to have vectors at hand: texts that were encoded, and what the model's server counted for them.
+    """What it took to get the vectors: texts that were encoded, and what the model's server counted for them.
 
     usage: name -> count, such as the tokens to be paid; empty where nothing is counted.
     """
@@ -69,7 +69,7 @@ class Embedder(Protocol):
         """The distinct parts that `ensure` would encode: one that is the same under two roles is under one of them."""
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
-        """Have the vectors of each text at hand, those that are missing computed in one pass; what that took."""
+        """Make the vectors of all texts available, computing the missing ones in one pass; return what that took."""
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
@@ -100,7 +100,7 @@ class PairScorer(Protocol):
 
     @property
     def n_at_hand(self) -> int:
-        """How many of these pairs had their score at hand, and were not read again."""
+        """How many of these pairs had a cached score and were not read again."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, the higher the better; it depends on the query and that text alone."""

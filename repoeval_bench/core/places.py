@@ -1,6 +1,6 @@
 """Places: lines of a named file. Gold is a tuple of them, in any number of files.
 
-A line is a file and a number, so that two places of one file and two of two files are counted alike.
+A line is a file and a number, so places in one file and places in several files are counted in the same way.
 """
 
 from __future__ import annotations

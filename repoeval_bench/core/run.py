@@ -24,7 +24,7 @@ class Run:
     """What a system returned: query_id -> ranking. Every query of the run has an entry.
 
     `latency_ms` is what ranking each query took, once its vector was there, and `rerank_ms` what ranking its best
-    again took, left out of what is not known: scores that were at hand took no time. `pairs` is (pairs of query and
+    again took, left out of what is not known: cached scores took no time. `pairs` is (pairs of query and
     chunk that a model read, how many of them it had to cut). None of them takes part in equality.
     """
 

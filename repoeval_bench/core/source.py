@@ -18,7 +18,7 @@ _ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"
 
 def count_nws(text: str) -> int:
     """Non-whitespace characters of a text: the one unit of size in this project."""
-    if text.isascii():  # one C loop over the bytes in place of a string for every word
+    if text.isascii():  # one C loop over the bytes instead of a string for every word
         return len(text.encode("ascii").translate(None, _ASCII_BLANKS + b"\n"))
     return sum(map(len, text.split()))
 

@@ -1,6 +1,6 @@
 """The one grammar to name a part: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
 
-A spec names chunkers, embedders, retrievers and rerankers alike. What a name means is known to `core.registry`; here
+Chunkers, embedders, retrievers and rerankers are named by a spec. What a name means is known to `core.registry`; here
 are only parsing, printing back, and the error that offers the nearest name.
 """
 

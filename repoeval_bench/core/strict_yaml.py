@@ -1,4 +1,4 @@
-"""YAML files that people write: checked as a whole, so that one look tells every problem, with file and line."""
+"""YAML files that people write: checked as a whole, so that all problems are reported at once, with file and line."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _places(node: yaml.Node, place: Place, walked: set[int]) -> Iterator[tuple[P
     """Every key's and every entry's place and line, and whether it is a key."""
     import yaml
 
-    if id(node) in walked:  # an alias: what it stands for may hold itself, or be written a million times
+    if id(node) in walked:  # an alias: its target may contain itself, or be repeated a million times
         return
     walked.add(id(node))
     if isinstance(node, yaml.MappingNode):

@@ -16,7 +16,7 @@ _TRUTH = "true or false was expected"
 
 _EXPECTED = {
     "missing": "it is missing",
-    "extra_forbidden": "there is no such field; leave it out",
+    "extra_forbidden": "this field does not exist; leave it out",
     "model_type": _MAPPING,
     "dict_type": _MAPPING,
     "list_type": _LIST,

@@ -68,9 +68,9 @@ def open_source(source: str, combination: Combination, home: Path) -> Source:
 
 
 def known_repositories(source: str, combination: Combination, home: Path) -> Collection[str] | None:
-    """The repositories of a source, as far as they are known before anything of it is fetched; None: they are not.
+    """The repositories of a source, if they are known before anything is fetched; else None.
 
-    Known are those of the published function level. A UsageError where there is no such source or it cannot hold the
+    Those of the published function level are known. A UsageError if the source does not exist or cannot hold the
     combination; whatever else is wrong with it is reported when it is read.
     """
     if source not in {"", "auto"}:
@@ -120,7 +120,7 @@ def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
     best = max(held, key=_count_tasks, default=None)
     if best is not None and (not upgrade or _count_tasks(best) == combination.published.tasks):
         return Obtained(best)
-    # A part came from pypi: there is no more of it there.
+    # pypi has only the part that was fetched already.
     names = ["github"] if best is not None or combination.level != FUNCTION.name else ["github", "pypi"]
     problems = []
     for name in names:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def model(spec: str, **_: object) -> TextEncoder:
-    """A model of sentence-transformers, found and verified; the options are read with its own limit at hand."""
+    """A model of sentence-transformers, found and verified; its own token limit bounds the options."""
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 
     return SentenceTransformerEncoder(models.locate(spec))

@@ -26,7 +26,7 @@ def _silent(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What an encoder may be made from: where fitted models are kept, and the benchmark's files (None: not at hand).
+    """What an encoder may be made from: where fitted models are kept, and the benchmark's files (None: not available).
 
     `notify` gets a line where they cannot be kept.
     """

@@ -87,7 +87,7 @@ class ReadOnlyDatabase(Database):
         try:
             connection.execute("SELECT 1 FROM Cache")
         except sqlite3.OperationalError:
-            connection.close()  # sqlite wants to write an index of the log, even where there is no log
+            connection.close()  # sqlite wants to write an index of the log even without a log
             log = self._path.with_name(f"{FILE}-wal")
             if log.exists() and log.stat().st_size:
                 raise CacheError(

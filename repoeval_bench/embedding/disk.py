@@ -30,7 +30,7 @@ RAW = 1
 """diskcache's mode for values that sqlite holds as they are."""
 
 KEPT = 100 * 365 * 86400.0
-"""Seconds from an entry's last use until it expires. diskcache tells the second time only, which gives the first."""
+"""Seconds from an entry's last use until it expires. diskcache reports only the expiry, which gives the last use."""
 
 SETTINGS: Mapping[str, object] = {
     "eviction_policy": "none",

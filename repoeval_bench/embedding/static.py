@@ -34,7 +34,7 @@ def distill_static(
 ) -> StaticEncoder:
     """The static model distilled from `files`, from `folder` where that was done before.
 
-    Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law in place of counts). `notify`
+    Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law instead of counts). `notify`
     gets a line where the model cannot be kept. Needs the extra `static`; without it this is an EmbeddingError.
     """
     if find_spec("model2vec") is None:

@@ -48,7 +48,7 @@ DEFINITIONS = (
         formula="sum_i (1 / i) q_i prod_{j<i} (1 - q_j), q = (2^g - 1) / 2^g_max, g_max over the query's whole qrels",
         range="0..1; below 1 even for the best ranking",
         source="Chapelle, Metzler, Zhang and Grinspan 2009",
-        avoid="all gains are alike: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
+        avoid="all gains are equal: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
         compute=err,
     ),
     Definition(

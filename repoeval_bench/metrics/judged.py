@@ -98,7 +98,7 @@ class Judged:
     missing: int
     rankings: Rankings | None = None
     context: Context | None = None
-    # What several measures derive alike (what was read line by line, say), computed once; never part of a result.
+    # What several measures share (such as the lines that were read), computed once; never part of a result.
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property

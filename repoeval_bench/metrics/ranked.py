@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def ndcg(judged: Judged, k: int | None, *, gain: str = "linear") -> FloatArray:
     """DCG@k over the DCG of the best k of ALL relevant chunks; 0 where there are none: float64 (n_queries,).
 
-    Gain `linear` is g (Jaervelin & Kekaelaeinen 2002), `exp` is 2^g - 1 (Burges et al. 2005); alike for 0 and 1.
+    Gain `linear` is g (Jaervelin & Kekaelaeinen 2002), `exp` is 2^g - 1 (Burges et al. 2005); they agree for 0 and 1.
     """
 
     def dcg(entries: Entries) -> FloatArray:

@@ -33,10 +33,10 @@ MEASURES = tuple(
 
 _CUTOFFS = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "precision@5", "precision@10", "hit@5", "hit@10")
 DEFAULT_MEASURES = (*_CUTOFFS, "mrr")
-"""What is scored where nothing is named and only a ranking and its judgements are at hand."""
+"""The default measures when only a ranking and its judgements are available."""
 
 LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for budget in BUDGETS))
 """The headline of every comparison of chunkers: the same documents, lines, for all of them."""
 
 EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
-"""What an evaluation scores where nothing is named; it has the files' lines at hand."""
+"""The default measures of an evaluation, which also has the files' lines."""

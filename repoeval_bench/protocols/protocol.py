@@ -35,7 +35,7 @@ CHOICES: Mapping[str, tuple[str, ...] | None] = {
 
 
 def check_choice(choice: str, value: str | None) -> None:
-    """A UsageError where a choice has a fixed few values and this is none of them; None leaves the protocol's."""
+    """Raise a UsageError if a choice has fixed values and this is not one; None keeps the protocol's."""
     allowed = CHOICES[choice]
     if value and allowed and value not in allowed:
         raise UsageError(nearest(choice, value, allowed))
@@ -46,7 +46,7 @@ class Protocol:
     """A bundle of choices: what is asked, what is gold, what counts as relevant, and where.
 
     `query` is `full` or `tail:LINES`; `relevance` is a rule of `qrels.RULES`. `documents` says what is ranked in the
-    end: the chunker's `chunks`, fixed `windows` (then there is no chunker to choose), or the `baseline`'s chunks,
+    end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the `baseline`'s chunks,
     scored through the lines they share with the chunker's. `exclusion` is what a query may not see, `copies` whether
     another chunk with a relevant chunk's text counts too, `scope` whether a query searches its repository or all of
     them as one. Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold
@@ -88,7 +88,7 @@ class Protocol:
             return self
         for key, value in changed.items():
             check_choice(key, value)
-        # The name tells what differs from the protocol of that name, each choice once, however often it was replaced.
+        # The name lists what differs from the named protocol: each choice once, even if it was replaced several times.
         name = self.name.partition("+")[0]
         origin = _named(name) or self
         values = {key: changed.get(key, getattr(self, key)) for key in CHOICES}

@@ -42,7 +42,7 @@ _PROTOCOLS = (
         headline="macro",
         users="CodeRAG-Bench (Wang et al. 2024): windows of 50 lines every 10, identical ones merged, titled by their "
         "file",
-        caution="there is no chunker here, so it says nothing about one; " + _PROMPT,
+        caution="it uses no chunker, so it says nothing about chunkers; " + _PROMPT,
         documents="windows",
     ),
     Protocol(

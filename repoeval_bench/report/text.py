@@ -1,4 +1,4 @@
-"""How measures, runs and numbers are written, wherever they are shown."""
+"""How measures, runs and numbers are written in every output."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Each name without the options that all of its kind share; the full names where short ones would be alike.
+    """Each name without the options that all of its kind share; the full names where short ones would be equal.
 
     An embedder that only some of the runs use is left out too: the retriever tells them apart.
 

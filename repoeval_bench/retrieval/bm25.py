@@ -81,7 +81,7 @@ class Bm25Retriever:
 
 
 class _Index:
-    """bm25s's index, read through its arrays: all terms of a query at once, in place of one call a term."""
+    """bm25s's index, read through its arrays: all terms of a query at once, instead of one call a term."""
 
     def __init__(self, ids: list[str], terms: list[list[str]], k1: float, b: float) -> None:
         self.ids = ids

@@ -30,7 +30,7 @@ class Corpus:
     chunks: repository -> its chunks, by path, then start.
     skipped: `repo/path: reason` of files the chunker failed on (only with `skip_errors`).
     uncovered_lines: non-blank lines that are in no chunk, over all files.
-    own: query_id -> the chunks that this query sees in place of its file's, with ids of their own.
+    own: query_id -> the chunks that this query sees instead of its file's, with ids of their own.
     merged: chunk_id -> the chunk that takes its place in `chunks`, where identical texts are one document.
     dropped: the chunks that were merged away.
     """

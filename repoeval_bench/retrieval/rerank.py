@@ -55,7 +55,7 @@ class RerankRetriever:
             behind = ranking[self._k_raw :]
             pairs += [(chunk_id, lowest - _STEP * place) for place, (chunk_id, _) in enumerate(behind, start=1)]
             rankings[query.query_id] = rank(pairs, k)
-            # Where scores were at hand, what reading the pairs takes is not known.
+            # With cached scores, the time it takes to read the pairs is not known.
             if self._scorer.n_at_hand == at_hand:
                 spent[query.query_id] = (perf_counter() - start) * 1000
         counts = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)

@@ -2,7 +2,7 @@
 
 A matrix product's last bits change with its shape and with the number of threads. So products only propose
 candidates, with a margin, and these are scored again one by one in a fixed order of summation: the result is that of
-a brute-force product wherever two scores differ by more than 1e-5.
+a brute-force product where two scores differ by more than 1e-5.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _nth_largest(values: NDArray[np.floating], n: int) -> float:
 
 @cache
 def _faiss() -> Any:
-    """faiss, told which processor this is.
+    """faiss, with the type of this processor set.
 
     The OpenBLAS in faiss's wheels is of 2021; it takes newer processors for one of 2004 and multiplies at half their
     speed. numpy's is younger and knows better. A core type that the user set stays.

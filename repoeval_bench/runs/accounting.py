@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """The tokens of each query and chunk, None where the model does not tell them or there is none.
+    """The tokens of each query and chunk, None without a model, or if it does not report them.
 
     A role's limit is how many of a text's tokens the model reads; infinite where nothing of a text is lost.
     """
@@ -40,7 +40,7 @@ class TokenCounts:
         return cls(tokens, {role: _limit(embedder, role) for role in texts}, has_model=True)
 
     def total(self, role: Role) -> int | None:
-        """All tokens of a role's texts; 0 without a model, None where it does not tell them."""
+        """All tokens of a role's texts; 0 without a model, None if it does not report them."""
         return self._sum(role, lambda count, _: count)
 
     def truncated(self, role: Role) -> int | None:
@@ -102,7 +102,7 @@ def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexC
     """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any.
 
     A text that is searched by its windows has a vector for each; of long texts the parts that are read count. Tokens
-    are None where the model does not tell them.
+    are None if the model does not report them.
     """
     texts = planned.texts()["document"]
     if not texts:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Experiment:
-    """Requests with what they need at hand: the data is fetched and each model located once.
+    """Requests with what they need: the data is fetched and each model located once.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
     is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing.

@@ -265,7 +265,7 @@ class _JudgedLog:
     def query_rows(self) -> Iterator[QueryRow]:
         """The rows of per_query.jsonl.
 
-        All queries are clustered alike: by their gold's first file, else by conversation, else each alone.
+        All queries are clustered in the same way: by their gold's first file, else by conversation, else each alone.
         """
         judged, rows = self.judged, self.log.rows
         by_file = len(judged.files) == len(judged.gains)

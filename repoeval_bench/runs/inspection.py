@@ -4,8 +4,8 @@ sources.jsonl.gz   every file that was chunked, with its text
 chunks.jsonl.gz    every chunk the chunker made, by file, as spans
 queries.jsonl.gz   which of a query's characters the model read, and the places that are gold; its text is in the log
 
-The compressed bytes carry no time, so that a second identical run writes the same files. A run that was imported has
-none of them.
+The compressed bytes carry no time, so that a second identical run writes the same files. An imported run does not
+have them.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class StoredQuery:
 class Inspection:
     """What a run keeps of its data, by `repo/path`: sources and chunks.
 
-    `own` is query_id -> the chunks that the query saw in place of its file's.
+    `own` is query_id -> the chunks that the query saw instead of its file's.
     """
 
     sources: Mapping[str, SourceFile]

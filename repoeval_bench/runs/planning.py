@@ -153,7 +153,7 @@ def _chunk(
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
-    """The repositories and tasks that the protocol scores; a DatasetError where it scores none of them."""
+    """The repositories and tasks that the protocol scores; a DatasetError if it scores none."""
     chosen = published_subset(benchmark, protocol.repositories)
     if not chosen.tasks:
         raise DatasetError(scores_none(protocol, benchmark.files))

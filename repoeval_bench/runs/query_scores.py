@@ -44,7 +44,7 @@ class QueryScores:
         """Columns of the rows of per_query.jsonl.
 
         A row's cluster is its file (`repo`, `path`), else its `cluster`, else the query itself. Rows that are not
-        clustered alike, or do not have the same measures, are a ResultError.
+        clustered in the same way, or do not have the same measures, are a ResultError.
         """
         ids: list[str] = []
         repos: list[str] = []

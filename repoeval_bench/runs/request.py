@@ -120,7 +120,7 @@ class RunRequest(DataRequest):
     )
     header: str = option(
         "none",
-        "none, path or scope: what is put before every chunk's text, for every chunker alike; spans do not move.",
+        "none, path or scope: what is put before every chunk's text, for every chunker; spans do not move.",
         "KIND",
     )
     protocol: str = option("context", "What is asked and what is gold; see `list protocols`.", "NAME", combined=True)
@@ -158,7 +158,7 @@ class RunRequest(DataRequest):
     k: int = option(DEPTH, "Depth that is ranked and stored.")
     measures: tuple[str, ...] = option(
         (),
-        "A measure such as ndcg@10 in place of the default ones; repeat it.",
+        "A measure such as ndcg@10 instead of the default ones; repeat it.",
         "NAME",
         also="-m",
         spelled="--measure",

@@ -142,7 +142,7 @@ class RunView:
 
     @cached_property
     def inspection(self) -> Inspection | None:
-        """Sources, chunk boundaries and gold; None where the run has none of them."""
+        """Sources, chunk boundaries and gold; None if the run stored none."""
         return read_inspection(self.folder)
 
     def text(self, name: str) -> str:

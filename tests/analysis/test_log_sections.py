@@ -31,7 +31,7 @@ PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
     ids=lambda each: each if isinstance(each, str) else each.name,
 )
 def test_a_section_without_its_fields_names_them(section, word):
-    """One sentence in place of silence."""
+    """One sentence instead of silence."""
     assert word in section.missing
     assert section.figures == ()
 

@@ -51,7 +51,7 @@ def test_cluster_sums():
 
 
 def test_means_over_queries_and_over_repositories():
-    """micro weighs queries alike, macro repositories; each part of a cluster sums to the mean."""
+    """micro weights queries equally, macro repositories; each part of a cluster sums to the mean."""
     values, files, repos = column([1, 0, 0, 0.5]), ["a", "a", "b", "c"], ["x", "x", "x", "y"]
     micro, macro = Sample.micro(values, files), Sample.macro(values, files, repos)
     assert micro.mean()[0] == pytest.approx(1.5 / 4)

@@ -116,7 +116,7 @@ def test_every_built_in_passes_the_cases_at_small_sizes(spec: str) -> None:
 @settings(max_examples=60)
 @given(text=modules.map(lambda text: text + "\n"))
 def test_a_definition_that_fits_is_never_cut(text: str) -> None:
-    """Whatever stands around it: a function or class of at most max_nws lies within one chunk of `ast`."""
+    """A function or class of at most max_nws is within one chunk of `ast`, in any context."""
     from repoeval_bench.chunkers._definitions import definitions
     from repoeval_bench.chunkers._syntax import parse
     from repoeval_bench.core.source import count_nws

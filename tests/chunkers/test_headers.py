@@ -1,4 +1,4 @@
-"""Headers name where a chunk stands, and move nothing."""
+"""Headers name a chunk's place and move no span."""
 
 from __future__ import annotations
 

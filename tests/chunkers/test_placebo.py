@@ -20,7 +20,7 @@ FILES = [
 def test_arms_have_the_baselines_size_and_other_cuts() -> None:
     """Ten arms, each with other boundaries, their realised means within 5 % of the baseline's, checked by chunking."""
     arms = placebo_arms(BASELINE, 10, [FILES, FILES[6:]])
-    assert all(arm.alike for arm in arms)
+    assert all(arm.matched for arm in arms)
     chunkers = [make_chunker(arm.size.spec) for arm in arms]
     for files in (FILES, FILES[6:]):
         target = mean_nws(make_chunker(BASELINE), files)
@@ -41,7 +41,7 @@ def test_no_arm_has_a_stub_at_the_head_of_a_file() -> None:
 def test_an_arm_that_cannot_be_made_alike_is_told() -> None:
     """Behind the tenth of eleven lines is nothing to cut, at whatever size: such an arm is counted and left out."""
     arms = placebo_arms("fixed:max_nws=30", 2, [[SourceFile("r", "m.py", "a = 1\n" * 11)]])
-    assert [arm.alike for arm in arms] == [True, False]
+    assert [arm.matched for arm in arms] == [True, False]
     assert describe(arms).endswith("too few to measure it")
     assert "2 of 2 arms within 5% of the baseline's mean" in describe([arms[0]] * 2)
 

@@ -119,7 +119,7 @@ def test_a_run_that_is_missing_is_a_usage_error(stored, tmp_path, name):
 @pytest.mark.parametrize(("name", "read"), OF_RUNS)
 @pytest.mark.parametrize("damage", ["cut", "not text"])
 def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, read, damage):
-    """A file that ends early or is no text: one sentence names it, and nothing is printed."""
+    """A file that ends early or is not text: one sentence names it, and nothing is printed."""
     broken = tmp_path / "broken"
     shutil.copytree(stored["run"], broken)
     content = (broken / read).read_bytes()

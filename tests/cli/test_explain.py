@@ -79,7 +79,7 @@ def test_near_names_are_of_all_lists():
     ],
 )
 def test_what_is_not_there(name, message):
-    """The nearest name of all lists, or the lists; a known name with an impossible value is told as such."""
+    """The nearest name of all lists, or the lists; a known name with an impossible value is reported as such."""
     with pytest.raises(UsageError) as error:
         explain(name)
     assert message in str(error.value)

@@ -11,7 +11,7 @@ from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
 
 def test_every_option_is_listed():
-    """One without a default of its own too: what an error offers stands in the list."""
+    """An option without a default is listed too, so the list has what an error offers."""
     for what, table in (("embedders", EMBEDDERS), ("retrievers", RETRIEVERS), ("rerankers", RERANKERS)):
         names, options, _ = zip(*(row.cells for row in LISTS[what]().rows), strict=True)
         listed = {

@@ -80,7 +80,7 @@ def test_lines_of_partial_spans():
 
 
 def test_chunk_cut_copies_the_files_text():
-    """A chunk's text is the file's slice, its id tells where it stands, and its header moves no span."""
+    """A chunk's text is the file's slice, its id says where it is, and its header moves no span."""
     file = SourceFile("own/repo", "a b.py", "x = 1\ny = 2\n")
     chunk = Chunk.cut(file, CharSpan(6, 12), header="# a\n")
     assert chunk.text == "y = 2\n"

@@ -34,7 +34,7 @@ def test_broken_specs_are_refused_by_name(text):
 
 
 def test_nearest_name_is_offered():
-    """An unknown name comes with the nearest one; the whole choice stands only where there is none."""
+    """An unknown name is reported with the nearest one, and with all choices only if none is near."""
     sentence = nearest("chunker", "asst", ["ast", "fixed", "chonkie"])
     assert sentence == "unknown chunker 'asst'; did you mean 'ast'?"
     assert nearest("chunker", "zzzz", ["fixed", "ast"]) == "unknown chunker 'zzzz'; choose from ast, fixed"

@@ -132,7 +132,7 @@ def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home,
         ("{", "is not a manifest of a data set"),
         ('{"name": "../x", "sha256": {}}', "name: a text of the form"),
         ('{"name": "x", "sha256": {"datasets.zip": "12"}}', r"sha256\.datasets\.zip"),
-        ('{"name": "x", "sha256": {}, "extra": 1}', "extra: there is no such field"),
+        ('{"name": "x", "sha256": {}, "extra": 1}', "extra: this field does not exist"),
         ('{"name": "x", "sha256": {}}', "does not pin datasets.zip"),
     ],
 )

@@ -129,7 +129,7 @@ def test_waiting_really_passes_time(server):
 
 @pytest.mark.parametrize("fault", [{"drop": True}, {"raw": "<html>busy</html>"}, {"raw": "[1]"}, {"status": 502}])
 def test_what_may_pass_is_tried_again(server, client, fault):
-    """A dropped connection, a page in place of JSON, a gateway's error: the next answer counts."""
+    """A dropped connection, a page instead of JSON, a gateway's error: the next answer counts."""
     server.fail(fault, fault)
     assert client.embed(["a"]).shape == (1, 384)
     assert client.slept == [0.5, 1]

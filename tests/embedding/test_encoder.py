@@ -85,7 +85,7 @@ def test_a_vector_does_not_depend_on_the_number_of_threads(precision, request):
 
 
 def test_another_batch_size_reorders_nothing(encoder, monkeypatch):
-    """With four times the rows in a batch, texts keep their order wherever their scores differ by more than 2e-5."""
+    """With four times the rows in a batch, texts keep their order where their scores differ by more than 2e-5."""
     texts = [*TEXTS[:4], TEXTS[6], *(f"def f{i}(a):\n    return a * {i}\n" * (1 + i % 3) for i in range(18))]
     small = encode(encoder, texts)
     monkeypatch.setattr(encoder_module, "BATCH_TOKENS", 4 * 512)

@@ -69,7 +69,7 @@ def test_rows_are_unit_vectors_that_depend_on_their_text_alone(encoder):
 
 
 def test_a_text_without_a_known_term_is_orthogonal_to_every_other(encoder):
-    """It has a direction of its own in place of no direction."""
+    """It has a direction of its own instead of no direction."""
     rows = encode(encoder, ["", "def put(shelf, count): return shelf", "  \n"])
     assert rows[0] @ rows[1] == 0
     assert np.array_equal(rows[0], rows[2])

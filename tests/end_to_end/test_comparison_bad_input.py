@@ -62,7 +62,7 @@ def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
 @pytest.mark.parametrize("command", ["export", "gate", "report"])
 @pytest.mark.parametrize("mean", ["micro", "macro", "per_repo"])
 def test_means_that_its_queries_do_not_have_are_not_printed(tmp_path, gates, command, mean):
-    """A metrics.json that says other than per_query.jsonl does is refused: nobody knows which of them is true."""
+    """A metrics.json that contradicts per_query.jsonl is refused: either could be wrong."""
     run = write_run(tmp_path / "a", {"mrr": [0.5, 1.0], "ndcg@10": [0.25, 0.5]})
     told = {"mrr": 0.75, "ndcg@10": 0.99}
     edited = run.metrics.as_json() | {mean: {"repo": told} if mean == "per_repo" else told}

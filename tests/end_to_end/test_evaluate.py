@@ -125,7 +125,7 @@ def test_a_second_run_writes_the_same_bytes_whatever_was_cached(evaluate, mirror
         assert (second / name).read_bytes() == (first / name).read_bytes(), name
     manifests = [json.loads((folder / "manifest.json").read_text()) for folder in (first, second)]
     for manifest in manifests:
-        del manifest["created"], manifest["code"]  # a commit made meanwhile is no difference of the runs
+        del manifest["created"], manifest["code"]  # a commit made in between is not a difference between the runs
     assert manifests[0] == manifests[1]
 
 
@@ -231,7 +231,7 @@ def test_runs_of_other_protocols_are_not_compared(evaluate, tmp_path):
 
 
 def test_overridden_choices_rename_the_run(evaluate):
-    """A protocol with another query policy stands under its own name."""
+    """A protocol with another query policy has its own name."""
     done = evaluate("--chunker", AST, "--query", "tail:20", "--relevance", "iou:0.2")
     assert "protocol context+query=tail:20+relevance=iou:0.2" in done.out
 
@@ -284,7 +284,7 @@ def test_an_unknown_command_offers_the_nearest():
 
 
 def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tmp_path):
-    """It is told before anything is embedded, whether a file is in the way or the folder is read-only."""
+    """It is reported before anything is embedded, both for a file in the way and for a read-only folder."""
     (tmp_path / "results").write_text("in the way")
     assert "choose another with --out" in one_sentence(evaluate("--chunker", AST), 1)
     read_only = tmp_path / "read-only"
@@ -296,7 +296,7 @@ def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tm
 
 
 def test_no_command_prints_the_help():
-    """repoeval-bench alone lists the commands, and is no success."""
+    """repoeval-bench alone lists the commands and does not exit with 0."""
     done = bench()
     assert done.code == 2
     assert "Commands:" in done.err
@@ -350,7 +350,7 @@ def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path):
     ],
 )
 def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, body, message):
-    """Whatever a plug-in gives back that is no chunk of its file is named, and nothing is scored."""
+    """Anything a plug-in returns that is not a chunk of its file is named, and nothing is scored."""
     (tmp_path / "wrong.py").write_text(
         "from dataclasses import replace\n"
         "from repoeval_bench.core.source import Chunk\n"

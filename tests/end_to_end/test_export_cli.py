@@ -70,7 +70,7 @@ def cells_of(form, text):
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_the_tables_are_those_of_compare(results, runs, form):
-    """Every number that compare prints stands in the export, and every headline mean is metrics.json's."""
+    """Every number that compare prints is in the export, and every headline mean is metrics.json's."""
     printed = bench("compare", *runs, "--out", results).out
     done = bench("export", *runs, "--format", form, "--out", results)
     assert done.code == 0, done.err

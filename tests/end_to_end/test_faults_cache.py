@@ -83,7 +83,7 @@ def test_a_truncated_database(home, refused):
 
 
 def test_another_models_vectors_are_not_read(mirror, home, tmp_path):
-    """The same weights that read 128 tokens in place of 256 find none of the vectors that are there."""
+    """The same weights that read 128 tokens instead of 256 find none of the vectors that are there."""
     options = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", "--dry-run", "--json")
     for spec, all_cached in (("minilm", True), ("minilm:max_length=128", False)):
         done = bench(*options, "--embedder", spec, home=home)

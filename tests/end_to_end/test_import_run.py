@@ -115,7 +115,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
 
 
 def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):
-    """Recall over the chunks of the log alone is flagged, and is no less than over the corpus."""
+    """Recall over the log's chunks alone is flagged, and at least as high as over the corpus."""
     log, gold, corpus = logs
     gold.write_text("".join(json.dumps({"query_id": q, "file": json.loads(line)["file"]}) + "\n"
                             for q, line in zip(QUERIES, gold.read_text().splitlines(), strict=True)))  # fmt: skip

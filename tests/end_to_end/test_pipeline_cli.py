@@ -57,7 +57,7 @@ def test_runs_made_here_tell_reranker_latency_and_cost(evaluate, tmp_path):
 
 
 def test_what_was_encoded_gives_vectors_per_second(evaluate, tmp_path, capsys):
-    """A run whose vectors were not at hand counts them and the seconds."""
+    """A run that computes vectors counts them and the seconds."""
     assert evaluate("-c", "fixed:max_nws=350", "--limit", "1").code == 0
     (folder,) = (tmp_path / "results").iterdir()
     call("retrieval", folder, "--section", "cost", "--json")

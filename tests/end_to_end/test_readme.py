@@ -38,7 +38,7 @@ def test_the_readmes_chunker_conforms(tmp_path, monkeypatch):
     assert_chunker_conforms(make_chunker("py:cutter:Halves"))
 
 
-def alike(shown: str, printed: str) -> bool:
+def same_but_for_rounding(shown: str, printed: str) -> bool:
     """The same words and the same figures but for what another processor's last bits can move."""
     words = [
         line.replace("/", " ").replace("[", " ").replace("]", " ").replace(",", " ").split()
@@ -75,6 +75,9 @@ def test_every_figure_is_what_the_commands_print(real_source, tmp_path):
         assert done.code == 0, done.err
         printed += done.out.splitlines()
     missing = [
-        line for block in shown for line in block.splitlines() if not any(alike(line, other) for other in printed)
+        line
+        for block in shown
+        for line in block.splitlines()
+        if not any(same_but_for_rounding(line, other) for other in printed)
     ]
     assert not missing, "\n".join(missing)

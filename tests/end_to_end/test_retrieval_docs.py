@@ -29,7 +29,7 @@ def run(line, results):
 
 
 def transcripts(block):
-    """(command, what stands below it) of a console block."""
+    """(command, its output) of a console block."""
     pieces = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
     return [(command, shown) for command, _, shown in (piece.partition("\n") for piece in pieces)]
 

@@ -134,7 +134,7 @@ def test_alpha_ndcg_halves_a_repeated_subtopic():
 
 
 def test_binary_measures_count_gains_from_the_threshold_on():
-    """rel=2 leaves gain 1 out of hits and of the relevant chunks alike."""
+    """rel=2 leaves gain 1 out of the hits and of the relevant chunks."""
     ranking = [("a", 3.0), ("b", 2.0), ("c", 1.0)]
     values = score_query(ranking, {"a": 1, "b": 2, "z": 2}, ["recall(rel=2)@3", "mrr(rel=2)", "precision@3"])
     assert values == pytest.approx({"recall(rel=2)@3": 0.5, "mrr(rel=2)": 0.5, "precision@3": 2 / 3})

@@ -25,7 +25,7 @@ def test_rbp_and_exponential_ndcg_equal_ranx():
     graded = {"ndcg(gain=exp)@5": "ndcg_burges@5", "ndcg(gain=exp)@10": "ndcg_burges@10"}
     for seed in range(5):
         run, qrels = untied(seed)
-        # Its RBP weighs hits with their gains; ours, as the protocols have it, counts them: alike for gain 1.
+        # Its RBP weighs hits with their gains; ours, as the protocols have it, counts them: the same for gain 1.
         ones = {query: dict.fromkeys(gains, 1) for query, gains in qrels.items()}
         for names, judged in ((binary, ones), (graded, qrels)):
             theirs = ranx.Run(run)

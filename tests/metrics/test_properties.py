@@ -67,7 +67,7 @@ def test_what_only_collects_never_falls_as_k_grows(ids, relevant, k):
 
 @given(rankings, gains, cutoffs, st.permutations(IDS))
 def test_names_of_chunks_do_not_matter(ids, relevant, k, names):
-    """Renaming every id, in ranking and qrels alike, changes no score."""
+    """Renaming every id in both ranking and qrels changes no score."""
     new = dict(zip(IDS, names, strict=True))
     measures = [at(name, k) for name in RANK_ONLY]
     before = score_query(pairs(ids), relevant, measures)

@@ -106,7 +106,7 @@ def test_every_aggregate_reports_how_it_was_judged():
 
 
 def test_one_strategy_is_named_by_itself():
-    """Where all queries were judged alike, strategy_used is that strategy; an unused threshold is not reported."""
+    """If all queries were judged by one strategy, strategy_used is that strategy; an unused threshold is not reported."""
     scores = score_items(
         [Item("q"), Item("r")], {"q": FOUND}, ["mrr"], strategies=(*ALL, TokenF1Relevance()), corpus=FOUND
     )

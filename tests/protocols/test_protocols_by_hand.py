@@ -160,7 +160,7 @@ def test_linemap_ranks_the_baselines_chunks():
 
 
 def test_a_protocol_whose_repositories_are_not_there_is_refused():
-    """Where none of the six is at hand, the six score nothing; the sentence says what is there, and the way out."""
+    """Without any of the six repositories, `six` scores nothing; the message names the available ones and the way out."""
     (name, *_) = sorted(OUTSIDE_THE_SIX)
     outside = replace(BENCHMARK, files={name: (FILE,)}, tasks=(replace(TASK, repo=name),))
     with pytest.raises(DatasetError, match=f"scores none of {name}; choose other repositories or repositories=all"):

@@ -79,7 +79,7 @@ def test_markdown_shows_the_name_and_no_markup_of_it(name):
 
 @given(NAMES)
 def test_latex_has_no_sign_of_the_names_left_alone(name):
-    """Braces balance, and no character with a meaning in TeX stands unescaped; one line stays one line."""
+    """Braces balance, and no character with a meaning in TeX is left unescaped; one line stays one line."""
     text = latex_text(name)
     assert "\n" not in text
     bare = re.sub(r"\\[a-z]+\{\}|\\[{}&%$#_]|\$-\$|\$\\times\$", "", text)

@@ -155,7 +155,7 @@ def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
 
 
 def test_a_hostile_name_is_text_and_no_formula(drawn):
-    """It stands in the legend letter for letter, control characters aside, and closes no element."""
+    """It is in the legend letter for letter, except control characters, and closes no element."""
     page = svg(drawn[0])
     texts = ["".join(element.itertext()) for element in ET.fromstring(page).iter(SVG + "text")]
     assert elided(HOSTILE) in texts

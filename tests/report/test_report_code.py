@@ -15,7 +15,7 @@ def runs(text):
 
 
 def test_colours_cover_the_text_and_name_its_parts():
-    """Runs add up to the text in UTF-16 units; keyword, name, docstring and comment are told apart."""
+    """Runs add up to the text in UTF-16 units; keyword, name, docstring and comment are distinguished."""
     lines = SOURCE.splitlines()
     found = runs(syntax(lines, "a/b.py"))
     assert sum(length for _, length in found) == units("\n".join(lines))

@@ -49,7 +49,7 @@ def test_no_best_is_marked_in_the_time_of_a_search(made):
     ],
 )
 def test_runs_are_called_by_what_they_differ_in(made, changes, kind, short):
-    """An embedder that one of two retrievers does not ask is no difference of its own."""
+    """An embedder that one of two retrievers does not use is not a difference of its own."""
     runs = page_runs(made(*changes))
     assert kind_of(runs) == kind
     assert [run.short for run in runs] == short

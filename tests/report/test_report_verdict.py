@@ -37,7 +37,7 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
 
 
 def test_the_winners_pairs_are_tested_among_all_pairs(tmp_path, plain):
-    """The winner was picked from the data: its p are those of the family of all pairs, wherever it stands."""
+    """The winner was picked from the data: its p values are those of the family of all pairs, at any place in the order."""
     values = {
         "b": plain,
         "c": [v + 0.02 * (i % 7 > 1) for i, v in enumerate(plain)],

@@ -14,7 +14,7 @@ def row(table, setting, system, measure, published=None, verdict=""):
 
 
 def test_a_number_is_reproduced_within_its_tolerance():
-    """The distance stands beside the verdict, signed."""
+    """The signed distance is beside the verdict."""
     assert judge(0.78, 0.82, 0.05) == "reproduced (-0.040)"
     assert judge(0.77, 0.82, 0.05) == "reproduced (-0.050)"
     assert judge(0.63, 0.82, 0.05) == "not reproduced (-0.190)"

@@ -1,4 +1,4 @@
-"""A bench file: what it asks for, that its mistakes are told all at once with their lines, and what is shipped."""
+"""A bench file: what it asks for, that its mistakes are reported all at once with their lines, and what is shipped."""
 
 from pathlib import Path
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_not_there_names_the_way_out(tmp_path):
 
 
 def test_every_combination_is_asked_for(tmp_path):
-    """Protocols x retrievers x embedders, each with all chunkers; `given` stands above the file."""
+    """Protocols x retrievers x embedders, each with all chunkers; `given` overrides the file."""
     bench = read(
         tmp_path,
         "chunkers: [fixed, ast]\nbaseline: ast\nprotocol: [context, body]\nretrievers: [bm25, dense]\n"

@@ -26,7 +26,7 @@ def pool():
 
 
 def test_results_come_in_the_order_of_the_jobs_from_two_processes(pool, tmp_path):
-    """Each worker takes the next job when it is free; none of them is this process."""
+    """Each worker takes the next job when it is free; no job runs in this process."""
     found = list(pool.map([partial(jobs.tell, i, tmp_path) for i in range(5)]))
     assert [i for i, _ in found] == [0, 1, 2, 3, 4]
     processes = {pid for _, pid in found}
@@ -73,7 +73,7 @@ def test_one_job_or_one_core_needs_no_worker():
 
 
 def test_an_interrupt_ends_the_workers_too(tmp_path):
-    """Ctrl-C leaves none of them at work, none says a word, and what they had begun to write is removed."""
+    """Ctrl-C ends all workers silently, and removes what they had begun to write."""
     script = f"""
 import multiprocessing, os, sys
 from functools import partial

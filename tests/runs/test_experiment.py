@@ -30,7 +30,7 @@ def notes(places, **given):
 
 
 def test_each_option_that_nothing_reads_is_named_in_one_line(places):
-    """A model that is not even there, a precision and a policy: bm25 reads none of them."""
+    """bm25 reads neither the model (which may not exist), nor its precision, nor its policy."""
     given = {"embedder": "st:nope/nope", "precision": "fp32", "long_text": "tail"}
     (line,) = notes(places, retriever="bm25", **given)
     assert "--embedder st:nope/nope, --precision fp32, --long-text tail: not read" in line

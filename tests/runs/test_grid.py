@@ -67,7 +67,7 @@ def test_the_band_is_the_spread_of_the_means():
 
 @pytest.mark.parametrize("band", [None, 0.1])
 def test_noise_is_spoken_of_where_it_was_measured(band):
-    """Without a placebo band there is no column of noise, and the title names no band."""
+    """Without a placebo band, the column of noise is left out and the title names no band."""
     table = _summary([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
     assert ("noise" in [column.name for column in table.columns]) == (band is not None)
     assert ("placebo" in " ".join(table.title)) == (band is not None)
@@ -156,7 +156,7 @@ def test_a_killed_grid_keeps_what_was_written(tmp_path, committed):
 
 @pytest.mark.parametrize(("old", "new"), [("0.25, 0.5", "0.25"), ("0.25", "0.75"), ("0.25", "NaN"), ("mrr", "map")])
 def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
-    """A line that has changed since it was written, in its numbers or in what they belong to, is no cell."""
+    """A line that has changed since it was written, in its numbers or in their setting, is not a cell."""
     damaged, sound = Cell("body", "bm25", "mrr"), CELL
     kept = CellFile(tmp_path, "ast", {})
     kept.add({damaged: np.array([0.25, 0.5]), sound: np.array([1.0, 0.0])})
@@ -231,7 +231,7 @@ def test_what_is_wrong_with_the_data_is_reported_with_the_rest():
 
 
 def test_a_limit_passes_over_what_one_of_the_protocols_does_not_score():
-    """With a protocol of the six, the first tasks are of the six; at another level there are no six."""
+    """With a protocol of the six, the first tasks are of the six; another level does not have the six."""
     every, six = Protocol.parse("context"), Protocol.parse("code-chunk")
     assert passed_over([every, six], "function") == passed_over([six], "function") == OUTSIDE_THE_SIX
     assert passed_over([every], "function") == passed_over([six], "line") == frozenset()

@@ -61,7 +61,7 @@ def test_the_same_run_writes_the_same_bytes(benchmark, tmp_path):
 
 
 def test_a_run_without_them_has_none_and_a_broken_file_is_named(benchmark, tmp_path):
-    """An older run is no error; a truncated file is one, in one sentence."""
+    """An older run is not an error; a truncated file is one, in one sentence."""
     run = evaluated(benchmark, tmp_path)
     (run.folder / CHUNKS).write_bytes((run.folder / CHUNKS).read_bytes()[:-20])
     with pytest.raises(ResultError, match=r"chunks.jsonl.gz is broken .*; run the evaluation again"):

@@ -49,7 +49,7 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
 
 @pytest.mark.parametrize(("without", "told"), [(0, False), (1, False), (2, True)])
 def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, without, told):
-    """A note of its own stands under the table from above a half."""
+    """Above a half, a note of its own is printed under the table."""
     run = evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path)
     counts = {"queries": 3, "queries_without_relevant": without}
     run = edit(run, "metrics.json", counts=run.counts.as_json() | counts)

@@ -56,7 +56,7 @@ def test_a_chunker_is_named_twice_where_the_header_makes_it_so():
     assert told(*specs) == []
     (sentence,) = told(*specs, header="path")
     assert "fixed:max_nws=1500,offset=0,header=path is named twice" in sentence
-    assert len(told("fixed", "fixed", header="pth")) == 2  # the unknown header is told, and the chunker
+    assert len(told("fixed", "fixed", header="pth")) == 2  # the unknown header and the chunker
 
 
 @pytest.mark.parametrize(("given", "piece"), [

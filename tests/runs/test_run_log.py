@@ -115,7 +115,7 @@ def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
     [
         ([row(), "{"], "log.jsonl:2"),
         ([row(k_raw=0)], "log.jsonl:1: k_raw"),
-        ([row(quer="x")], "log.jsonl:1: quer: there is no such field"),
+        ([row(quer="x")], "log.jsonl:1: quer: this field does not exist"),
         ([{k: v for k, v in row().items() if k != "chunker"}], "log.jsonl:1: chunker: it is missing"),
         ([row(), row()], "log.jsonl:2: query 'q' appears twice"),
         ([row(), row("p", system="t")], "log.jsonl:2: system 't' after 's'"),

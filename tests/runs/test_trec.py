@@ -88,7 +88,7 @@ def test_negative_gains_are_not_written():
 
 
 def test_a_run_is_read_by_score_then_id_both_descending(tmp_path):
-    """The file's own order and ranks are not looked at; tabs, blanks and CRLF separate alike."""
+    """The file's own order and ranks are ignored; tabs, blanks and CRLF all separate fields."""
     path = tmp_path / "run.trec"
     path.write_bytes(b"q Q0 a 1 0.5 t\r\nq\tQ0\tc\t2\t0.5\tt\n\nq  Q0 b 3 0.75 t\np Q0 x 1 -1e3 t")
     run = read_run(path)

@@ -56,7 +56,7 @@ def test_what_was_written_is_read_back(run):
     ("name", "changed", "says"),
     [
         ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 2"),
-        ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: there is no such field"),
+        ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         (
             "manifest.json",
             {"qrels_gain_factor": 0},
@@ -82,7 +82,7 @@ def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        ("per_query.jsonl", {"metrics": {}}, "per_query.jsonl:2 is broken (metrics: there is no such field"),
+        ("per_query.jsonl", {"metrics": {}}, "per_query.jsonl:2 is broken (metrics: this field does not exist"),
         ("per_query.jsonl", {"measures": {"mrr": float("inf")}}, "per_query.jsonl:2 is broken (measures.mrr: a finite"),
         ("per_query.jsonl", {"query_id": 7}, "per_query.jsonl:2 is broken (query_id: "),
         ("per_query.jsonl", {"query_id": "q000000"}, "query 'q000000' is scored twice"),

@@ -98,7 +98,7 @@ def _exit_code(main: Callable[[], NoReturn]) -> int:
 
 
 def one_sentence(result: Result, code: int) -> str:
-    """The one error on standard error, after checking exit code and that there is no traceback.
+    """The one error on standard error, after checking the exit code and the absence of a traceback.
 
     Several mistakes in it stand on indented lines of their own.
     """

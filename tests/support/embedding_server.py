@@ -1,6 +1,6 @@
 """A real HTTP server on 127.0.0.1 that speaks OpenAI's embeddings API, and fails in the ways that are asked for.
 
-The model all-MiniLM-L6-v2 is the bundled one, loaded on its first request; any other name stands for a model whose
+The model all-MiniLM-L6-v2 is the bundled one, loaded on its first request; any other name is a model whose
 vectors are numbers drawn from the text. It shares no code with the client.
 """
 

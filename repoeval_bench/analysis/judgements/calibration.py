@@ -75,7 +75,7 @@ def read_calibration(path: Path, least: int) -> Calibration:
     if found.sensitivity + found.specificity <= 1:
         raise ResultError(
             f"{path}: sensitivity {found.sensitivity:.3f} and specificity {found.specificity:.3f} sum to at most 1: "
-            "this judge is no better than chance, so precision cannot be corrected; use another judge"
+            "this judge is not better than chance, so precision cannot be corrected; use another judge"
         )
     return found
 

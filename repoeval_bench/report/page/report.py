@@ -40,7 +40,7 @@ def report_page(
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
     `settings` are those of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were read
-    from; without any there is no heat map.
+    from; without settings the heat map is left out.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """

@@ -29,7 +29,7 @@ SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
 """The sign of a verdict in the heat map."""
 
 _DARK_TEXT = "#101418"
-"""Cells are pale on light and dark pages alike, so their text is dark on both."""
+"""Cells are pale on light and on dark pages, so their text is dark on both."""
 
 
 def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple[str, str], look: Look) -> Figure:

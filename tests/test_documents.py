@@ -1,0 +1,65 @@
+"""The documents name only what exists: files, headings, commands, make targets, tests and scripts."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from repoeval_bench.cli import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[1]
+
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+FENCE = re.compile(r"^```.*?^```", flags=re.MULTILINE | re.DOTALL)
+
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`", flags=re.MULTILINE | re.DOTALL)
+
+TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+every_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings: lower case, punctuation removed, blanks as hyphens."""
+    prose = FENCE.sub("", document.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.*)$", prose, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def code(document: Path) -> str:
+    """All code of a document, fenced and inline."""
+    return "\n".join(CODE.findall(document.read_text(encoding="utf-8")))
+
+
+@every_document
+def test_every_relative_link_leads_to_a_file_and_a_heading(document):
+    prose = FENCE.sub("", document.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = document.parent / path if path else document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@every_document
+def test_every_command_exists(document):
+    named = re.findall(r"\brepoeval-bench +([a-z][a-z-]*)", code(document))
+    assert set(named) <= set(COMMANDS)
+
+
+@every_document
+def test_every_make_target_exists(document):
+    named = re.findall(r"(?:^|`)make ([a-z]+)\b(?!=)", code(document), flags=re.MULTILINE)
+    assert set(named) <= TARGETS
+
+
+@every_document
+def test_every_test_script_and_module_exists(document):
+    text = code(document)
+    tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert set(re.findall(r"`(?:tests/[\w/]+/)?(test_\w+\.py)`", text)) <= tests
+    for path in re.findall(r"\b(?:scripts|chunkers|repoeval_bench)/[\w/]+\.\w+", text):
+        assert (ROOT / path).exists(), path
