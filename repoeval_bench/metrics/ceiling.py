@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.metrics.context import Context, look_up
 from repoeval_bench.metrics.judged import share
-from repoeval_bench.metrics.lookup import look_up
 from repoeval_bench.metrics.measure import parse_measures
 from repoeval_bench.metrics.reading import Lines, greedy
 from repoeval_bench.metrics.scoring import score_run
@@ -18,7 +18,7 @@ from repoeval_bench.metrics.scoring import score_run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from repoeval_bench.metrics.context import ChunkPlace, Context
+    from repoeval_bench.metrics.context import ChunkPlace
     from repoeval_bench.metrics.judged import Judgements
     from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
@@ -49,7 +49,7 @@ def score_ceilings(
     best = score_run(qrels, qrels, by_chunks)
     values = dict(best.values)
     if by_lines:
-        chosen = _greedy_run(qrels, context, excluded or {})
+        chosen = _greedy_run(qrels, context or Context(), excluded or {})
         for name, ceiling in score_run(chosen, qrels, by_lines, context).values.items():
             seen = observed.values.get(name) if observed else None
             values[name] = ceiling if seen is None else np.maximum(ceiling, seen)
@@ -83,16 +83,15 @@ def ideal_rankings(
 
 
 def _greedy_run(
-    qrels: Judgements, context: Context | None, excluded: Mapping[str, frozenset[str]]
+    qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]]
 ) -> dict[str, list[tuple[str, float]]]:
-    places = (context.places if context else None) or {}
-    lines = Lines.of((context.line_nws if context else None) or {})
+    lines = Lines.of(context.line_nws or {})
     by_file: dict[str, dict[str, ChunkPlace]] = defaultdict(dict)
-    for chunk_id, place in places.items():
+    for chunk_id, place in (context.places or {}).items():
         by_file[place.file][chunk_id] = place
     run = {}
     for query_id in qrels:
-        gold = look_up("gold", context.gold if context else None, query_id, "query")
+        gold = look_up("gold", context.gold, query_id, "query")
         excluded_here = excluded.get(query_id, ())
         files = dict.fromkeys(place.file for place in gold)
         near = (by_file[file].items() for file in files)

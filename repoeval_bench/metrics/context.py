@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
+from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import count_nws
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.places import Gold
     from repoeval_bench.core.source import Chunk
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +56,11 @@ class Context:
     def has(self) -> frozenset[str]:
         """The names of the inputs that are here."""
         return frozenset(field.name for field in fields(self) if getattr(self, field.name) is not None)
+
+
+def look_up(what: str, table: Mapping[str, _T] | None, key: str, owner: str) -> _T:
+    """The entry of `key`; a MetricError says which input has no entry for which `owner` (chunk or query)."""
+    try:
+        return (table or {})[key]
+    except KeyError:
+        raise MetricError(f"{what} has no entry for {owner} {key!r}; the context must cover the whole run") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.options import Number, Option
 from repoeval_bench.core.terms import jaccard, words
+from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.judged import discounted, share
-from repoeval_bench.metrics.lookup import look_up, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +54,7 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
 
 def distinct_files(judged: Judged, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
-    return _each(judged, lambda query_id: len({place.file for place in places_of(judged, query_id, k)}))
+    return _each(judged, lambda query_id: len({place.file for place in judged.places(query_id, k)}))
 
 
 def redundancy(judged: Judged, k: int) -> FloatArray:
@@ -64,11 +65,10 @@ def redundancy(judged: Judged, k: int) -> FloatArray:
 
 def novelty(judged: Judged, k: int) -> FloatArray:
     """Share of the first k that repeats no higher chunk (token Jaccard below 0.5): float64 (n_queries,)."""
-    texts = judged.context.texts if judged.context else None
 
     def value(query_id: str) -> float:
         ids = judged.ranking(query_id)[:k]
-        bags = [frozenset(words(look_up("texts", texts, chunk_id, "chunk"))) for chunk_id in ids]
+        bags = [frozenset(words(look_up("texts", judged.context.texts, chunk_id, "chunk"))) for chunk_id in ids]
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
@@ -102,19 +102,20 @@ def novelty_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatA
 
 
 def _similarity(judged: Judged, query_id: str, k: int | None) -> FloatArray:
-    vectors = judged.context.vectors if judged.context else None
     ids = judged.ranking(query_id)[:k]
     if not ids:
         return np.zeros((0, 0))
-    return cosines([look_up("vectors", vectors, chunk_id, "chunk") for chunk_id in ids])
+    return cosines([look_up("vectors", judged.context.vectors, chunk_id, "chunk") for chunk_id in ids])
 
 
 def _each(judged: Judged, value: Callable[[str], float]) -> FloatArray:
     return np.fromiter(map(value, judged.query_ids), dtype=np.float64, count=judged.n_queries)
 
 
+_among_first = partial(Definition, cutoff="must", ceiling=None)
+
 DEFINITIONS = (
-    Definition(
+    _among_first(
         name="distinct_files",
         aliases=("files",),
         meaning="Number of different files among the first k.",
@@ -123,11 +124,9 @@ DEFINITIONS = (
         source="count",
         avoid="the answer is in one file, as RepoEval's is: more files are not better then",
         compute=distinct_files,
-        cutoff="must",
         needs=frozenset({"ranking", "places"}),
-        ceiling=None,
     ),
-    Definition(
+    _among_first(
         name="redundancy",
         meaning="Share of the first k that repeats a file which is there already.",
         formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
@@ -135,11 +134,9 @@ DEFINITIONS = (
         source="complement of distinct_files over k",
         avoid="several chunks of one file are wanted, as for long gold",
         compute=redundancy,
-        cutoff="must",
         needs=frozenset({"ranking", "places"}),
-        ceiling=None,
     ),
-    Definition(
+    _among_first(
         name="novelty",
         meaning="Share of the first k whose words do not repeat a higher chunk's.",
         formula="|chunks whose token Jaccard with every higher one is below 0.5| / k (or what was retrieved, if fewer)",
@@ -147,11 +144,9 @@ DEFINITIONS = (
         source="Jaccard 1901 over lower-cased words",
         avoid="chunks are short: a few shared keywords then pass for repetition",
         compute=novelty,
-        cutoff="must",
         needs=frozenset({"ranking", "texts"}),
-        ceiling=None,
     ),
-    Definition(
+    _among_first(
         name="ild",
         aliases=("intra_list_diversity",),
         meaning="Intra-list diversity: how far apart the vectors of the first k are, on average.",
@@ -160,12 +155,10 @@ DEFINITIONS = (
         source="Ziegler, McNee, Konstan and Lausen 2005",
         avoid="embedders are compared: each has a spread of its own; never read it without relevance",
         compute=ild,
-        cutoff="must",
         needs=frozenset({"ranking", "vectors"}),
         bands=((0.8, "very diverse"), (0.6, "diverse"), (0.4, "moderate"), (0.0, "repetitive")),
-        ceiling=None,
     ),
-    Definition(
+    _among_first(
         name="novelty_ndcg",
         meaning="nDCG whose gains shrink, the closer a chunk's vector is to a higher one. One source calls it "
         "alpha-nDCG; here it is named for what it is, as Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.",
@@ -174,14 +167,8 @@ DEFINITIONS = (
         source="this project's protocol, after maximal marginal relevance (Carbonell and Goldstein 1998)",
         avoid="sub-topics are known: use alpha_ndcg",
         compute=novelty_ndcg,
-        options={
-            "alpha": Option(
-                0.5,
-                "share of the gain that novelty cannot take",
-                Number(0, 1),
-            )
-        },
+        cutoff="may",
+        options={"alpha": Option(0.5, "share of the gain that novelty cannot take", Number(0, 1))},
         needs=frozenset({"ranking", "vectors"}),
-        ceiling=None,
     ),
 )

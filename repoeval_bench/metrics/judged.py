@@ -16,13 +16,15 @@ import numpy as np
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run
+from repoeval_bench.metrics.context import Context, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.metrics.context import Context
+    from repoeval_bench.core.places import Gold
+    from repoeval_bench.metrics.context import ChunkPlace
 
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
@@ -97,7 +99,7 @@ class Judged:
     unjudged: int
     missing: int
     rankings: Rankings | None = None
-    context: Context | None = None
+    context: Context = field(default_factory=Context)
     # What several measures share (such as the lines that were read), computed once; never part of a result.
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
@@ -123,6 +125,19 @@ class Judged:
     def ranking(self, query_id: str) -> tuple[str, ...]:
         """The chunk ids retrieved for a query, best first; empty where the run lacks it."""
         return () if self.rankings is None else ranked_ids(self.rankings.get(query_id, ()))
+
+    def places(self, query_id: str, k: int | None = None) -> list[ChunkPlace]:
+        """Places of the chunks retrieved for a query, best first, the first k of them."""
+        places = self.context.places or {}
+        ranking = self.ranking(query_id)[:k]
+        try:
+            return [places[chunk_id] for chunk_id in ranking]
+        except KeyError:
+            return [look_up("places", places, chunk_id, "chunk") for chunk_id in ranking]
+
+    def gold(self, query_id: str) -> Gold:
+        """The gold of a query."""
+        return look_up("gold", self.context.gold, query_id, "query")
 
     def once(self, key: Hashable, build: Callable[[], _T]) -> _T:
         """What `build` gives, computed for the first measure that asks under `key`."""
@@ -186,7 +201,7 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
         unjudged=sum(query_id not in qrels for query_id in rankings),
         missing=missing,
         rankings=rankings,
-        context=context,
+        context=context or Context(),
     )
 
 

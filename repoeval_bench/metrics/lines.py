@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.lookup import gold_of, places_of
 from repoeval_bench.metrics.reading import BUDGETS, read_lines
 
 if TYPE_CHECKING:
@@ -44,81 +44,62 @@ def _reading(judged: Judged, budget: int = 0) -> LineReading:
 
 
 def _read(judged: Judged, limit: int) -> LineReading:
-    assert judged.context is not None
     assert judged.context.line_nws is not None
-    rankings = (places_of(judged, query_id) for query_id in judged.query_ids)
-    golds = [gold_of(judged, query_id) for query_id in judged.query_ids]
-    return read_lines(rankings, golds, judged.context.line_nws, limit)
+    golds = map(judged.gold, judged.query_ids)
+    return read_lines(map(judged.places, judged.query_ids), golds, judged.context.line_nws, limit)
 
 
-_NEEDS = frozenset({"ranking", "places", "gold", "line_nws"})
-_SOURCE = "this project's protocol"
+_at_budget = partial(
+    Definition,
+    source="this project's protocol",
+    cutoff="must",
+    unit="nws",
+    needs=frozenset({"ranking", "places", "gold", "line_nws"}),
+    ceiling="lines",
+)
 
 DEFINITIONS = (
-    Definition(
+    _at_budget(
         name="line_recall",
         meaning="Share of the gold's non-blank lines read before the budget of B non-whitespace characters is spent.",
         formula="|collected and gold| / |gold|, over distinct non-blank lines, chunks read in order of rank",
         range="0..1; its ceiling depends on the chunker and B",
-        source=_SOURCE,
         avoid="B is far below the gold's own nws: no chunker can then score; use line_rprec or line_recall_auc",
         compute=line_recall,
-        cutoff="must",
-        unit="nws",
-        needs=_NEEDS,
-        ceiling="lines",
     ),
-    Definition(
+    _at_budget(
         name="line_precision",
         meaning="Share of the lines read within the budget of B nws that is gold.",
         formula="|collected and gold| / |collected|, over distinct non-blank lines",
         range="0..1",
-        source=_SOURCE,
         avoid="B is above the gold's nws: more cannot be gold then; read it beside line_recall",
         compute=line_precision,
-        cutoff="must",
-        unit="nws",
-        needs=_NEEDS,
-        ceiling="lines",
     ),
-    Definition(
+    _at_budget(
         name="line_iou",
         meaning="Lines read within the budget of B nws that are gold, over the lines that are either.",
         formula="|collected and gold| / |collected or gold|, over distinct non-blank lines",
         range="0..1",
-        source=_SOURCE,
         avoid="only one error, reading too much or missing gold, matters: use line_precision or line_recall",
         compute=line_iou,
-        cutoff="must",
-        unit="nws",
-        needs=_NEEDS,
-        ceiling="lines",
     ),
-    Definition(
+    _at_budget(
         name="line_rprec",
         meaning="line_recall at a budget of the gold's own nws: as much is read as is wanted.",
         formula="line_recall@B with B = nws of the gold",
         range="0..1",
-        source=_SOURCE,
         avoid="golds differ much in size and one budget is what will be paid: use line_recall@B",
         compute=line_rprec,
         cutoff="none",
-        unit="nws",
-        needs=_NEEDS,
-        ceiling="lines",
     ),
-    Definition(
+    _at_budget(
         name="line_recall_auc",
         aliases=("line_auc", "auc_line_recall"),
         meaning="Area under line_recall as the budget grows to 12000 nws, as a share of the whole.",
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
         range="0..1; below 1, for nothing is read at B = 0",
-        source=_SOURCE,
         avoid="the budget is known: use line_recall@B; the area is mostly about the large budgets",
         compute=line_recall_auc,
         cutoff="none",
-        unit="nws",
-        needs=_NEEDS,
-        ceiling="lines",
     ),
 )

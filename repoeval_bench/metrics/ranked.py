@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.options import Number, OneOf, Option
@@ -51,6 +52,8 @@ def recall_auc(judged: Judged, k: int, *, rel: float | None = None) -> FloatArra
     return share(judged.total(hits, (k + 1.0 - hits.rank) / k), judged.n_relevant(rel))
 
 
+_binary = partial(Definition, options={"rel": REL})
+
 DEFINITIONS = (
     Definition(
         name="ndcg",
@@ -65,7 +68,7 @@ DEFINITIONS = (
         options={"gain": Option("linear", "linear: g; exp: 2^g - 1", OneOf(("linear", "exp")))},
         bands=((0.9, "excellent"), (0.7, "very good"), (0.5, "good"), (0.3, "fair"), (0.0, "poor")),
     ),
-    Definition(
+    _binary(
         name="mrr",
         aliases=("rr", "recip_rank", "reciprocal_rank"),
         meaning="How high the first relevant chunk is ranked; without @k over the whole stored ranking.",
@@ -74,9 +77,8 @@ DEFINITIONS = (
         source="Voorhees 1999; trec_eval recip_rank",
         avoid="more than the first relevant chunk matters: use ap or ndcg",
         compute=reciprocal_rank,
-        options={"rel": REL},
     ),
-    Definition(
+    _binary(
         name="ap",
         aliases=("map", "map_cut", "average_precision"),
         meaning="Precision at every hit, averaged over all relevant chunks; MAP is its mean over queries.",
@@ -85,7 +87,6 @@ DEFINITIONS = (
         source="Harman 1992; trec_eval map, map_cut",
         avoid="there are many relevant chunks and few results are read: what is not retrieved counts 0",
         compute=average_precision,
-        options={"rel": REL},
     ),
     Definition(
         name="rbp",
@@ -100,7 +101,7 @@ DEFINITIONS = (
             "rel": REL,
         },
     ),
-    Definition(
+    _binary(
         name="recall_auc",
         aliases=("auc_recall", "area_recall"),
         meaning="Area under recall@k: the mean of recall over all cutoffs from 1 to k (usually 50).",
@@ -110,6 +111,5 @@ DEFINITIONS = (
         avoid="one depth is what is read: use recall@k",
         compute=recall_auc,
         cutoff="must",
-        options={"rel": REL},
     ),
 )

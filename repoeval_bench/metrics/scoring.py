@@ -99,7 +99,7 @@ def score_run(
 def score_judged(judged: Judged, measures: Iterable[str | Measure]) -> RunScores:
     """Score what has been judged before."""
     parsed = parse_measures(measures)
-    available = {"ranking"} | (judged.context.has() if judged.context else set())
+    available = {"ranking"} | judged.context.has()
     for measure in parsed:
         if lacking := sorted(measure.needs - available):
             raise MetricError(f"{measure} needs {' and '.join(lacking)}; give them in the context, or leave it out")

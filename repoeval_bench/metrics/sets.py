@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,8 +47,10 @@ def r_precision(judged: Judged, k: None = None, *, rel: float | None = None) -> 
     return share(judged.total(hits.where(hits.rank <= n_relevant[hits.query])), n_relevant)
 
 
+_binary = partial(Definition, options={"rel": REL})
+
 DEFINITIONS = (
-    Definition(
+    _binary(
         name="precision",
         aliases=("p", "prec"),
         meaning="Share of the first k that is relevant.",
@@ -58,9 +61,8 @@ DEFINITIONS = (
         "use rprec",
         compute=precision,
         cutoff="must",
-        options={"rel": REL},
     ),
-    Definition(
+    _binary(
         name="recall",
         aliases=("r",),
         meaning="Share of all relevant chunks that is among the first k.",
@@ -70,7 +72,6 @@ DEFINITIONS = (
         avoid="chunkers are compared: small chunks make many relevant ones, so use line_recall, or recall beside its "
         "ceiling",
         compute=recall,
-        options={"rel": REL},
         bands=((0.8, "excellent"), (0.6, "good"), (0.4, "fair"), (0.0, "poor")),
     ),
     Definition(
@@ -83,7 +84,7 @@ DEFINITIONS = (
         avoid="gains are 0 or 1: it is recall then",
         compute=weighted_recall,
     ),
-    Definition(
+    _binary(
         name="hit",
         aliases=("success", "hit_rate", "hits"),
         meaning="Whether at least one relevant chunk is among the first k.",
@@ -92,9 +93,8 @@ DEFINITIONS = (
         source="trec_eval success",
         avoid="more than one chunk is needed for an answer: it stops counting at the first",
         compute=hit,
-        options={"rel": REL},
     ),
-    Definition(
+    _binary(
         name="f1",
         aliases=("f", "f_score"),
         meaning="Harmonic mean of precision and recall at k.",
@@ -104,9 +104,8 @@ DEFINITIONS = (
         avoid="k is far from the number of relevant chunks: one of the two halves then decides alone",
         compute=f1,
         cutoff="must",
-        options={"rel": REL},
     ),
-    Definition(
+    _binary(
         name="rprec",
         aliases=("r_precision", "rprecision"),
         meaning="Precision at as many ranks as there are relevant chunks; there it equals recall.",
@@ -116,6 +115,5 @@ DEFINITIONS = (
         avoid="readers see a fixed number of results: use precision@k",
         compute=r_precision,
         cutoff="none",
-        options={"rel": REL},
     ),
 )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.core.options import Number, Option
+from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.lookup import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def alpha_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatArray:
     """alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
-    table = judged.context.subtopics if judged.context else None
+    subtopics = judged.context.subtopics
     return np.array(
         [
-            alpha_ndcg_of(judged.ranking(query_id), look_up("subtopics", table, query_id, "query"), k, alpha)
+            alpha_ndcg_of(judged.ranking(query_id), look_up("subtopics", subtopics, query_id, "query"), k, alpha)
             for query_id in judged.query_ids
         ],
         dtype=np.float64,

@@ -15,13 +15,14 @@ from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.scope import excluded_from, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.run import Ranking
     from repoeval_bench.core.source import Chunk
+    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 NAME = "bm25"
 
@@ -37,8 +38,8 @@ class Bm25Retriever:
 
     def __init__(
         self,
-        chunks: Mapping[str, Sequence[Chunk]],
-        own: Mapping[str, Sequence[Chunk]],
+        chunks: Chunks,
+        own: Chunks,
         *,
         k1: float,
         b: float,
@@ -52,7 +53,7 @@ class Bm25Retriever:
         self._terms: dict[str, list[str]] = {}
         self._indexes: dict[str, _Index] = {}
 
-    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; one that shares no term scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
@@ -65,7 +66,7 @@ class Bm25Retriever:
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(NAME, rankings, latency)
 
-    def _index_for(self, query: Query, excluded: Mapping[str, frozenset[str]] | None) -> _Index:
+    def _index_for(self, query: Query, excluded: Excluded | None) -> _Index:
         if query.query_id in self._own:
             return self._index(visible(query, self._chunks, self._own, excluded))
         if query.repo not in self._indexes:

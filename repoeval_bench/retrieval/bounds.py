@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 
 class RandomRetriever:
     """Scores are drawn anew for every query, from the seed and the query's id alone."""
 
-    def __init__(self, chunks: Mapping[str, Sequence[Chunk]], own: Mapping[str, Sequence[Chunk]], *, seed: int) -> None:
+    def __init__(self, chunks: Chunks, own: Chunks, *, seed: int) -> None:
         self._chunks, self._own, self._seed = chunks, own, seed
 
-    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """At most k chunks of each query's repository, in random order."""
         rankings = {}
         for query in queries:
@@ -38,15 +38,10 @@ class RandomRetriever:
 class OracleRetriever:
     """Ranks the chunks of `ideal` (query_id -> ids, best first) first and all others behind them."""
 
-    def __init__(
-        self,
-        chunks: Mapping[str, Sequence[Chunk]],
-        own: Mapping[str, Sequence[Chunk]],
-        ideal: Mapping[str, Sequence[str]],
-    ) -> None:
+    def __init__(self, chunks: Chunks, own: Chunks, ideal: Mapping[str, Sequence[str]]) -> None:
         self._chunks, self._own, self._ideal = chunks, own, ideal
 
-    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository by the judgements; a chunk that is not relevant scores 0."""
         rankings = {}
         for query in queries:

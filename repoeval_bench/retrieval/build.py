@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
     from repoeval_bench.core.registry import Chosen
-    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.retrieval.scope import Chunks
 
-    Chunks = Mapping[str, Sequence[Chunk]]
     Ideal = Callable[[], Mapping[str, Sequence[str]]]
 
 

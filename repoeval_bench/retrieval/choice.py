@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
     from repoeval_bench.core.registry import Chosen
-    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.retrieval.scope import Chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Material:
     is meant to cheat calls it.
     """
 
-    chunks: Mapping[str, Sequence[Chunk]]
-    own: Mapping[str, Sequence[Chunk]]
+    chunks: Chunks
+    own: Chunks
     embedder: Embedder | None
     ideal: Callable[[], Mapping[str, Sequence[str]]]
 

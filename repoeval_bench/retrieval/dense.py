@@ -14,14 +14,14 @@ from repoeval_bench.retrieval.scope import excluded_from
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Embedder
     from repoeval_bench.core.run import Ranking
-    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 NAME = "dense"
 
@@ -35,12 +35,7 @@ class DenseRetriever:
     Where an embedder gives a text several vectors, the score is that of the best pair of a query's and a chunk's.
     """
 
-    def __init__(
-        self,
-        chunks: Mapping[str, Sequence[Chunk]],
-        embedder: Embedder,
-        own: Mapping[str, Sequence[Chunk]] | None = None,
-    ) -> None:
+    def __init__(self, chunks: Chunks, embedder: Embedder, own: Chunks | None = None) -> None:
         self._embedder = embedder
         self._own = own or {}
         # A query's own chunks have an index beside the repository's; no key is in both.
@@ -66,7 +61,7 @@ class DenseRetriever:
             self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(held)]], several)
             first += len(held)
 
-    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; a repository without chunks gives empty rankings.
 
         The latency of queries that a large index is searched for together is their share of the time.

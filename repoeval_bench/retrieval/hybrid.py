@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Retriever
     from repoeval_bench.core.run import Ranking
+    from repoeval_bench.retrieval.scope import Excluded
 
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 
@@ -30,7 +31,7 @@ class HybridRetriever:
     def __init__(self, dense: Retriever, lexical: Retriever, fuse: Fusion) -> None:
         self._dense, self._lexical, self._fuse = dense, lexical, fuse
 
-    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; both stages see what the query may see."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}

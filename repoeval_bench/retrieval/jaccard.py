@@ -14,13 +14,14 @@ from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.scope import excluded_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.run import Ranking
     from repoeval_bench.core.source import Chunk
+    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 
 class JaccardRetriever:
@@ -30,15 +31,13 @@ class JaccardRetriever:
     texts without a token score 0.
     """
 
-    def __init__(
-        self, chunks: Mapping[str, Sequence[Chunk]], own: Mapping[str, Sequence[Chunk]], *, tokenizer: str
-    ) -> None:
+    def __init__(self, chunks: Chunks, own: Chunks, *, tokenizer: str) -> None:
         tokenize = TOKENIZERS[tokenizer]
         self._tokenize = tokenize
         self._sets = {repo: _TokenSets(held, tokenize) for repo, held in chunks.items()}
         self._own = {query_id: _TokenSets(held, tokenize) for query_id, held in own.items()}
 
-    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; one that shares no token scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.source import Chunk
     from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 
 class LineMap:
@@ -31,10 +32,10 @@ class LineMap:
     def __init__(
         self,
         *,
-        chunks: Mapping[str, Sequence[Chunk]],
-        own: Mapping[str, Sequence[Chunk]],
-        documents: Mapping[str, Sequence[Chunk]],
-        documents_own: Mapping[str, Sequence[Chunk]],
+        chunks: Chunks,
+        own: Chunks,
+        documents: Chunks,
+        documents_own: Chunks,
         line_nws: Mapping[str, Sequence[int]],
         blanked: Mapping[str, tuple[str, LineSpan]],
     ) -> None:
@@ -57,8 +58,8 @@ class LineMap:
         run: Run,
         queries: Sequence[Query],
         k: int,
-        excluded_chunks: Mapping[str, frozenset[str]],
-        excluded_documents: Mapping[str, frozenset[str]],
+        excluded_chunks: Excluded,
+        excluded_documents: Excluded,
     ) -> Run:
         """The k best documents of each query.
 
@@ -75,13 +76,7 @@ class LineMap:
             rankings[query.query_id] = rank(zip(documents.ids, means.tolist(), strict=True), k)
         return Run(run.tag, rankings, run.latency_ms)
 
-    def _layout(
-        self,
-        query: Query,
-        chunks: Mapping[str, Sequence[Chunk]],
-        own: Mapping[str, Sequence[Chunk]],
-        excluded: Mapping[str, frozenset[str]],
-    ) -> _Layout:
+    def _layout(self, query: Query, chunks: Chunks, own: Chunks, excluded: Excluded) -> _Layout:
         """The lines of the chunks that the query may see; made once for all queries that see the same."""
         if query.query_id in own or excluded_from(query, excluded):
             return self._lay_out(visible(query, chunks, own, excluded))

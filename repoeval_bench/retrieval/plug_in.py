@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.registry import Chosen
     from repoeval_bench.core.run import Ranking
+    from repoeval_bench.retrieval.scope import Excluded
 
 
 class PlugInRetriever:
@@ -23,7 +24,7 @@ class PlugInRetriever:
     def __init__(self, inner: Any, chosen: Chosen) -> None:
         self._inner, self._spec = inner, chosen.spec
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, exclude: Excluded | None = None) -> Run:
         """The k best chunks of each query; MetricError where the plug-in fails or breaks what a retriever offers."""
         try:
             run = self._inner.search(queries, k, exclude)
@@ -43,7 +44,7 @@ class PlugInRetriever:
             run.pairs,
         )
 
-    def _checked(self, query: Query, run: Run, k: int, exclude: Mapping[str, frozenset[str]]) -> Ranking:
+    def _checked(self, query: Query, run: Run, k: int, exclude: Excluded) -> Ranking:
         name = query.query_id
         if name not in run.rankings:
             raise MetricError(f"{self._spec} returned no ranking for query {name!r}; an empty one is ()")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import PairScorer, Retriever
     from repoeval_bench.core.run import Ranking
-    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 _STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to
 
@@ -28,18 +28,11 @@ class RerankRetriever:
     What the first stage has behind them stays behind them in its order, under scores that say nothing but that order.
     """
 
-    def __init__(
-        self,
-        first: Retriever,
-        scorer: PairScorer,
-        chunks: Mapping[str, Sequence[Chunk]],
-        own: Mapping[str, Sequence[Chunk]],
-        k_raw: int,
-    ) -> None:
+    def __init__(self, first: Retriever, scorer: PairScorer, chunks: Chunks, own: Chunks, k_raw: int) -> None:
         self._first, self._scorer, self._k_raw = first, scorer, k_raw
         self._chunks = {chunk.chunk_id: chunk for part in (chunks, own) for held in part.values() for chunk in held}
 
-    def search(self, queries: Sequence[Query], k: int, excluded: Mapping[str, frozenset[str]] | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query, from the max(k, k_raw) best of the first stage."""
         read, cut = self._scorer.pairs
         raw = self._first.search(queries, max(k, self._k_raw), excluded)

@@ -11,15 +11,19 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.source import Chunk
 
+    Chunks = Mapping[str, Sequence[Chunk]]
+    """Repository, or query with chunks of its own, -> chunks."""
+
+    Excluded = Mapping[str, frozenset[str]]
+    """query_id -> the ids of the chunks that it may not see."""
+
 POOL = ""
 """In place of a repository's name; no repository has it."""
 
 _NONE: frozenset[str] = frozenset()
 
 
-def pooled(
-    chunks: Mapping[str, Sequence[Chunk]], queries: Iterable[Query]
-) -> tuple[dict[str, tuple[Chunk, ...]], tuple[Query, ...]]:
+def pooled(chunks: Chunks, queries: Iterable[Query]) -> tuple[dict[str, tuple[Chunk, ...]], tuple[Query, ...]]:
     """The chunks of all repositories as those of one, and the queries as its own; a retriever does not know which.
 
     Ids carry the repository already.
@@ -28,17 +32,12 @@ def pooled(
     return {POOL: every}, tuple(replace(query, repo=POOL) for query in queries)
 
 
-def excluded_from(query: Query, excluded: Mapping[str, frozenset[str]] | None) -> frozenset[str]:
+def excluded_from(query: Query, excluded: Excluded | None) -> frozenset[str]:
     """The ids of the chunks that a query may not see."""
     return (excluded or {}).get(query.query_id, _NONE)
 
 
-def visible(
-    query: Query,
-    chunks: Mapping[str, Sequence[Chunk]],
-    own: Mapping[str, Sequence[Chunk]],
-    excluded: Mapping[str, frozenset[str]] | None,
-) -> list[Chunk]:
+def visible(query: Query, chunks: Chunks, own: Chunks, excluded: Excluded | None) -> list[Chunk]:
     """The chunks that a query may see, the repository's first, in their order."""
     unseen = excluded_from(query, excluded)
     seen = [chunk for chunk in chunks.get(query.repo, ()) if chunk.chunk_id not in unseen]

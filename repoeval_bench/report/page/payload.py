@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from repoeval_bench.core.spans import CharSpan
-    from repoeval_bench.report.page.runs import Hit, PageRun
+    from repoeval_bench.report.page.runs import PageRun
     from repoeval_bench.runs.inspection import Inspection, StoredChunk
+    from repoeval_bench.runs.log import Retrieved
 
 TOP = 10
 """Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""
@@ -154,7 +155,7 @@ def _top(run: PageRun, query_id: str, files: _Files) -> list[list[Any]]:
     return [_place(hit, files, relevant) for hit in run.top(query_id, TOP)]
 
 
-def _place(hit: Hit, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
+def _place(hit: Retrieved, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
     file: int | str = hit.chunk_id
     start, end = None, None
     if hit.file is not None:

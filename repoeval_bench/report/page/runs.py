@@ -27,19 +27,6 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.query_scores import QueryScores
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One retrieved chunk, its id as TREC files spell it.
-
-    `file` is `repo/path`; it and the lines are None where the log does not place the chunk.
-    """
-
-    chunk_id: str
-    file: str | None
-    lines: LineSpan | None
-    score: float
-
-
 @dataclass(frozen=True)
 class PageRun:
     """A run with the names it goes by on the page: `name` in full, `short` where there is little room.
@@ -53,15 +40,15 @@ class PageRun:
     scores: QueryScores
 
     @cached_property
-    def log(self) -> dict[str, tuple[str | None, tuple[Hit, ...]]]:
-        """query_id -> (the query's text if it was logged, what was retrieved, best first)."""
-        return {row.query_id: (row.query, tuple(map(_hit, row.ranked))) for row in self.stored.log_rows()}
+    def log(self) -> dict[str, tuple[str | None, tuple[Retrieved, ...]]]:
+        """query_id -> (the query's text if it was logged, what was retrieved, best first, ids as in TREC files)."""
+        return {row.query_id: (row.query, tuple(map(_as_in_trec, row.ranked))) for row in self.stored.log_rows()}
 
     def ranked(self, query_id: str) -> list[str]:
         """The ids of what was retrieved, best first, as TREC files spell them."""
         return [hit.chunk_id for hit in self.top(query_id)]
 
-    def top(self, query_id: str, k: int | None = None) -> tuple[Hit, ...]:
+    def top(self, query_id: str, k: int | None = None) -> tuple[Retrieved, ...]:
         """The first k of what was retrieved, or all of it."""
         return self.log.get(query_id, (None, ()))[1][:k]
 
@@ -150,5 +137,5 @@ def _in_order(scores: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
     return scores.take([place[query_id] for query_id in query_ids])
 
 
-def _hit(entry: Retrieved) -> Hit:
-    return Hit(as_field(entry.chunk_id, "chunk id"), entry.file, entry.lines, entry.score)
+def _as_in_trec(entry: Retrieved) -> Retrieved:
+    return entry.model_copy(update={"chunk_id": as_field(entry.chunk_id, "chunk id")})
