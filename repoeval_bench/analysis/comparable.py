@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import CHOICES
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from repoeval_bench.runs.query_scores import QueryScores
-    from repoeval_bench.runs.view import RunView
 
 PARTS = ("chunker", "embedder", "retriever")
 """What two compared runs may differ in."""
@@ -26,6 +27,23 @@ def run_names(runs: Sequence[RunView]) -> list[str]:
     if len(set(names)) < len(runs):
         names = [run.run_id for run in runs]
     return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
+
+
+def runs_beside(run: RunView) -> Iterator[RunView]:
+    """The runs in the same folder over the same data and chunks under the same protocol, by name; `run` is among them.
+
+    A run that is broken, or of another version, is left out.
+    """
+    ours = run.metrics
+    for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")):
+        try:
+            other = RunView.open(path.parent)
+            theirs = other.metrics
+        except ResultError:
+            continue
+        same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
+        if same and theirs.dataset.fingerprint == ours.dataset.fingerprint:
+            yield other
 
 
 def shared_measures(runs: Sequence[RunView], wanted: Sequence[str] = ()) -> list[str]:

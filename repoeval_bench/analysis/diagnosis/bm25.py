@@ -6,17 +6,16 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.comparable import runs_beside
 from repoeval_bench.analysis.diagnosis.evidence import TOP
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.exclusion import WINDOW
 from repoeval_bench.retrieval.choice import Material, choose_retriever
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.log import Retrieved
-from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.inspection import Inspection
     from repoeval_bench.runs.records import StoredConfig
+    from repoeval_bench.runs.view import RunView
 
 BM25 = "bm25"
 
@@ -52,14 +52,8 @@ def find_bm25(run: RunView, evidence: Evidence, named: RunView | None, ids: Sequ
         return None, ""
     if _is_bm25(run):
         return None, "The run is BM25's own."
-    for folder in sorted(path.parent for path in run.folder.parent.glob(f"*/{MANIFEST}")):
-        try:
-            other = RunView.open(folder)
-            fits = _is_bm25(other) and _answers_the_same(run, other)
-        except ResultError:  # broken, or of another version
-            continue
-        if fits:
-            return _stored(other), f"BM25 is {other.run_id}."
+    for other in filter(_is_bm25, runs_beside(run)):
+        return _stored(other), f"BM25 is {other.run_id}."
     try:
         found = rank_with_bm25(evidence, run.inspection, run.manifest.config, ids)
     except UsageError as error:
@@ -73,13 +67,6 @@ def _stored(run: RunView) -> Beside:
 
 def _is_bm25(run: RunView) -> bool:
     return BM25 in run.metrics.retriever.lower()
-
-
-def _answers_the_same(run: RunView, other: RunView) -> bool:
-    """Whether the same data, protocol and chunks were searched."""
-    a, b = run.metrics, other.metrics
-    same = a.dataset.fingerprint == b.dataset.fingerprint
-    return same and (a.protocol, a.chunker) == (b.protocol, b.chunker)
 
 
 def rank_with_bm25(

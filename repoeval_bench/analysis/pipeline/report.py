@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.judged_log import JudgedLog, chosen_depth
@@ -47,17 +48,18 @@ def pipeline_report(
     """
     depth = chosen_depth([run], k)
     log = JudgedLog.read(run, raw or _first_stage(run))
-    ranked = {"reranker": reranker, "router": router, "rewriting": rewriting, "freshness": freshness}
-    ranked["entities"] = entity_linking
-    found = []
-    for name in dict.fromkeys(sections):
-        if name in ranked:
-            found.append(ranked[name](log, depth))
-        elif name == "no-answer":
-            found.append(false_evidence(log, evidence_score))
-        else:
-            found.append(_latency(run, log) if name == "latency" else _cost(run, log))
-    return PipelineReport(run.run_id, depth, tuple(found), log.clustered_by)
+    makers = {
+        "reranker": partial(reranker, log, depth),
+        "router": partial(router, log, depth),
+        "rewriting": partial(rewriting, log, depth),
+        "freshness": partial(freshness, log, depth),
+        "no-answer": partial(false_evidence, log, evidence_score),
+        "entities": partial(entity_linking, log, depth),
+        "latency": partial(_latency, run, log),
+        "cost": partial(_cost, run, log),
+    }
+    found = tuple(makers[name]() for name in dict.fromkeys(sections))
+    return PipelineReport(run.run_id, depth, found, log.clustered_by)
 
 
 def _first_stage(run: RunView) -> RunView | None:

@@ -11,7 +11,7 @@ from repoeval_bench.metrics import EVAL_MEASURES
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from repoeval_bench.report.page.runs import PageRun
     from repoeval_bench.runs.records import DatasetRecord
@@ -69,24 +69,20 @@ class Artefacts:
 def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
     """Everything about the runs except scores; `command` are the words that make the page from them."""
     stored = [run.stored for run in runs]
-    names: list[str] = list(dict.fromkeys(name for run in stored for name in run.counts.stated()))
-    counts = [name for name in COUNTS if name in names] + [name for name in names if name not in COUNTS]
-    packages = list(dict.fromkeys(name for run in stored for name in run.manifest.versions))
+    counts = [run.counts.stated() for run in stored]
+    names = dict.fromkeys([*COUNTS, *(name for row in counts for name in row)])
     left_out = dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))
     return Artefacts(
-        _table(stored),
-        tuple(
-            Fact(COUNTS.get(name, name), tuple(_number(run.counts.stated().get(name)) for run in stored))
-            for name in counts
-        ),
-        tuple(Fact(name, tuple(str(run.manifest.versions.get(name, "")) for run in stored)) for name in packages),
+        _table([_facts(run) for run in stored]),
+        _table([{COUNTS.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
+        _table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
         tuple(left_out),
         (*dict.fromkeys(map(_command, stored)), shlex.join(command)),
     )
 
 
-def _table(stored: Sequence[RunView]) -> tuple[Fact, ...]:
-    rows = [_facts(run) for run in stored]
+def _table(rows: Sequence[Mapping[str, str]]) -> tuple[Fact, ...]:
+    """A fact for each key that has a value in any row."""
     names = dict.fromkeys(name for row in rows for name in row)
     facts = (Fact(name, tuple(row.get(name, "") for row in rows)) for name in names)
     return tuple(fact for fact in facts if any(fact.values))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names, runs_beside
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import ChunkPlace, Context, Measure, score_run
 from repoeval_bench.report.text import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.trec import as_field
-from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.view import RunView
 
 
 @dataclass(frozen=True)
@@ -117,17 +116,7 @@ def kind_of(runs: Sequence[PageRun]) -> str:
 
 def bm25_beside(run: RunView) -> RunView | None:
     """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
-    ours = run.metrics
-    for folder in [run.folder, *(path.parent for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")))]:
-        try:
-            other = RunView.open(folder)
-            theirs = other.metrics
-        except ResultError:  # a broken run beside it is not part of this report
-            continue
-        same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
-        if same and theirs.dataset.fingerprint == ours.dataset.fingerprint and theirs.retriever.startswith("bm25"):
-            return other
-    return None
+    return next((each for each in chain([run], runs_beside(run)) if each.metrics.retriever.startswith("bm25")), None)
 
 
 def _in_order(scores: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
