@@ -87,7 +87,7 @@ BM25_SETTINGS = (
     ("Lucene's English terms", "bm25:tokenizer=english", "pyserini's default"),
     ("both of pyserini's defaults", "bm25:k1=0.9,b=0.4,tokenizer=english", "pyserini's default"),
     ("title not indexed", "bm25:tokenizer=words,header=skip", "CodeRAG-Bench's code"),
-    ("terms cut at blanks, as written", "bm25:tokenizer=whitespace", "CodeRAG-Bench's code"),
+    ("terms split at blanks, unchanged", "bm25:tokenizer=whitespace", "CodeRAG-Bench's code"),
     ("both of CodeRAG-Bench's", "bm25:tokenizer=whitespace,header=skip", "CodeRAG-Bench's code"),
 )
 """(what differs from the first, the retriever, whose setting it is): what BM25 may have read for the published row.
@@ -101,11 +101,11 @@ UNPUBLISHED = "all-MiniLM-L6-v2, as bundled (no published row)"
 """The dense row that every machine can measure: this project's default model in CodeRAG-Bench's setting."""
 
 CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
-    ("as the default does it", {}),
-    ("the query's end is read, not its head", {"embedder": "minilm:long_queries=tail"}),
-    ("all of every text is read (mean over windows)", {"embedder": "minilm:long_queries=mean,long_chunks=mean"}),
+    ("default", {}),
+    ("the end of the query is read instead of its head", {"embedder": "minilm:long_queries=tail"}),
+    ("all of each text is read (mean over windows)", {"embedder": "minilm:long_queries=mean,long_chunks=mean"}),
     ("every chunk has a context header", {"options": ":header=scope"}),
-    ("words in place of vectors (BM25 reads everything)", {"retriever": "bm25"}),
+    ("words instead of vectors (BM25 reads everything)", {"retriever": "bm25"}),
     ("gold is the prompt and the whole function", {"protocol": "code-chunk+gold=context"}),
     ("gold is the function alone", {"protocol": "code-chunk+gold=body"}),
     ("a chunk is relevant from IoU 0.2 on", {"protocol": "code-chunk+relevance=iou:0.2"}),

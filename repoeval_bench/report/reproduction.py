@@ -29,7 +29,8 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "",
         "## The expected results",
         "",
-        f"Quoted as approximate, the embedding model not stated. A cell is reproduced within {TOLERANCE}: {tally}.",
+        "The source gives approximate values and does not name the embedding model. "
+        f"A cell counts as reproduced within {TOLERANCE}: {tally}.",
         "",
         "| protocol | chunker | measure | expected | measured | 95 % interval | verdict |",
         "|---|---|---|---:|---:|---|---|",
@@ -47,15 +48,15 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         *_effects([row for row in found if row.table == "causes" and row.measure == "ndcg@10"]),
         "## What size alone buys",
         "",
-        "Protocol `code-chunk`, BM25, so that no model's window takes part. nDCG over chunks moves with the size; the "
-        "area under line recall reads equal budgets.",
+        "Protocol `code-chunk`, BM25, so that no model's window has an effect. nDCG over chunks depends on the size; "
+        "the area under line recall is measured at equal budgets.",
         "",
         *_wide(found, "sizes", "max_nws", (*MEASURES, "line_recall_auc")),
         *_size_effect([row for row in found if row.table == "sizes"]),
         "## CodeRAG-Bench, RepoEval function level",
         "",
-        f"nDCG@10, macro over {count(repositories, 'repository', 'repositories')}; reproduced within "
-        f"{CODERAG_TOLERANCE} points.",
+        f"nDCG@10, macro over {count(repositories, 'repository', 'repositories')}; a row counts as reproduced "
+        f"within {CODERAG_TOLERANCE} points.",
         "",
         "| system | published | measured | 95 % interval | verdict |",
         "|---|---:|---:|---|---|",
@@ -69,7 +70,7 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         *_commands([row for row in found if row.table == "coderag"]),
         *_bm25([row for row in found if row.table == "bm25"]),
         "Rows of dense models are measured where a model is named: "
-        "`make reproduce EMBEDDER=st:BAAI/bge-base-en-v1.5`; one that cannot be had is a row that says so.",
+        "`make reproduce EMBEDDER=st:BAAI/bge-base-en-v1.5`; a model that is not available is a row that says so.",
     ]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -90,7 +91,7 @@ def _wide(found: Sequence[Row], table: str, heading: str, measures: Sequence[str
 
 
 def _effects(found: Sequence[Row]) -> list[str]:
-    """One sentence: what each cause alone moves nDCG@10 by, the largest first."""
+    """One sentence: by how much each cause alone changes nDCG@10, largest first."""
     first = found[0].setting if found else ""
     base = {row.system: row.measured or 0.0 for row in found if row.setting == first}
     moved: dict[str, dict[str, float]] = {}
@@ -104,11 +105,11 @@ def _effects(found: Sequence[Row]) -> list[str]:
         f"{setting}: " + ", ".join(f"{system} {value:+.3f}" for system, value in moved[setting].items())
         for setting in order
     ]
-    return ["Alone, they move nDCG@10 by, the largest first: " + "; ".join(parts) + ".", ""]
+    return ["Change of nDCG@10 by each cause alone, largest first: " + "; ".join(parts) + ".", ""]
 
 
 def _size_effect(found: Sequence[Row]) -> list[str]:
-    """One sentence: what going from the smallest size to the largest moves, over chunks and over lines."""
+    """One sentence: the change from the smallest size to the largest, over chunks and over lines."""
     cells = {(row.system, row.setting, row.measure): row.measured or 0.0 for row in found}
     sizes = list(dict.fromkeys(row.setting for row in found))
     if len(sizes) < 2:
@@ -117,22 +118,22 @@ def _size_effect(found: Sequence[Row]) -> list[str]:
     for system in dict.fromkeys(row.system for row in found):
         moved = {m: cells[system, sizes[-1], m] - cells[system, sizes[0], m] for m in ("ndcg@10", "line_recall_auc")}
         parts.append(f"{system} by {moved['ndcg@10']:+.3f} and {moved['line_recall_auc']:+.3f}")
-    return [f"From {sizes[0]} to {sizes[-1]}, nDCG@10 and the area move for " + ", for ".join(parts) + ".", ""]
+    return [f"From {sizes[0]} to {sizes[-1]}, nDCG@10 and the area change for " + ", for ".join(parts) + ".", ""]
 
 
 def _bm25(found: Sequence[Row]) -> list[str]:
-    """What BM25 may have read for the published row: each setting, and in a sentence what it explains."""
+    """Possible settings of BM25 behind the published row, and a sentence on what each explains."""
     if not found:
         return []
     base, published = found[0].measured or 0.0, found[0].published or 0.0
     moved = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in found[1:]]
     left = (found[-1].measured or 0.0) - published
-    explained = f" Read as CodeRAG-Bench's own code reads, {left:+.4f} is left."
+    explained = f" With the settings of CodeRAG-Bench's own code, {left:+.4f} remains."
     if found[0].verdict.startswith(NOT_JUDGED):
         explained = ""
     return [
-        "BM25 lies "
-        f"{base - published:+.4f} from the published {published:.3f}. What it reads, changed to what others document:",
+        f"BM25 differs by {base - published:+.4f} from the published {published:.3f}. "
+        "With the documented settings of others:",
         "",
         "| BM25 | whose setting | measured | 95 % interval | distance |",
         "|---|---|---:|---|---:|",
@@ -142,7 +143,7 @@ def _bm25(found: Sequence[Row]) -> list[str]:
         ),
         "",
         *_commands(found),
-        f"Against the first row: {'; '.join(moved)}.{explained}",
+        f"Compared with the first row: {'; '.join(moved)}.{explained}",
         "",
     ]
 

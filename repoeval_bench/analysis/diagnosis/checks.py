@@ -39,7 +39,7 @@ class Check:
 
 
 def check_all(evidence: Evidence, measure: str, limits: Thresholds) -> list[Check]:
-    """Every check of the playbook, in its order, whether it found something or not.
+    """Every check, in a fixed order, also those that found nothing.
 
     Means are over queries; `measure` is what segments are compared by.
     """
