@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import json_option, say, set_options
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.dataset.obtain import Obtained
     from repoeval_bench.dataset.summary import RepositorySummary
+    from repoeval_bench.report.table import Table
 
 
 @click.group("data")
@@ -34,7 +35,7 @@ def fetch(*, upgrade: bool, **options: Any) -> None:
     benchmark = load_set(obtained.installed)
     click.echo(describe(obtained, benchmark.tasks))
     click.echo(f"{'fetched into' if obtained.fetched else 'already in'} {obtained.installed.root}")
-    click.echo(_table(summarize(benchmark, obtained.installed)))
+    print_table(_table(summarize(benchmark, obtained.installed)))
     click.echo("The repositories keep their own licences; check them before you pass anything on.")
 
 
@@ -68,7 +69,7 @@ def info(*, as_json: bool, **options: Any) -> None:
     click.echo(benchmark.label)
     click.echo(describe(obtained, benchmark.tasks))
     click.echo(f"folder {obtained.installed.root}")
-    click.echo(_table(rows))
+    print_table(_table(rows))
     if benchmark.undecodable:
         click.echo(f"left out, not UTF-8: {', '.join(benchmark.undecodable)}")
 
@@ -106,20 +107,17 @@ def _obtain(
     return obtain(source, combination(level, context, tokenizer), data_home(home), upgrade=upgrade)
 
 
-def _table(rows: dict[str, RepositorySummary]) -> str:
-    """Repositories as aligned columns, the total below."""
-    cells = [("repository", "tasks", "files", "licence")]
-    cells += [
+def _table(rows: dict[str, RepositorySummary]) -> Table:
+    """Repositories, the total below."""
+    from repoeval_bench.report.table import figures, make_table
+
+    cells = [
         (repo, _part(row.tasks, row.whole_tasks), _part(row.files, row.whole_files), row.licence)
         for repo, row in rows.items()
     ]
     here = rows.values()
     cells.append(("total", str(sum(row.tasks for row in here)), str(sum(row.files for row in here)), ""))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        f"{name:<{widths[0]}}  {tasks:>{widths[1]}}  {files:>{widths[2]}}  {licence}".rstrip()
-        for name, tasks, files, licence in cells
-    )
+    return make_table(["repository", *figures("tasks", "files"), "licence"], cells)
 
 
 def _part(here: int, whole: int | None) -> str:

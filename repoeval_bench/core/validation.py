@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+
+    from pydantic import ValidationError
 
 _MAPPING = "keys with values were expected"
 _LIST = "a list was expected"
@@ -52,6 +54,10 @@ def expectation(error: Mapping[str, Any]) -> str:
     return words.format(**error.get("ctx", {}))
 
 
-def field_problems(errors: Iterable[Mapping[str, Any]], whole: str) -> list[str]:
-    """`field: expectation` of each of `ValidationError.errors()`; `whole` names what is wrong as a whole."""
-    return [f"{'.'.join(map(str, each['loc'])) or whole}: {expectation(each)}" for each in errors]
+def mistakes(error: ValidationError, whole: str = "") -> list[str]:
+    """`field: expectation` of each mistake; `whole` names what is wrong as a whole, if that has a name."""
+    found = []
+    for each in error.errors():
+        field = ".".join(map(str, each["loc"])) or whole
+        found.append((f"{field}: " if field else "") + expectation(dict(each)))
+    return found

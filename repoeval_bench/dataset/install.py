@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.core.validation import field_problems
+from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.dataset.sources import SetFacts
 
@@ -87,7 +87,7 @@ def find_set(home: Path, folder: str, combination: Combination) -> InstalledSet 
     try:
         facts = TypeAdapter(SetFacts).validate_json(path.read_bytes())
     except ValidationError as error:
-        problems = "; ".join(field_problems(map(dict, error.errors()), "file"))
+        problems = "; ".join(mistakes(error, "file"))
         raise DatasetError(f"{path} cannot be read ({problems}); delete the folder {root}") from error
     except OSError as error:
         raise DatasetError(f"{path} cannot be read ({error.strerror}); delete the folder {root}") from error

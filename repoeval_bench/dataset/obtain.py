@@ -47,10 +47,10 @@ def obtain(source: str, combination: Combination, home: Path, *, upgrade: bool =
 
 def open_source(source: str, combination: Combination, home: Path) -> Source:
     """The source of a name, address or folder; nothing is fetched by opening it."""
-    from repoeval_bench.dataset.sources import github, mirror, package_index
+    from repoeval_bench.dataset.sources import mirror, package_index
 
     if source == "github":
-        return github.GitHub(home)
+        return mirror.GitHub(home)
     if source == "pypi":
         if combination.level != FUNCTION.name:
             raise UsageError(

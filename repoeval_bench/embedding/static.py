@@ -17,6 +17,7 @@ from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.files import readable
 from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.loading import load_model
+from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
 
 if TYPE_CHECKING:
@@ -29,14 +30,13 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.models import ModelFiles
 
 
-def distill_static(
-    spec: str, folder: Path, files: ModelFiles, *, dim: int, notify: Callable[[str], None]
-) -> StaticEncoder:
-    """The static model distilled from `files`, from `folder` where that was done before.
+def distill_static(spec: str, model: str, folder: Path, notify: Callable[[str], None], *, dim: int) -> StaticEncoder:
+    """The static model distilled from `model` ("": minilm), from `folder` where that was done before.
 
     Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law instead of counts). `notify`
     gets a line where the model cannot be kept. Needs the extra `static`; without it this is an EmbeddingError.
     """
+    files = locate(f"st:{model}" if model else "minilm")
     if find_spec("model2vec") is None:
         raise EmbeddingError("the embedder static needs model2vec; run pip install 'repoeval-bench[static]'")
     from importlib.metadata import version
@@ -44,8 +44,12 @@ def distill_static(
     settings = [files.weights, *files.settings.values(), files.tokenizer_hash, dim, version("model2vec")]
     wanted = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
     place, fingerprint = keep(wanted, lambda made: _distill(files, dim, made), notify)
-    model = f"static from {files.model_id}"
-    identity = {"model": model, "weights_sha256": fingerprint, "dim": dim, "precision": "fp32"}
+    identity = {
+        "model": f"static from {files.model_id}",
+        "weights_sha256": fingerprint,
+        "dim": dim,
+        "precision": "fp32",
+    }
     return StaticEncoder(spec, identity, folder=place)
 
 

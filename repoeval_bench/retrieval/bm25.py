@@ -32,8 +32,8 @@ class Bm25Retriever:
 
     score = sum over the query's terms, repeats counted, of idf tf / (tf + k1 (1 - b + b length / mean length)), with
     idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Lucene's; Kamphuis et al. 2020). A query with chunks of its own is
-    answered from an index of what it sees, so that no other task's chunks move its weights. `headers` says whether a
-    chunk's header counts among its terms.
+    answered from an index of what it sees, so that no other task's chunks move its weights. A chunk's
+    header counts among its terms unless `header` is `skip`.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class Bm25Retriever:
         k1: float,
         b: float,
         tokenizer: str,
-        headers: bool = True,
+        header: str = "read",
     ) -> None:
-        self._headers = headers
+        self._headers = header == "read"
         self._chunks, self._own = chunks, own
         self._k1, self._b = k1, b
         self._tokenize = TOKENIZERS[tokenizer]

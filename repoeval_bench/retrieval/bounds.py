@@ -11,7 +11,7 @@ from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.scope import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.retrieval.scope import Chunks, Excluded
@@ -36,10 +36,10 @@ class RandomRetriever:
 
 
 class OracleRetriever:
-    """Ranks the chunks of `ideal` (query_id -> ids, best first) first and all others behind them."""
+    """Ranks the chunks of `ideal` (gives query_id -> ids, best first) first and all others behind them."""
 
-    def __init__(self, chunks: Chunks, own: Chunks, ideal: Mapping[str, Sequence[str]]) -> None:
-        self._chunks, self._own, self._ideal = chunks, own, ideal
+    def __init__(self, chunks: Chunks, own: Chunks, ideal: Callable[[], Mapping[str, Sequence[str]]]) -> None:
+        self._chunks, self._own, self._ideal = chunks, own, ideal()
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository by the judgements; a chunk that is not relevant scores 0."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.run import Run
+from repoeval_bench.retrieval.bm25 import Bm25Retriever
+from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.parts import Retriever
+    from repoeval_bench.core.parts import Embedder, Retriever
     from repoeval_bench.core.run import Ranking
-    from repoeval_bench.retrieval.scope import Excluded
+    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 
@@ -23,6 +25,21 @@ _AT_ONCE = 64  # queries; a full ranking of a large corpus for every query would
 
 SCALE = 1000
 """Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to."""
+
+
+def hybrid(
+    chunks: Chunks,
+    own: Chunks,
+    embedder: Embedder,
+    *,
+    fusion: str,
+    weight: float,
+    k0: int = 0,
+    **lexical: Any,
+) -> HybridRetriever:
+    """Dense and BM25, fused by ranks or by scores; `lexical` are the options of BM25."""
+    fuse = min_max_sum(weight) if fusion == "sum" else reciprocal_ranks(weight, k0)
+    return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own, **lexical), fuse)
 
 
 class HybridRetriever:

@@ -36,14 +36,14 @@ RETRIEVERS = (
     Row(
         name="bm25",
         meaning="BM25 as Lucene has it (bm25s); reads texts whole and needs no model",
-        where="repoeval_bench.retrieval.build:bm25",
+        where="repoeval_bench.retrieval.bm25:Bm25Retriever",
         options=_BM25,
     ),
     Row(
         name="hybrid",
         meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the weighted sum of min-max scaled scores "
         "(sum)",
-        where="repoeval_bench.retrieval.build:hybrid",
+        where="repoeval_bench.retrieval.hybrid:hybrid",
         options={
             "fusion": Option("rrf", "rrf: reciprocal ranks; sum: scores scaled to 0..1", OneOf(("rrf", "sum"))),
             "weight": Option(0.5, "what dense counts for; bm25 has the rest", Number(0, 1)),
@@ -66,7 +66,7 @@ RETRIEVERS = (
     Row(
         name="rerank",
         meaning="the first stage's best, ranked again by a reranker; see `list rerankers`",
-        where="repoeval_bench.retrieval.build:rerank",
+        where="repoeval_bench.retrieval.rerank:rerank",
         options={
             "k_raw": Option(100, "how many of the first stage's best are ranked again", Whole(1)),
             "first": Option("dense", "the first stage, its options joined by +: first=bm25+k1=0.9", FirstStage()),
@@ -84,7 +84,7 @@ RETRIEVERS = (
     Row(
         name="oracle",
         meaning="the relevant chunks first, by gain, of equals those with more new gold lines per nws: the ceiling",
-        where="repoeval_bench.retrieval.build:oracle",
+        where="repoeval_bench.retrieval.bounds:OracleRetriever",
         final=True,
     ),
 )

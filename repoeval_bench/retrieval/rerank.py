@@ -9,17 +9,36 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS, dice
+from repoeval_bench.retrieval.choice import Material, choose_first
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.parts import PairScorer, Retriever
+    from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
+    from repoeval_bench.core.registry import Chosen
     from repoeval_bench.core.run import Ranking
     from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 _STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to
+
+
+def rerank(
+    chunks: Chunks,
+    own: Chunks,
+    embedder: Embedder | None,
+    ideal: Callable[[], Mapping[str, Sequence[str]]],
+    inner: Chosen,
+    scorer: PairScorer | None,
+    *,
+    k_raw: int,
+    first: str,
+) -> RerankRetriever:
+    """A first stage, and the reranker `inner`; `scorer` is what a model's pairs are read with."""
+    assert scorer is not None or not inner.row.target
+    stage = choose_first(first).build(Material(chunks, own, embedder, ideal))
+    return RerankRetriever(stage, scorer or inner.make(), chunks, own, k_raw)
 
 
 class RerankRetriever:

@@ -22,7 +22,8 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.runs.records import Record, mistakes
+from repoeval_bench.core.validation import mistakes
+from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

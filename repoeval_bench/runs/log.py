@@ -16,7 +16,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from repoeval_bench.core.errors import ResultError, all_mistakes
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.runs.records import IndexCost, Record, mistakes
+from repoeval_bench.core.validation import mistakes
+from repoeval_bench.runs.records import IndexCost, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,11 +15,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-
-from repoeval_bench.core.validation import expectation
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -317,17 +315,6 @@ class TimeRow(Record):
         if self.step is not None and self.seconds is None:
             raise ValueError(f"the seconds of step {self.step!r} are missing")
         return self
-
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-def mistakes(error: ValidationError) -> list[str]:
-    """What is wrong with a record, a sentence for each field."""
-    return [
-        (".".join(map(str, each["loc"])) + ": " if each["loc"] else "") + expectation(dict(each))
-        for each in error.errors()
-    ]
 
 
 def pretty(record: Record) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.validation import mistakes
 from repoeval_bench.runs.inspection import read_inspection
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.provenance import code_state, versions
@@ -31,7 +32,6 @@ from repoeval_bench.runs.records import (
     Metrics,
     QueryRow,
     TimeRow,
-    mistakes,
 )
 from repoeval_bench.runs.trec import read_qrels, read_run
 

@@ -207,7 +207,9 @@ def test_the_oracle_puts_the_ideal_first():
     """The ideal order, then everything else; excluded chunks are in neither."""
     chunks = corpus()
     ids = [chunk.chunk_id for chunk in chunks["r"]]
-    run = OracleRetriever(chunks, {}, {"q": [ids[2], ids[0]]}).search([query("")], 9, {"q": frozenset({ids[3]})})
+    run = OracleRetriever(chunks, {}, lambda: {"q": [ids[2], ids[0]]}).search(
+        [query("")], 9, {"q": frozenset({ids[3]})}
+    )
     assert [name for name, _ in run.rankings["q"]] == [ids[2], ids[0], ids[1]]
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id, sha256_file
 from repoeval_bench.core.spec import short_hash
-from repoeval_bench.core.validation import field_problems
+from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import NAME, TASK_ARCHIVE, TASK_FILE_END
@@ -42,7 +42,7 @@ class Manifest(BaseModel):
         try:
             return cls.model_validate_json(raw)
         except ValidationError as error:
-            problems = "; ".join(field_problems(map(dict, error.errors()), "file"))
+            problems = "; ".join(mistakes(error, "file"))
             raise DatasetError(f"{where} is not a manifest of a data set: {problems}") from error
 
     def check(self, path: Path) -> None:

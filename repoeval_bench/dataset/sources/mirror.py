@@ -1,4 +1,4 @@
-"""Mirrors: archives in upstream's layout in a folder or at an address, verified file by file, or a user's own set."""
+"""Upstream's archives, or mirrors of them in a folder or at an address, verified by hash; or a user's own set."""
 
 from __future__ import annotations
 
@@ -9,13 +9,34 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.dataset import index
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE
-from repoeval_bench.dataset.sources.archived import MANIFEST, ArchiveSource, Manifest, downloaded
+from repoeval_bench.dataset.sources import SourceError
+from repoeval_bench.dataset.sources.archived import MANIFEST, ArchiveSource, Manifest, downloaded, is_upstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+
+class GitHub(ArchiveSource):
+    """Upstream itself, at the commits that the index pins; each archive is verified as a whole."""
+
+    kind = folder = "github"
+
+    def __init__(self, home: Path) -> None:
+        super().__init__()
+        self._downloads = home / "datasets" / self.folder / "downloads"
+
+    @contextmanager
+    def archive(self, name: str) -> Iterator[Path]:
+        """See `ArchiveSource`."""
+        url = index.sources().archives[name].url
+        with downloaded(url, self._downloads / name) as path:
+            if not is_upstream(path):
+                raise SourceError(f"{name} from {url} has a wrong hash; fetch it again")
+            yield path
 
 
 class MirrorFolder(ArchiveSource):
