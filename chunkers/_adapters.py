@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def named_failure(chunker: str, file: SourceFile) -> Iterator[None]:
-    """Turn whatever foreign code raises into a ChunkError that names the chunker and the file."""
+    """Turn any exception of foreign code into a ChunkError that names the chunker and the file."""
     try:
         yield
     except BenchError:
@@ -130,7 +130,7 @@ class NamedChunker:
 
     @property
     def spec(self) -> str:
-        """The spec with every option, whatever the plug-in itself prints."""
+        """The spec with every option, regardless of what the plug-in prints."""
         return self.chosen.spec
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:

@@ -37,7 +37,7 @@ class ChonkieChunker(Peer):
     language: str = option("python", "the grammar of kind=code", Text())
 
     def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
-        """The pieces' spans, whichever unit they are reported in."""
+        """The pieces' spans, from any unit they are reported in."""
         pieces = _library(self.kind, self.chunk_size, self.language).chunk(text)
         return spans_of(text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 

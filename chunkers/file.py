@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileChunker(Cutter):
-    """The whole file, whatever its size; a file without a non-blank line gives none."""
+    """The whole file, of any size; a file without a non-blank line gives none."""
 
     name: ClassVar[str] = "file"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FunctionsChunker(Cutter):
-    """One chunk per function, method or class header, whatever its size; the lines between them are merged.
+    """One chunk per function, method or class header, of any size; the lines between them are merged.
 
     A function's comments and decorators belong to it, and so do the functions within it. A class header runs
     to the first method. Every line is in exactly one chunk.

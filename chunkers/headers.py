@@ -1,4 +1,4 @@
-"""One text for all arms: a header put before every chunk's text, whichever chunker cut it.
+"""One text for all arms: a header put before every chunk's text, for any chunker.
 
 What is embedded is header + text. Spans never move with a header, so what is scored stays the same lines.
 """

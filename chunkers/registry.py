@@ -20,7 +20,7 @@ _OURS = (
     _row(
         "functions",
         "functions:FunctionsChunker",
-        "One chunk per function, method or class header, whatever its size; the lines between them are merged.",
+        "One chunk per function, method or class header, of any size; the lines between them are merged.",
     ),
     _row("fixed", "fixed:FixedChunker", "Whole lines up to max_nws non-whitespace characters, from line `offset` on."),
     _row("fixed-tokens", "fixed_tokens:FixedTokensChunker", "Whole lines up to max_tokens of the model's tokenizer."),
@@ -30,7 +30,7 @@ _OURS = (
         "recursive:RecursiveChunker",
         "Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.",
     ),
-    _row("file", "file:FileChunker", "The whole file, whatever its size."),
+    _row("file", "file:FileChunker", "The whole file, of any size."),
     _row("chonkie", "chonkie:ChonkieChunker", "chonkie's CodeChunker, TokenChunker or RecursiveChunker."),
 )
 _PEERS = (

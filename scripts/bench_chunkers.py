@@ -101,7 +101,7 @@ def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
             work[name] = partial(chunk_all, name, files)
     for warm_up in work.values():
         warm_up()
-    # Taken in turns, so that whatever else the machine does meets all of them.
+    # Measured in turns, so that other load on the machine affects all of them equally.
     turns = [{name: best(run, 1) for name, run in work.items()} for _ in range(7)]
     seconds = {name: min(turn[name] for turn in turns) for name in work}
     rows: list[Row] = [

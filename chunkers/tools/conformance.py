@@ -31,7 +31,7 @@ PROMISES = {
     "nothing lost": "every non-whitespace character is in a chunk",
     "no blanks": "no chunk holds only whitespace, and a blank file gives none",
     "size": "without overlap no chunk of several lines is above max_nws; lines before an offset aside",
-    "deterministic": "the same file gives the same chunks, whatever was chunked in between",
+    "deterministic": "the same file gives the same chunks, regardless of files chunked in between",
     "line ends": "the same text with CRLF gives chunks of the same lines",
     "spec": "the spec rebuilds a chunker that prints the same spec",
 }
@@ -151,7 +151,7 @@ def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[
     """The broken promises, and the chunks if they are any."""
     try:
         chunks = list(chunker.chunk(file))
-    except Exception as error:  # noqa: BLE001 - whatever a chunker raises is what is reported here
+    except Exception as error:  # noqa: BLE001 - any exception of a chunker is reported here
         message = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
         return {"no failure": message}, ()
     strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """One limit and what it was held against.
+    """One limit and the value that was checked.
 
     `value` is the mean, the paired difference or the milliseconds, `ci` its 95 % interval (None for a latency and
     for one cluster), `limit` what `judged` (`lower end`, or `measured`) must reach or not pass.

@@ -120,7 +120,7 @@ SIZES = (500, 1000, 1500, 3000, 6000)
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """The rows, and how many repositories CodeRAG-Bench's are the mean of."""
+    """The rows, and the number of repositories that CodeRAG-Bench's rows are averaged over."""
 
     rows: tuple[Row, ...]
     repositories: int
@@ -145,7 +145,7 @@ def reproduce(
 ) -> Reproduction:
     """Every row, measured; the CodeRAG-Bench rows of further `embedders` (specs) last.
 
-    Runs that are stored in `out` already, made by this very code, are not made again. A model that cannot be had is a
+    Runs stored in `out` by exactly this code are reused. A model that is not available is a
     row that says so. `source` is what the commands have to name as theirs to read the same data, if anything. On less
     than all published tasks nothing is judged.
     """

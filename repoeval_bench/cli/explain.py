@@ -1,4 +1,4 @@
-"""`explain`: what a name means, whichever list it is in."""
+"""`explain`: the meaning of a name from any list."""
 
 from __future__ import annotations
 

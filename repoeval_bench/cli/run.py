@@ -76,7 +76,7 @@ def _compared(
         for setting in experiment.settings:
             runs = experiment.run(setting, pool, reuse=True)
             if setting == experiment.settings[0]:
-                # What the file names first is what it is about: that is what `report` shows.
+                # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
             baseline = None if asked.baseline is None else runs[asked.baseline]
             comparisons: list[Any] = []

@@ -1,6 +1,6 @@
 """Options of parts: what each means, its default, and how its text is read and checked.
 
-Readers are plain records, so that whatever holds an option can be pickled.
+Readers are plain records, so that every object with an option can be pickled.
 """
 
 from __future__ import annotations

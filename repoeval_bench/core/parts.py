@@ -54,7 +54,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int | None:
-        """How many tokens the model reads, special ones included; None where there is no limit."""
+        """How many tokens the model reads, special ones included; None without a limit."""
 
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""

@@ -344,7 +344,7 @@ def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
 
 
 def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:
-    """The options of a class or function: its parameters that can be given by name, but for those in `gives`.
+    """The options of a class or function: its parameters that can be given by name, except those in `gives`.
 
     A dataclass's field says with `option` what it means and what is possible; every other parameter is read by its
     annotation, or by the type of its default.

@@ -1,4 +1,4 @@
-"""What a retriever returned, what it is judged by, and one score of it."""
+"""The result of a retriever, the judgements for it, and one score."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The whitespace of str.split() among the ASCII characters, but for the newline.
+# The whitespace of str.split() among the ASCII characters, except the newline.
 _ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"
 
 

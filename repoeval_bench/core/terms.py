@@ -1,4 +1,4 @@
-"""Code as terms, for whatever counts words."""
+"""Code as terms, for everything that counts words."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
 
 
 CODE_TERMS = "code 2"
-"""Names what `identifiers` makes of a text, for whatever keeps something that was computed from it."""
+"""Version of the result of `identifiers`, part of the key of everything that is cached from it."""
 
 
 def identifiers(text: str) -> list[str]:

@@ -48,7 +48,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A published wheel that carries one repository's package folder file for file, but for `edits`."""
+    """A published wheel that carries one repository's package folder file for file, except for `edits`."""
 
     requirement: str
     sha256: str

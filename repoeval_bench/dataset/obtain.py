@@ -71,7 +71,7 @@ def known_repositories(source: str, combination: Combination, home: Path) -> Col
     """The repositories of a source, if they are known before anything is fetched; else None.
 
     Those of the published function level are known. A UsageError if the source does not exist or cannot hold the
-    combination; whatever else is wrong with it is reported when it is read.
+    combination; other mistakes are reported when it is read.
     """
     if source not in {"", "auto"}:
         try:

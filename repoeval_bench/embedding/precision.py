@@ -23,7 +23,7 @@ AUTO = "auto"
 
 MEANINGS: Mapping[str, str] = {
     AUTO: "bf16 on a CPU that has instructions for it, fp16 on CUDA, else fp32",
-    "fp32": "single precision throughout: the slowest, and the same on every machine but for the last bits",
+    "fp32": "single precision throughout: the slowest, and the same on every machine except for the last bits",
     "bf16": "the model's matrix products in bfloat16; pooling and scores in fp32",
     "fp16": "the same in half precision, on CUDA only",
 }

@@ -24,7 +24,7 @@ NOTHING = -1
 """What fills a row after its last result."""
 
 _BLOCK = 1 << 20
-"""Cells compared at a time: memory stays bounded, whatever the size of the run."""
+"""Cells compared at a time: memory stays bounded for runs of any size."""
 
 
 def score_arrays(

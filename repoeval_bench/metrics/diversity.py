@@ -161,7 +161,7 @@ DEFINITIONS = (
     _among_first(
         name="novelty_ndcg",
         meaning="nDCG whose gains shrink, the closer a chunk's vector is to a higher one. One source calls it "
-        "alpha-nDCG; here it is named for what it is, as Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.",
+        "alpha-nDCG; it has its own name here, because Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.",
         formula="gain_i = g_i (alpha + (1 - alpha)(1 - max cosine to higher ranks)), cosine clipped to 0..1; IDCG of g",
         range="0..1; alpha = 1 is ndcg",
         source="this project's protocol, after maximal marginal relevance (Carbonell and Goldstein 1998)",

@@ -1,4 +1,4 @@
-"""What a measure means, in words: `repoeval-bench explain ndcg@10`."""
+"""The explanation of a measure: `repoeval-bench explain ndcg@10`."""
 
 from __future__ import annotations
 

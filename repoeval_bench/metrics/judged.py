@@ -1,7 +1,7 @@
 """Rankings seen through qrels, as flat arrays: the one form that every rank-based measure is computed from.
 
 Only relevant chunks move a measure of ranks, so their ranks are kept and not the whole ranking. Memory
-and time then grow with the relevant chunks, whatever the depth of the ranking.
+and time then depend on the relevant chunks, not on the depth of the ranking.
 """
 
 from __future__ import annotations

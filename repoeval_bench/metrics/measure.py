@@ -87,7 +87,7 @@ class Measure:
 
 
 def is_measure(text: str) -> bool:
-    """Whether a text starts with the name or an alias of a measure, whatever its cutoff and options are."""
+    """Whether a text starts with the name or an alias of a measure, with any cutoff and options."""
     match = _WORDS.match(_split(text.strip())[0])
     try:
         return match is not None and bool(_definition(_canonical(match["name"])))

@@ -96,9 +96,9 @@ def _shorten(column: Sequence[str]) -> list[str]:
     specs = [Spec.parse(text) for text in column]
     short = []
     for spec in specs:
-        alike = [other.params for other in specs if (other.name, other.target) == (spec.name, spec.target)]
+        same = [other.params for other in specs if (other.name, other.target) == (spec.name, spec.target)]
         differing = {
-            key: value for key, value in spec.params.items() if any(params.get(key) != value for params in alike)
+            key: value for key, value in spec.params.items() if any(params.get(key) != value for params in same)
         }
         short.append(str(Spec(spec.name, spec.target, differing)))
     return short

@@ -58,7 +58,7 @@ class Corpus:
         return summarize([count_nws(chunk.text) for chunks in self.chunks.values() for chunk in chunks])
 
     def duplicates(self) -> list[tuple[str, ...]]:
-        """Groups of chunk ids of one repository whose texts are the same but for blanks at the ends."""
+        """Groups of chunk ids of one repository whose texts are the same except for blanks at the ends."""
         groups: dict[tuple[str, str], list[str]] = defaultdict(list)
         for repo, chunks in self.chunks.items():
             for chunk in chunks:
@@ -159,7 +159,7 @@ def blanked(file: SourceFile, lines: LineSpan) -> SourceFile:
     """The file with these lines empty; every other line keeps its number."""
     kept = file.text.splitlines(keepends=True)
     for line in lines:
-        # A bare \n ends the line whatever ended it before, so the lines behind it stay where they are.
+        # A bare \n replaces any line end, so the following lines keep their numbers.
         kept[line] = "\n"
     return SourceFile(file.repo, file.path, "".join(kept))
 
@@ -172,7 +172,7 @@ def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
             chunks = tuple(chunker.chunk(file))
     except BenchError:
         raise
-    except (Exception, SystemExit) as error:  # whatever a plug-in raises becomes one sentence that names the file
+    except (Exception, SystemExit) as error:  # any exception of a plug-in becomes one sentence that names the file
         raise ChunkError(
             f"{chunker.spec} failed on {where}: {type(error).__name__}: {error}; "
             "leave such files out, counted, with --skip-errors"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None:
-    """Keep whatever is wrong with a grid, as far as neither data nor a model is needed to see it."""
+    """Collect the mistakes in a grid that can be found without data or a model."""
     chunkers = _good(found, "chunkers", request.chunkers, make_chunker)
     protocols = _good(found, "protocols", request.protocols, Protocol.parse)
     _good(found, "queries", request.queries, query_policy)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = 2
-"""Raised when cells that were kept before must not be read again, whatever code is said to have written them."""
+"""Increased when stored cells must not be read again, even if the code that wrote them seems unchanged."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -73,7 +73,7 @@ class CellFile:
         return self._values.get(cell)
 
     def add(self, values: Mapping[Cell, NDArray[np.float64]]) -> None:
-        """Keep cells, in one write, so that a grid that is killed loses no more than what it is at."""
+        """Store cells in one write, so that a killed grid loses only the work in progress."""
         self._values.update(values)
         if not self._keeps or not values:
             return

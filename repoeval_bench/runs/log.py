@@ -216,7 +216,7 @@ def _row(path: Path, number: int, line: str, model: type[_Model]) -> _Model:
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
-    """The row as it is; a ResultError names the query and whatever breaks the contract."""
+    """The row unchanged; a ResultError names the query and everything that violates the schema."""
     try:
         LogRow.model_validate(row)
     except ValidationError as error:

@@ -73,7 +73,7 @@ class _About:
 
 
 def check_requests(requests: Sequence[RunRequest], home: Path | None, found: Problems) -> None:
-    """Keep whatever is wrong with requests that are to be run together."""
+    """Collect the mistakes in requests that are to be run together."""
     for setting, members in by_setting(requests).items():
         protocol = check_setting(setting, found)
         check_data(setting, {setting.protocol: protocol} if protocol else {}, home, found)
@@ -82,7 +82,7 @@ def check_requests(requests: Sequence[RunRequest], home: Path | None, found: Pro
 
 
 def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
-    """Keep whatever is wrong beside the data and the chunker; the protocol, None where it is wrong."""
+    """Collect the mistakes outside data and chunker; return the protocol, None if it is invalid."""
     protocol = _check_protocol(request, found)
     _check_ranking(request, protocol, found)
     _check_match_size(request, protocol, found)
@@ -90,7 +90,7 @@ def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
 
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, found: Problems) -> None:
-    """Keep whatever is wrong with the choice of tasks; `protocols` is each one that scores them, by its text."""
+    """Collect the mistakes in the choice of tasks; `protocols` is text -> each protocol that scores them."""
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.dataset.obtain import known_repositories
     from repoeval_bench.dataset.repoeval import check_repositories, combination, repository_name

@@ -85,7 +85,7 @@ def option(
 
 
 _PRECISION = (
-    "What the model computes in: auto (bf16 where the CPU has it, fp16 on CUDA) or fp32, the same everywhere but for "
+    "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
     "the last bits."
 )
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."

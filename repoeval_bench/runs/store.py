@@ -1,6 +1,6 @@
 """Writing run folders, `results/<run id>/`: each file whole or not at all, the manifest last.
 
-What the files hold is in `records`; `view` reads them back. A second identical run writes the same bytes but for
+What the files hold is in `records`; `view` reads them back. A second identical run writes the same bytes except for
 timings.jsonl and the manifest's `created`.
 """
 

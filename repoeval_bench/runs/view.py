@@ -200,7 +200,7 @@ def find_run(name: str, results: Path) -> RunView:
         raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {_few(matches)}; give more of the id")
     if not known:
         raise UsageError(f"no run {name!r}: {results} holds no run yet; make one with repoeval-bench eval")
-    # An id is long: a piece of it is nearer than whatever else shares letters with it.
+    # An id is long: a piece of it is a better match than other ids that share letters with it.
     near = sorted((run_id for run_id in known if name and name in run_id), key=len)
     near += [run_id for run_id in get_close_matches(name, known, n=_SHOWN, cutoff=0) if run_id not in near]
     near += [run_id for run_id in known if run_id not in near]
@@ -217,7 +217,7 @@ def _few(run_ids: Sequence[str]) -> str:
 
 
 def current_run(folder: Path) -> RunView | None:
-    """The run in a folder if it is there and this very code, with these very packages, made it; else None."""
+    """The run in a folder if it exists and was made by exactly this code and these packages; else None."""
     if not (folder / MANIFEST).is_file():
         return None
     try:

@@ -40,7 +40,7 @@ LIMITS: Mapping[str, Limit] = {
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The limits of one diagnosis: the defaults, but for what was `set`."""
+    """The limits of one diagnosis: the defaults, except those that were `set`."""
 
     set: Mapping[str, float] = field(default_factory=dict)
 

@@ -1,6 +1,6 @@
 """Where data comes from: upstream's pinned archives, mirrors of them, and package indexes.
 
-A source yields verified files and installs none of them; `install` does. Only this package talks to a network.
+A source yields verified files without installing them; `install` does that. Only this package talks to a network.
 """
 
 from __future__ import annotations
