@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 LINE = 400
 """Characters of a line that are shown; a minified file has lines of a megabyte."""
@@ -64,27 +64,18 @@ def _lexer(path: str) -> Any:
 
 @lru_cache(maxsize=512)
 def _letter(kind: Any) -> str:
-    return next(letter for base, letter in _classes() if kind in base)
-
-
-@lru_cache(maxsize=1)
-def _classes() -> tuple[tuple[Any, str], ...]:
     from pygments.token import Token
 
-    return tuple(_bases(Token))
-
-
-def _bases(token: Any) -> Iterator[tuple[Any, str]]:
-    yield from (
-        (token.Comment, "c"),
-        (token.Literal.String, "s"),
-        (token.Literal.Number, "n"),
-        (token.Keyword, "k"),
-        (token.Operator.Word, "k"),
-        (token.Name.Function, "f"),
-        (token.Name.Class, "t"),
-        (token.Name.Decorator, "d"),
-        (token.Name.Builtin, "b"),
-        (token.Name.Exception, "t"),
-        (token, "p"),
-    )
+    letters = {
+        Token.Comment: "c",
+        Token.Literal.String: "s",
+        Token.Literal.Number: "n",
+        Token.Keyword: "k",
+        Token.Operator.Word: "k",
+        Token.Name.Function: "f",
+        Token.Name.Class: "t",
+        Token.Name.Decorator: "d",
+        Token.Name.Builtin: "b",
+        Token.Name.Exception: "t",
+    }
+    return next((letter for base, letter in letters.items() if kind in base), "p")

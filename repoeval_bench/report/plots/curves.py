@@ -39,15 +39,10 @@ class Curve:
     means: tuple[float, ...]
     intervals: tuple[Interval, ...]
 
-    @property
-    def low(self) -> tuple[float, ...]:
-        """The lower ends of the intervals, or the means where there are none."""
-        return tuple(mean if ci is None else ci[0] for mean, ci in zip(self.means, self.intervals, strict=True))
-
-    @property
-    def high(self) -> tuple[float, ...]:
-        """The upper ends of the intervals, or the means where there are none."""
-        return tuple(mean if ci is None else ci[1] for mean, ci in zip(self.means, self.intervals, strict=True))
+    def ends(self) -> tuple[list[float], list[float]]:
+        """The lower and the upper ends of the intervals, or the means where there are none."""
+        found = [(mean, mean) if ci is None else ci for mean, ci in zip(self.means, self.intervals, strict=True)]
+        return [low for low, _ in found], [high for _, high in found]
 
 
 def curve_of(run: RunView, values: NDArray[np.float64], at: tuple[int, ...]) -> Curve:
@@ -136,7 +131,7 @@ def _figure(
     def fill(axes: Axes) -> None:
         for run_name, look, curve in zip(names, looks(runs), curves, strict=True):
             if None not in curve.intervals:
-                axes.fill_between(curve.at, curve.low, curve.high, color=look.colour, alpha=0.16, linewidth=0)
+                axes.fill_between(curve.at, *curve.ends(), color=look.colour, alpha=0.16, linewidth=0)
             axes.plot(
                 curve.at,
                 curve.means,
@@ -155,7 +150,7 @@ def _figure(
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.set_xticks([], minor=True)
         # Room for what is seen: a scale from 0 presses high scores into one another.
-        lowest = min(low for curve in curves for low in curve.low)
+        lowest = min(low for curve in curves for low in curve.ends()[0])
         axes.set_ylim(0.0 if lowest < 0.3 else np.floor(lowest * 10 - 0.5) / 10, 1.02)
         axes.set_xlabel(axes_labels[0])
         axes.set_ylabel(f"{axes_labels[1]}, {headline} mean")
