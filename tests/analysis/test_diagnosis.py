@@ -11,6 +11,7 @@ from repoeval_bench.analysis.diagnosis.evidence import Evidence, newer_share, re
 from repoeval_bench.analysis.diagnosis.gaps import find_gaps
 from repoeval_bench.analysis.diagnosis.thresholds import LIMITS, Thresholds
 from repoeval_bench.analysis.diagnosis.worst import worst_ids, worst_queries
+from repoeval_bench.analysis.judged_log import JudgedLog
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.log import LogRow, Retrieved
 from support.runs import metrics as made_metrics
@@ -109,7 +110,9 @@ def evidence(tops=None, golds=None, values=None, rows=None, latency=None, k=50, 
         },
     )
     qrels = {f"q{i:02d}": dict.fromkeys(golds[i], 1.0) for i in range(N)}
-    return Evidence(scores=scored, rows=log, qrels=qrels, metrics=content, latency=latency or {})
+    return Evidence(
+        scores=scored, log=JudgedLog.of(scored, log.values(), qrels), metrics=content, latency=latency or {}
+    )
 
 
 def findings(found, limits=None):
@@ -378,7 +381,7 @@ def test_the_worst_queries_with_gold_and_both_rankings():
     ids = worst_ids(found, "ndcg@10", 3)
     assert ids == ["q09", "q05", "q07"]
     rows = {"q09": results(entry("r0/f4.py@9", 1), entry("r1/x.py@1", 2))}
-    nine, five, _ = worst_queries(found, "ndcg@10", ids, Beside(rows, found.qrels, "a stored run"))
+    nine, five, _ = worst_queries(found, "ndcg@10", ids, Beside(rows, found.log.qrels, "a stored run"))
     assert (nine.value, nine.first_hit, nine.relevant, nine.query) == (0.0, None, 1, "text 9\n")
     assert [(place.chunk_id, place.start_line) for place in nine.gold] == [("r0/f4.py@9", 90)]
     assert [each.relevant for each in nine.bm25] == [True, False]

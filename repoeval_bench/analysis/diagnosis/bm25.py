@@ -76,7 +76,7 @@ def rank_with_bm25(
 
     `config` is the manifest's. A UsageError where what the run stored does not say what BM25 would have read.
     """
-    texts = {query_id: evidence.rows[query_id].query for query_id in ids if query_id in evidence.rows}
+    texts = {query_id: evidence.log.rows[query_id].query for query_id in ids if query_id in evidence.log.rows}
     if inspection is None or config is None or not all(texts.get(query_id) for query_id in ids):
         raise UsageError("the run holds no texts to search")
     if Spec.parse(evidence.metrics.chunker).params.get("header", "none") != "none":
@@ -101,7 +101,7 @@ def rank_with_bm25(
         query_id: [_result(rank, places[chunk_id], score) for rank, (chunk_id, score) in enumerate(ranking, start=1)]
         for query_id, ranking in run.rankings.items()
     }
-    return Beside(results, evidence.relevant, f"{chosen.spec} over the run's own chunks")
+    return Beside(results, evidence.log.qrels, f"{chosen.spec} over the run's own chunks")
 
 
 def _excluded(inspection: Inspection, query_id: str) -> frozenset[str]:

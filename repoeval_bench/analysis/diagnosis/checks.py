@@ -190,7 +190,7 @@ def _segments(evidence: Evidence, limits: Thresholds, measure: str) -> Check:
 
 
 def _freshness(evidence: Evidence, limits: Thresholds) -> Check:
-    share, judged = newer_share(evidence.rows.values(), TOP)
+    share, judged = newer_share(evidence.log.rows.values(), TOP)
     numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": judged}
     used = limits.only("newer")
     if share is None:
@@ -298,7 +298,7 @@ def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
 
 def _lost(evidence: Evidence, limits: Thresholds) -> Check:
     counts = evidence.metrics.counts
-    without = sum(not gains for gains in evidence.relevant.values())
+    without = sum(not gains for gains in evidence.log.qrels.values())
     share = without / counts.queries if counts.queries else 0.0
     lost = {
         "files skipped": counts.files_skipped,

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from repoeval_bench.analysis.judged_log import JudgedLog
 from repoeval_bench.analysis.pipeline.answers import is_newer
-from repoeval_bench.metrics import score_run
 from repoeval_bench.runs.log import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.log import LogRow, Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Metrics
@@ -37,13 +36,11 @@ LEAST_DEEP = 20
 class Evidence:
     """A run as its folder holds it.
 
-    `rows` are query_id -> row of the run log (a query of the gold that the log lacks has none), `qrels` query_id ->
-    chunk_id -> gain, `latency` query_id -> step -> milliseconds.
+    A query of the gold that the `log` lacks has no row there; `latency` is query_id -> step -> milliseconds.
     """
 
     scores: QueryScores
-    rows: Mapping[str, LogRow]
-    qrels: Qrels
+    log: JudgedLog
     metrics: Metrics
     latency: Mapping[str, Mapping[str, float]]
 
@@ -52,8 +49,7 @@ class Evidence:
         """The evidence of a run; `scores` are its own, perhaps with further facts."""
         return cls(
             scores=scores,
-            rows={row.query_id: row for row in run.log_rows()},
-            qrels=run.qrels(),
+            log=JudgedLog.of(scores, run.log_rows(), run.qrels()),
             metrics=run.metrics,
             latency=run.timings.queries,
         )
@@ -80,23 +76,14 @@ class Evidence:
 
     def top(self, query_id: str, k: int | None = None) -> list[Retrieved]:
         """The results of a query, best first; the first k of them."""
-        row = self.rows.get(query_id)
+        row = self.log.rows.get(query_id)
         return row.ranked[:k] if row else []
-
-    @cached_property
-    def relevant(self) -> dict[str, dict[str, float]]:
-        """query_id -> chunk_id -> gain above 0, for every scored query."""
-        return {q: {c: g for c, g in self.qrels.get(q, {}).items() if g > 0} for q in self.scores.query_ids}
 
     @cached_property
     def values(self) -> Mapping[str, FloatArray]:
         """recall@5, @10, @deep, hit@deep, precision@10, mrr: one value per query, scored from the stored ranking."""
-        rankings = {
-            query_id: [(entry.chunk_id, -float(rank)) for rank, entry in enumerate(self.top(query_id))]
-            for query_id in self.scores.query_ids
-        }
         names = ["recall@5", "recall@10", f"recall@{self.deep}", f"hit@{self.deep}", "precision@10", "mrr"]
-        return score_run(rankings, self.relevant, list(dict.fromkeys(names))).values
+        return self.log.scores(lambda query_id: [entry.chunk_id for entry in self.top(query_id)], names)
 
     def mean(self, name: str) -> float:
         """The mean over queries."""
@@ -109,7 +96,7 @@ class Evidence:
 
     def recall_ceiling(self, k: int) -> float:
         """The mean of min(k, R) / R: what recall@k can reach; 0 for a query without a relevant chunk."""
-        sizes = [len(gains) for gains in self.relevant.values()]
+        sizes = [len(gains) for gains in self.log.qrels.values()]
         return float(np.mean([min(k, size) / size if size else 0.0 for size in sizes]))
 
     def recall_share(self, k: int) -> float:
@@ -120,7 +107,7 @@ class Evidence:
     @cached_property
     def places(self) -> dict[str, Retrieved]:
         """chunk_id -> the log's entry of it, for every chunk that was retrieved for any query."""
-        return {entry.chunk_id: entry for row in self.rows.values() for entry in row.topk}
+        return {entry.chunk_id: entry for row in self.log.rows.values() for entry in row.topk}
 
     def file_of(self, chunk_id: str) -> str | None:
         """The file of a chunk: as the log has it, else as this project's ids say; None where neither does."""
@@ -135,7 +122,7 @@ class Evidence:
         found: dict[str, set[str]] = {}
         by_file = self.scores.clustered_by == "file"
         for i, query_id in enumerate(self.scores.query_ids):
-            files = {file for chunk_id in self.relevant[query_id] if (file := self.file_of(chunk_id))}
+            files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))}
             if not files and by_file:
                 files = {str(self.scores.clusters[i]).removeprefix("/")}
             if files:

@@ -69,11 +69,11 @@ def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Be
         WorstQuery(
             query_id=query_id,
             value=values[query_id],
-            query=evidence.rows[query_id].query if query_id in evidence.rows else None,
-            relevant=len(evidence.relevant[query_id]),
+            query=evidence.log.rows[query_id].query if query_id in evidence.log.rows else None,
+            relevant=len(evidence.log.qrels[query_id]),
             first_hit=_first_hit(evidence, query_id),
-            gold=_gold(evidence.relevant[query_id], known),
-            top=_top(evidence.top(query_id, TOP), evidence.relevant[query_id]),
+            gold=_gold(evidence.log.qrels[query_id], known),
+            top=_top(evidence.top(query_id, TOP), evidence.log.qrels[query_id]),
             bm25=_top(bm25.results.get(query_id, ())[:TOP], bm25.qrels.get(query_id, {})) if bm25 else None,
         )
         for query_id in ids
@@ -86,7 +86,7 @@ def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[Pla
 
 
 def _first_hit(evidence: Evidence, query_id: str) -> int | None:
-    gold = evidence.relevant[query_id]
+    gold = evidence.log.qrels[query_id]
     return next((entry.rank for entry in evidence.top(query_id) if entry.chunk_id in gold), None)
 
 
