@@ -124,7 +124,7 @@ def _score(
     """Spec -> the scores in every cell; those that are kept are read."""
     ready = [spec for spec, chunker in chunkers.items() if grid.kept(chunker)]
     if ready:
-        notify(f"{len(ready)} of {len(chunkers)} arms are kept from before and read, not scored again")
+        notify(f"{len(ready)} of {len(chunkers)} arms were scored before and are reused")
     scored: dict[str, Mapping[Cell, Scores]] = {spec: grid.score(chunkers[spec]) for spec in ready}
     missing = {spec: chunker for spec, chunker in chunkers.items() if spec not in scored}
     made = grid.score_all([*missing.values()], fitting(executor, benchmark, missing.values(), grid.parts))

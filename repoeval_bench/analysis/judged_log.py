@@ -46,7 +46,7 @@ class JudgedLog:
         raw run of other data, are a UsageError.
         """
         if not len(run.scores):
-            raise UsageError(f"{run.run_id} scores no query, so nothing can be said of it")
+            raise UsageError(f"{run.run_id} scores no query, so it cannot be analysed")
         rows = {row.query_id: row for row in run.log_rows()}
         if raw is not None:
             check_same_data(run, raw)

@@ -95,7 +95,7 @@ def leaderboard(results: Path) -> Leaderboard:
         else:
             runs.append(run)
     if not runs and not left_out:
-        raise UsageError(f"{results} holds no run yet; make one with repoeval-bench eval")
+        raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
     boards = [_board(group) for group in progress(_groups(runs), desc="rank", unit="boards")]
     boards.sort(key=lambda board: (*_title(board), board.entries[0].run_id))
     return Leaderboard(tuple(boards), left_out)

@@ -98,7 +98,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
 
 
 @_command
-@click.option("--delete", is_flag=True, help="Remove what is broken; it is computed again when it is needed.")
+@click.option("--delete", is_flag=True, help="Remove broken entries; they are computed again when needed.")
 def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
     """Read each entry and check its checksum, its length and a vector's norm; exit 1 if a broken one is left."""
     from repoeval_bench.embedding.housekeeping import verify as check

@@ -90,7 +90,7 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
     _print_stats(found)
 
 
-@click.command("check-chunker", short_help="Try a chunker on the inputs that break chunkers.")
+@click.command("check-chunker", short_help="Test a chunker on inputs that often break chunkers.")
 @click.argument("spec")
 @click.option("--examples", type=click.IntRange(min=0), default=40, show_default=True, help="Generated files to add.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
 
 
-@click.command("compare", short_help="Say which differences between runs are real.")
+@click.command("compare", short_help="Test which differences between runs are real.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
 @comparison_options

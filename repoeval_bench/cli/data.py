@@ -25,7 +25,7 @@ def data_group() -> None:
 
 @data_group.command()
 @set_options
-@click.option("--upgrade", is_flag=True, help="Try for more where the set that is here is a part of the whole.")
+@click.option("--upgrade", is_flag=True, help="Try to get more if only a part of the data is present.")
 def fetch(*, upgrade: bool, **options: Any) -> None:
     """Fetch the data where it is missing; data that is here is not fetched again."""
     from repoeval_bench.dataset.loader import describe, load_set

@@ -34,7 +34,7 @@ def _parse(_context: click.Context, _parameter: click.Parameter, settings: tuple
 
 @click.command(
     "diagnose",
-    short_help="Say what is wrong with a run, and show its worst queries.",
+    short_help="Find what is wrong with a run, and show its worst queries.",
     epilog=f"Thresholds: {_THRESHOLDS}.",
 )
 @click.argument("run")
@@ -44,19 +44,19 @@ def _parse(_context: click.Context, _parameter: click.Parameter, settings: tuple
     default=20,
     show_default=True,
     metavar="N",
-    help="How many of the worst queries to list.",
+    help="Number of worst queries to list.",
 )
-@click.option("--measure", "-m", help="What segments and worst queries are judged by; ndcg@10 unless given.")
+@click.option("--measure", "-m", help="Measure for segments and worst queries; default: ndcg@10.")
 @click.option(
     "--threshold",
     "limits",
     multiple=True,
     metavar="NAME=VALUE",
     callback=_parse,
-    help="Where a number begins to be a finding; repeat it. The names are below.",
+    help="Threshold of a finding; repeat it. The names are below.",
 )
 @facts_option
-@click.option("--bm25", metavar="RUN", help="The run of BM25 to show beside; found or computed unless given.")
+@click.option("--bm25", metavar="RUN", help="BM25 run to show beside; found or computed by default.")
 @runs_folder
 @json_option
 @click.option("--markdown", is_flag=True, help="Print Markdown instead of the tables.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
 @run_options
 @click.argument("more_measures", nargs=-1, metavar="")
-@click.option("--dry-run", is_flag=True, help="Print what would be embedded, and compute nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be embedded, without computing it.")
 def evaluate_command(
     *,
     chunker: tuple[str, ...],
@@ -45,7 +45,9 @@ def evaluate_command(
     """
     # `--measure ndcg@10 recall@5`: what follows the first one arrives here.
     if more_measures and not asked["measures"]:
-        raise UsageError(f"{more_measures[0]!r} belongs to no option; name chunkers with --chunker {more_measures[0]}")
+        raise UsageError(
+            f"{more_measures[0]!r} does not belong to an option; name chunkers with --chunker {more_measures[0]}"
+        )
     asked["measures"] = (*asked["measures"], *more_measures)
     experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say)
     (setting,) = experiment.settings

@@ -37,12 +37,12 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="What to write: markdown if not given, nothing with --plots alone.",
+    help="Format to write: markdown by default, nothing with --plots alone.",
 )
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write; standard output if not given.")
 @click.option("--plots", type=FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
 @sensitivity_option
-@click.option("--baseline", metavar="RUN|SPEC", help="What several runs are compared with; without it every pair is.")
+@click.option("--baseline", metavar="RUN|SPEC", help="Run to compare with; without it every pair is compared.")
 @runs_folder
 def export_command(
     *,

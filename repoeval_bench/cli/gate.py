@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("gate", short_help="Fail where a run does not reach what a file demands.")
+@click.command("gate", short_help="Fail if a run does not meet the limits in a file.")
 @click.argument("run")
 @click.option("--config", required=True, type=FILE, metavar="FILE", help="The gate file (YAML).")
-@click.option("--baseline", metavar="RUN", help="What drops are measured from; overrides the file's baseline.")
+@click.option("--baseline", metavar="RUN", help="Run that drops are measured from; overrides the file's baseline.")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write the results as JUnit XML too.")
 @click.option(
     "--github-summary",

@@ -26,7 +26,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
         context.exit()
 
 
-@click.command("import-run", short_help="Judge a run log made by another system.")
+@click.command("import-run", short_help="Score a run log of another system.")
 @click.argument("log", metavar="LOG.jsonl", type=FILE)
 @click.option(
     "--gold",

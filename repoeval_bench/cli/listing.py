@@ -113,7 +113,7 @@ LISTS: dict[str, Callable[[], Table]] = {
 @click.command(
     "list",
     short_help="List chunkers, protocols, retrievers, measures, …",
-    help=f"List what there is to choose from; WHAT is one of {', '.join(LISTS)}.",
+    help=f"List the available names; WHAT is one of {', '.join(LISTS)}.",
 )
 @click.argument("what")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")

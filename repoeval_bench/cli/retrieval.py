@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EVIDENCE = "What a chunk must score to count as evidence (no-answer); any chunk if not given."
 
 
-@click.command("retrieval", short_help="Say what a log's reranker, router, freshness … come to.")
+@click.command("retrieval", short_help="Measure a log's reranker, router, freshness, …")
 @click.argument("run")
 @depth_option("How many results are read.")
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-@click.command("run", short_help="Run a benchmark that a YAML file describes.")
+@click.command("run", short_help="Run a benchmark described by a YAML file.")
 @click.argument("file")
 @click.option("--source", metavar="SOURCE", help="Where data comes from, instead of where the file says.")
 @out_option
 @home_option
-@click.option("--dry-run", is_flag=True, help="Check the file, list its runs, and compute nothing.")
+@click.option("--dry-run", is_flag=True, help="Check the file and list its runs, without computing them.")
 @json_option
 def run_command(*, file: str, source: str | None, out: Path, home: Path | None, dry_run: bool, as_json: bool) -> None:
     """Run what FILE describes: each chunker under every combination of its protocols, retrievers and embedders.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
-    help="What the gains were multiplied with (qrels_gain_factor in a manifest).",
+    help="Factor of the gains (qrels_gain_factor in a manifest).",
 )
 def score_command(
     *, run: Path, qrels: Path, names: tuple[str, ...], per_query: bool, as_json: bool, gain_factor: float

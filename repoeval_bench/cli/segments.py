@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _BY = "repo, file, or a fact such as is_method; repeat it. All but files if not given."
 
 
-@click.command("segments", short_help="Say for which queries a run is good, or which of two.")
+@click.command("segments", short_help="Show for which queries a run is good, or which of two runs.")
 @click.argument("run")
 @click.argument("other", metavar="[RUN]", required=False)
 @click.option("--by", multiple=True, metavar="FACT", help=_BY)

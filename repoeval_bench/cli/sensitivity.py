@@ -36,7 +36,7 @@ SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""
 
 
-@click.command("sensitivity", short_help="Say in how many settings one chunker beats another.")
+@click.command("sensitivity", short_help="Count the settings in which one chunker beats another.")
 @request_options(GridRequest)
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write the cells there as JSON.")
 @click.option(

@@ -26,7 +26,7 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
     """Whole numbers above 0, separated by blanks or commas; the ones behind the first need no quotes."""
     if first is None:
         if further:
-            raise UsageError(f"{further[0]!r} belongs to no option; sizes are given as --sizes 500 1000 1500")
+            raise UsageError(f"{further[0]!r} does not belong to an option; sizes are given as --sizes 500 1000 1500")
         return ()
     words = " ".join((first, *further)).replace(",", " ").split()
     wrong = [word for word in words if not word.isdecimal() or int(word) < 1]
@@ -36,7 +36,7 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-@click.command("sweep", short_help="Show what size alone buys, or how scores grow with k.")
+@click.command("sweep", short_help="Show the effect of size alone, or how scores grow with k.")
 @run_options
 @click.option(
     "--sizes",

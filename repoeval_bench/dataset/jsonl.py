@@ -40,7 +40,7 @@ def read_rows(raw: bytes, name: str, schema: type[Row]) -> list[Row]:
         noun = "row" if bad_rows == 1 else "rows"
         raise DatasetError("\n  ".join([f"{name} has {bad_rows} bad {noun}:", *problems]))
     if not rows:
-        raise DatasetError(f"{name} holds no task; delete it and fetch it again with `repoeval-bench data fetch`")
+        raise DatasetError(f"{name} has no tasks; delete it and fetch it again with `repoeval-bench data fetch`")
     return rows
 
 

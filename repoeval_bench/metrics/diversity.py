@@ -128,7 +128,7 @@ DEFINITIONS = (
     ),
     _among_first(
         name="redundancy",
-        meaning="Share of the first k that repeats a file which is there already.",
+        meaning="Share of the first k that repeats the file of a higher chunk.",
         formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
         range="0..1; lower is more diverse",
         source="complement of distinct_files over k",

@@ -85,7 +85,7 @@ DEFINITIONS = (
     ),
     _at_budget(
         name="line_rprec",
-        meaning="line_recall at a budget of the gold's own nws: as much is read as is wanted.",
+        meaning="line_recall at a budget of the gold's own nws: as much is read as the gold has.",
         formula="line_recall@B with B = nws of the gold",
         range="0..1",
         avoid="golds differ much in size and one budget is what will be paid: use line_recall@B",

@@ -221,7 +221,7 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
         LogRow.model_validate(row)
     except ValidationError as error:
         where = f"the row of query {row.get('query_id')!r}"
-        raise ResultError(f"a log row breaks the contract, so nothing is stored: {_sentence(where, error)}") from error
+        raise ResultError(f"a log row violates the schema, so nothing is stored: {_sentence(where, error)}") from error
     return row
 
 

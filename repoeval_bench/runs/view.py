@@ -199,7 +199,7 @@ def find_run(name: str, results: Path) -> RunView:
     if matches:
         raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {_few(matches)}; give more of the id")
     if not known:
-        raise UsageError(f"no run {name!r}: {results} holds no run yet; make one with repoeval-bench eval")
+        raise UsageError(f"no run {name!r}: {results} has no runs yet; make one with repoeval-bench eval")
     # An id is long: a piece of it is a better match than other ids that share letters with it.
     near = sorted((run_id for run_id in known if name and name in run_id), key=len)
     near += [run_id for run_id in get_close_matches(name, known, n=_SHOWN, cutoff=0) if run_id not in near]

@@ -129,7 +129,7 @@ def test_no_run_at_all(results):
     with pytest.raises(UsageError, match="is not a folder"):
         leaderboard(results)
     results.mkdir()
-    with pytest.raises(UsageError, match="holds no run yet"):
+    with pytest.raises(UsageError, match="has no runs yet"):
         leaderboard(results)
 
 

@@ -152,7 +152,7 @@ def test_bytes_that_are_no_utf8_are_named_by_line():
 
 
 def test_a_file_without_a_row_is_refused():
-    with pytest.raises(DatasetError, match="holds no task"):
+    with pytest.raises(DatasetError, match="has no tasks"):
         parse_tasks(b"\r\n", name="t.jsonl", level="function")
 
 

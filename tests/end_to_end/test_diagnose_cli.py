@@ -126,7 +126,7 @@ def test_an_imported_run_is_diagnosed(tmp_path):
     assert named["depth"]["numbers"]["recall@30"] == 1.0
     assert found["worst"][0]["first_hit"] == 20
     text = bench("diagnose", run, "--worst", "1").out
-    assert "BM25's top 10 is not shown: the run holds no texts to search; name a run of it with --bm25 RUN." in text
+    assert "BM25's top 10 is not shown: the run has no texts to search; name a run of it with --bm25 RUN." in text
     assert "\x1b" not in text
 
 

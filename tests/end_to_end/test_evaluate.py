@@ -420,7 +420,7 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
 
 def test_a_folder_that_is_no_run(tmp_path):
     """export and compare say so when a run is not there, or its files are broken."""
-    assert "holds no run yet" in one_sentence(bench("export", "x", "--format", "markdown", "--out", tmp_path), 2)
+    assert "has no runs yet" in one_sentence(bench("export", "x", "--format", "markdown", "--out", tmp_path), 2)
     run = tmp_path / "half"
     run.mkdir()
     (run / "manifest.json").write_text("{")
@@ -445,7 +445,7 @@ def test_explain(name):
 
 
 def test_metrics_may_stand_behind_one_another(evaluate):
-    """--measure ndcg@10 recall@5: each word is a measure; a word without --measure belongs to no option."""
+    """--measure ndcg@10 recall@5: each word is a measure; a word without --measure does not belong to an option."""
     done = evaluate("--chunker", AST, "--json", "--measure", "ndcg@10", "recall@5")
     assert set(json.loads(done.out)["micro"]) >= {"ndcg@10", "recall@5"}
     assert "--chunker ast" in one_sentence(evaluate("ast"), 2)

@@ -48,4 +48,4 @@ def test_each_cell_is_computed_once_and_a_stopped_grid_goes_on(mirror, warm_home
     said.clear()
     assert ask(tmp_path / "stopped") == whole
     assert ranked == scored() == []
-    assert f"{ARMS} of {ARMS} arms are kept from before and read, not scored again" in said
+    assert f"{ARMS} of {ARMS} arms were scored before and are reused" in said

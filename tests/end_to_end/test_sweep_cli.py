@@ -71,7 +71,7 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
 
 @pytest.mark.parametrize(("arguments", "told"), [
     (("-c", "fixed", "--sizes", "0"), ["'0' is not a size"]),
-    (("-c", "fixed", "400"), ["'400' belongs to no option"]),
+    (("-c", "fixed", "400"), ["'400' does not belong to an option"]),
     (("-c", "asst", "--sizes", "10", "--gold", "bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
     (("-c", "file", "--sizes", "10", "--gold", "bdy"), ["no option for a size", "did you mean 'body'"]),
     (("-c", "ast", "--sizes", "500", "1000", "--match-size", "fixed", "--repos", "nope"),

@@ -78,7 +78,7 @@ def rank_with_bm25(
     """
     texts = {query_id: evidence.log.rows[query_id].query for query_id in ids if query_id in evidence.log.rows}
     if inspection is None or config is None or not all(texts.get(query_id) for query_id in ids):
-        raise UsageError("the run holds no texts to search")
+        raise UsageError("the run has no texts to search")
     if Spec.parse(evidence.metrics.chunker).params.get("header", "none") != "none":
         raise UsageError("the run's chunks have headers, which are not stored")
     exclusion = config.protocol.exclusion

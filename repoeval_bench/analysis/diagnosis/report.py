@@ -74,5 +74,5 @@ def diagnose(
 def _usual(run: RunView) -> str:
     scored = run.metrics.micro
     if not scored:
-        raise UsageError(f"{run.run_id} was scored with no measure, so nothing can be said of it")
+        raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
     return "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
