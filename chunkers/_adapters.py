@@ -29,7 +29,7 @@ def named_failure(chunker: str, file: SourceFile) -> Iterator[None]:
         raise
     except Exception as error:
         raise ChunkError(
-            f"{file.repo}/{file.path}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; "
+            f"{file.name}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; "
             "repair the chunker or leave such files out with --skip-errors"
         ) from error
 
@@ -111,7 +111,7 @@ class Peer(Cutter):
             spans = self.spans(file.text)
         if spans is None:
             raise ChunkError(
-                f"{file.repo}/{file.path}: {self.name} returned a text or lines that are not in the file; "
+                f"{file.name}: {self.name} returned a text or lines that are not in the file; "
                 "use another chunker or --skip-errors"
             )
         return cut_spans(file, spans)

@@ -95,7 +95,7 @@ def language_of(file: SourceFile) -> str:
     ending = PurePosixPath(file.path).suffix.lower()
     if ending not in _BY_ENDING:
         raise ChunkError(
-            f"{file.repo}/{file.path}: no grammar is known for files that end in {ending!r}; "
+            f"{file.name}: no grammar is known for files that end in {ending!r}; "
             f"name one with language=, of {', '.join(GRAMMARS)}"
         )
     return _BY_ENDING[ending]

@@ -78,7 +78,7 @@ class ProgramChunker:
             last_words = self._talk.end()
             self._talk = None
             raise ChunkError(
-                f"{file.repo}/{file.path}: {self.spec} {failure}"
+                f"{file.name}: {self.spec} {failure}"
                 + (f"; its standard error ends with: {last_words}" if last_words else "; its standard error is empty")
             ) from failure
 
@@ -93,7 +93,7 @@ class ProgramChunker:
             return _Conversation(self._arguments)
         except OSError as error:
             raise ChunkError(
-                f"{file.repo}/{file.path}: {self.spec} cannot be started "
+                f"{file.name}: {self.spec} cannot be started "
                 f"({error.strerror or error}: {self._arguments[0]}); give a program that is on the PATH"
             ) from error
 

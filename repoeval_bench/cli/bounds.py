@@ -9,7 +9,7 @@ import click
 from repoeval_bench.analysis.judgements.bounds import bounds
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import FILE, plain, title_of, write_rows
+from repoeval_bench.cli.output import FILE, measures_option, plain, title_of, write_rows
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
 from repoeval_bench.runs.view import find_run
 
@@ -33,14 +33,7 @@ _GOLD = "Write gold plus judge as gold for import-run, gain 0 for what is not re
     help="The least grade that counts as relevant.",
 )
 @depth_option("The depth of the precision that is corrected.")
-@click.option(
-    "--measure",
-    "-m",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="Only this measure; repeat it. All measures of ranks if not given.",
-)
+@measures_option("Only this measure; repeat it. All measures of ranks if not given.")
 @click.option("--write-gold", type=FILE, metavar="FILE", help=_GOLD)
 @runs_folder
 @json_option

@@ -9,7 +9,7 @@ import click
 
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import json_option, out_option, say
-from repoeval_bench.cli.output import FILE
+from repoeval_bench.cli.output import FILE, measures_option
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.import_log import import_run
@@ -47,14 +47,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     metavar="FILE",
     help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
 )
-@click.option(
-    "--measure",
-    "-m",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="A measure such as ndcg@10 instead of the default ones; repeat it.",
-)
+@measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
 @out_option
 @json_option
 @click.option(

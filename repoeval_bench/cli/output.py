@@ -13,6 +13,8 @@ from repoeval_bench.cli.options import say
 from repoeval_bench.core.files import write_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from _typeshed import DataclassInstance
 
     from repoeval_bench.runs.view import RunView
@@ -29,6 +31,11 @@ sensitivity_option = click.option(
 
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
 facts_option = click.option("--facts", type=FILE, metavar="FILE", help=facts_help)
+
+
+def measures_option(meaning: str) -> Callable[..., Any]:
+    """Add --measure (measures: a tuple of names), which may be repeated."""
+    return click.option("--measure", "-m", "measures", multiple=True, metavar="NAME", help=meaning)
 
 
 def plain(record: DataclassInstance, *left_out: str) -> dict[str, Any]:

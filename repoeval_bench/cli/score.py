@@ -8,7 +8,7 @@ import click
 
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import json_option
-from repoeval_bench.cli.output import FILE
+from repoeval_bench.cli.output import FILE, measures_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
 from repoeval_bench.runs.trec import read_qrels, read_run
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 @click.command("score", short_help="Score a TREC run file against a qrels file.")
 @click.argument("run", metavar="RUN.trec", type=FILE)
 @click.argument("qrels", metavar="QRELS.trec", type=FILE)
-@click.option(
-    "--measure",
-    "-m",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help=f"A measure; repeat it.  [default: {' '.join(DEFAULT_MEASURES)}]",
-)
+@measures_option(f"A measure; repeat it.  [default: {' '.join(DEFAULT_MEASURES)}]")
 @click.option("--per-query", "-q", is_flag=True, help="Print every query's value too.")
 @json_option
 @click.option(
@@ -38,19 +31,19 @@ if TYPE_CHECKING:
     help="Factor of the gains (qrels_gain_factor in a manifest).",
 )
 def score_command(
-    *, run: Path, qrels: Path, names: tuple[str, ...], per_query: bool, as_json: bool, gain_factor: float
+    *, run: Path, qrels: Path, measures: tuple[str, ...], per_query: bool, as_json: bool, gain_factor: float
 ) -> None:
     """Score RUN.trec against QRELS.trec: one line per measure, its name and its mean over the queries of the qrels.
 
     Results are ordered by (score, id), both descending, as trec_eval does.
     """
-    measures = [Measure.parse(name) for text in names or DEFAULT_MEASURES for name in text.split()]
-    for measure in measures:
+    wanted = [Measure.parse(name) for text in measures or DEFAULT_MEASURES for name in text.split()]
+    for measure in wanted:
         if others := sorted(measure.needs - {"ranking"}):
             raise UsageError(
                 f"{measure} needs {' and '.join(others)}, which TREC files do not hold; use repoeval-bench eval"
             )
-    scores = score_run(read_run(run), read_qrels(qrels, gain_factor), measures)
+    scores = score_run(read_run(run), read_qrels(qrels, gain_factor), wanted)
     for sentence in _notes(scores):
         click.echo(sentence, err=True)
     if as_json:

@@ -80,6 +80,11 @@ class Benchmark:
     is_published: bool = False
 
     @property
+    def by_name(self) -> dict[str, SourceFile]:
+        """`repo/path` -> file, of all repositories."""
+        return {file.name: file for files in self.files.values() for file in files}
+
+    @property
     def is_whole(self) -> bool:
         """Whether every task and repository of the published benchmark is here."""
         return len(self.tasks) == self.whole_tasks and len(self.files) == self.whole_repos

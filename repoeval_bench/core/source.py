@@ -45,6 +45,11 @@ class SourceFile:
         object.__setattr__(self, "_starts", tuple(accumulate(lengths, initial=0)))
 
     @property
+    def name(self) -> str:
+        """`repo/path`: the file as places name it."""
+        return f"{self.repo}/{self.path}"
+
+    @property
     def n_lines(self) -> int:
         """Number of lines; an empty file has none."""
         return len(self._starts) - 1
@@ -99,11 +104,10 @@ class Chunk:
         """
         if not chars or chars.end > len(file.text):
             raise ValueError(
-                f"{file.repo}/{file.path}: [{chars.start}, {chars.end}) is empty or outside the file's "
-                f"{len(file.text)} characters"
+                f"{file.name}: [{chars.start}, {chars.end}) is empty or outside the file's {len(file.text)} characters"
             )
         return cls(
-            chunk_id=encode_id(f"{file.repo}/{file.path}@{chars.start}-{chars.end}"),
+            chunk_id=encode_id(f"{file.name}@{chars.start}-{chars.end}"),
             repo=file.repo,
             path=file.path,
             chars=chars,

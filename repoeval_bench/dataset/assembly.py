@@ -30,7 +30,7 @@ def ground_truth_places(task: Task) -> Gold:
 
 def files_of(trees: Mapping[str, Tree]) -> dict[str, SourceFile]:
     """`repository/path` -> file."""
-    return {f"{repo}/{file.path}": file for repo, tree in trees.items() for file in tree.files}
+    return {file.name: file for tree in trees.values() for file in tree.files}
 
 
 def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, SourceFile]) -> str | None:

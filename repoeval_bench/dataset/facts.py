@@ -25,8 +25,8 @@ FACTS = {
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
     """task_id -> fact -> value, for every task; see `FACTS`."""
-    texts = {f"{file.repo}/{file.path}": file.text for files in benchmark.files.values() for file in files}
-    return {task.task_id: _facts(task, texts[task.file]) for task in benchmark.tasks}
+    files = benchmark.by_name
+    return {task.task_id: _facts(task, files[task.file].text) for task in benchmark.tasks}
 
 
 def _facts(task: Task, text: str) -> dict[str, Fact]:

@@ -53,7 +53,7 @@ def load_benchmark(
     if obtained.fetched or len(tasks) < installed.whole_size(tasks)[0]:
         notify(describe(obtained, tasks))
     benchmark = _assemble(installed, tasks, _select(tasks, repos, limit, without))
-    files = {f"{file.repo}/{file.path}": file for found in benchmark.files.values() for file in found}
+    files = benchmark.by_name
     misplaced = sum(is_misplaced(task, files) for task in benchmark.tasks)
     if misplaced:
         notify(

@@ -26,7 +26,7 @@ def gold_in_query(
 
     0 where the gold has no non-blank line.
     """
-    by_name = {f"{file.repo}/{file.path}": file for repo_files in files.values() for file in repo_files}
+    by_name = {file.name: file for repo_files in files.values() for file in repo_files}
     shares = {}
     for query in queries:
         texts = (by_name[place.file].line_text(place.lines) for place in join(gold[query.query_id]))

@@ -165,7 +165,7 @@ def blanked(file: SourceFile, lines: LineSpan) -> SourceFile:
 
 
 def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
-    where = f"{file.repo}/{file.path}"
+    where = file.name
     try:
         # A generator runs here, where its errors are caught; what a plug-in prints must not get among the results.
         with redirect_stdout(sys.stderr):
@@ -183,7 +183,7 @@ def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
 
 def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
     """Raise a ChunkError unless the chunks are what `Chunk.cut` gives, not blank, ordered by start, and distinct."""
-    where = f"{file.repo}/{file.path}"
+    where = file.name
     ids: set[str] = set()
     previous = -1
     for chunk in chunks:

@@ -88,7 +88,7 @@ class LineMap:
     def _lay_out(self, chunks: Sequence[Chunk]) -> _Layout:
         lengths = np.array([len(chunk.lines) for chunk in chunks], dtype=np.int64)
         owner = np.repeat(np.arange(len(chunks)), lengths)
-        first = np.array([self._first[f"{c.repo}/{c.path}"] + c.lines.start for c in chunks], dtype=np.int64)
+        first = np.array([self._first[c.file] + c.lines.start for c in chunks], dtype=np.int64)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return _Layout(tuple(chunk.chunk_id for chunk in chunks), owner, np.repeat(first, lengths) + within)
 

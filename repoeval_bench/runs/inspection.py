@@ -138,7 +138,7 @@ def inspection_files(
         QUERIES: _packed(
             QueryGoldRow(
                 query_id=task.task_id,
-                file=f"{task.repo}/{task.path}",
+                file=task.file,
                 read=_ends(read[task.task_id]),
                 gold=[(place.file, *_ends(place.lines)) for place in gold[task.task_id]],
                 body=_ends(task.body),
@@ -152,9 +152,8 @@ def read_inspection(folder: Path) -> Inspection | None:
     """What `inspection_files` made; None where the run folder lacks one of them, a ResultError where one is broken."""
     if not all((folder / name).is_file() for name in (SOURCES, CHUNKS, QUERIES)):
         return None
-    sources = {
-        f"{row.repo}/{row.path}": SourceFile(row.repo, row.path, row.text) for row in _rows(folder / SOURCES, SourceRow)
-    }
+    files = (SourceFile(row.repo, row.path, row.text) for row in _rows(folder / SOURCES, SourceRow))
+    sources = {file.name: file for file in files}
     chunks: dict[str, tuple[StoredChunk, ...]] = {}
     own: dict[str, tuple[StoredChunk, ...]] = {}
     for row in _rows(folder / CHUNKS, ChunksRow):
@@ -180,12 +179,12 @@ def _chunk_rows(corpus: Corpus) -> Iterator[ChunksRow]:
     for repo, chunks in corpus.chunks.items():
         # What was merged into an identical chunk was cut all the same.
         for chunk in (*chunks, *corpus.dropped.get(repo, ())):
-            by_file[f"{chunk.repo}/{chunk.path}"].append(chunk)
+            by_file[chunk.file].append(chunk)
     for file, chunks_of_file in by_file.items():
         yield ChunksRow(file=file, spans=_spans(chunks_of_file))
     for query_id, seen in corpus.own.items():
         if seen:
-            yield ChunksRow(query_id=query_id, file=f"{seen[0].repo}/{seen[0].path}", spans=_spans(seen))
+            yield ChunksRow(query_id=query_id, file=seen[0].file, spans=_spans(seen))
 
 
 def _spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:

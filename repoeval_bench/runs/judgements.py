@@ -66,7 +66,7 @@ def judge_corpus(
 
 def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:
     """`repo/path` -> non-whitespace characters of each line."""
-    return {f"{file.repo}/{file.path}": file.line_nws() for files in benchmark.files.values() for file in files}
+    return {file.name: file.line_nws() for files in benchmark.files.values() for file in files}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

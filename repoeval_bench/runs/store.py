@@ -303,7 +303,7 @@ def _log_lines(outcome: Outcome) -> Iterator[str]:
 def _place(chunk: Chunk) -> dict[str, Any]:
     return {
         "chunk_id": chunk.chunk_id,
-        "file": f"{chunk.repo}/{chunk.path}",
+        "file": chunk.file,
         "start_line": chunk.lines.start,
         "end_line": chunk.lines.end,
     }

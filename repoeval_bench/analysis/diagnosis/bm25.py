@@ -116,7 +116,7 @@ def _result(rank: int, chunk: Chunk, score: float) -> Retrieved:
         rank=rank,
         chunk_id=chunk.chunk_id,
         score=score,
-        file=f"{chunk.repo}/{chunk.path}",
+        file=chunk.file,
         start_line=chunk.lines.start,
         end_line=chunk.lines.end,
     )
