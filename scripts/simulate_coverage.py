@@ -1,85 +1,209 @@
-"""How far to trust the statistics, by simulation: coverage of the interval, false positives and power of the test.
+"""How far to trust the statistics, by simulation on the benchmark's own files.
 
-python scripts/simulate_coverage.py [--samples N]
+python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
-Files have 1 + geometric(0.25) queries; a query's difference is a deviation that its file shares plus its own, both
-normal or both exponential less their mean (skewness 2). Every line holds `samples` data sets of each kind; +- is two
+Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20 files, as many as 20 of them
+drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both exponential
+less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred. +- is two
 Monte-Carlo errors.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import platform
+from collections import Counter
+from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.statistics import ALPHA, DRAWS, Sample, bca_intervals, minimum_detectable, sign_flip_p
+from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable, robust_error
+from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
+from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
-FILES = (8, 20, 50, 100, 200)
+    FloatArray = NDArray[np.float64]
+
+INDEX = Path(__file__).resolve().parents[1] / "data" / "index" / "tasks-function-2k-codex.tsv"
 SAMPLES = 10_000
 BATCH = 500
-"""Data sets that share their files' sizes and the draws, as columns; each has values of its own."""
+"""Data sets that share their flips, as columns; each has values of its own."""
+FLIPS = 4_000
 FILE_DEVIATION, QUERY_DEVIATION = 0.1, 0.2
+REPOSITORY_CORRELATION = 0.1
+DRAWN_FILES = 20
 
 
-def simulate(rng: np.random.Generator, n_files: int, *, skewed: bool) -> Sample:
-    """BATCH data sets of `n_files` files whose true mean is 0, one a column."""
-    sizes = 1 + rng.geometric(0.25, n_files)
-    files = np.repeat(np.arange(n_files), sizes)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Files with their numbers of queries, int64 (n_files,), and their repositories, from 0."""
 
-    def deviations(n: int) -> NDArray[np.float64]:
-        return rng.exponential(1, (n, BATCH)) - 1 if skewed else rng.normal(0, 1, (n, BATCH))
+    sizes: NDArray[np.int64]
+    repositories: NDArray[np.int64]
 
-    values = FILE_DEVIATION * deviations(n_files)[files] + QUERY_DEVIATION * deviations(len(files))
-    return Sample.micro(values, files.tolist())
+    def sample(self, sums: FloatArray, over: str) -> Sample:
+        """Sums per file, float64 (n_files, n_columns), as a sample of the mean over queries or repositories."""
+        counts = self.sizes.astype(np.float64)
+        groups = self.repositories if over == "macro" else np.zeros_like(self.repositories)
+        return Sample(sums, counts, groups)
+
+    def drawn(self, rng: np.random.Generator, n_files: int) -> Layout:
+        """As many files drawn at random, as one repository."""
+        chosen = rng.choice(len(self.sizes), n_files, replace=False)
+        return Layout(self.sizes[chosen], np.zeros(n_files, dtype=np.int64))
 
 
-def shifted(sample: Sample, effect: float) -> Sample:
-    """The same data with a true mean of `effect`."""
-    return Sample(sample.sums + effect * sample.counts[:, None], sample.counts, sample.groups)
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """What two runs differ by around their mean: of files, and of queries around their file."""
+
+    files: FloatArray
+    queries: FloatArray
 
 
-def share(hits: int, samples: int) -> str:
+def benchmark_layout() -> Layout:
+    """RepoEval's own files."""
+    with INDEX.open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
+    counts = Counter((row["task_id"].rpartition("/")[0], row["path"]) for row in rows)
+    names = list(dict.fromkeys(repo for repo, _ in counts))
+    return Layout(np.array(list(counts.values())), np.array([names.index(repo) for repo, _ in counts]))
+
+
+def simulate(rng: np.random.Generator, layout: Layout, kind: str, residuals: Residuals | None) -> FloatArray:
+    """Sums per file of BATCH data sets whose true mean is 0, float64 (n_files, BATCH)."""
+    n_files, sizes = len(layout.sizes), layout.sizes
+
+    def deviations(n: int, pool: FloatArray | None, scale: float) -> FloatArray:
+        if kind == "normal":
+            return scale * rng.normal(0, 1, (n, BATCH))
+        if kind == "exponential":
+            return scale * (rng.exponential(1, (n, BATCH)) - 1)
+        assert pool is not None
+        return pool[rng.integers(0, len(pool), (n, BATCH))]
+
+    of_files = deviations(n_files, residuals and residuals.files, FILE_DEVIATION)
+    of_queries = deviations(int(sizes.sum()), residuals and residuals.queries, QUERY_DEVIATION)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return sizes[:, None] * of_files + np.add.reduceat(of_queries, starts, axis=0)
+
+
+def share(hits: float, samples: int) -> str:
     """`94.1 +- 0.5 %`."""
     p = hits / samples
-    return f"{100 * p:.1f} +- {200 * sqrt(p * (1 - p) / samples):.1f} %"
+    return f"{100 * p:5.1f} +- {200 * sqrt(p * (1 - p) / samples):.1f} %"
 
 
-def measure(rng: np.random.Generator, n_files: int, samples: int, *, skewed: bool) -> list[str]:
-    """Coverage, false positives, power at the detectable difference: each a share of the samples."""
-    first = [mde for _ in range(10) for mde in minimum_detectable(simulate(rng, n_files, skewed=skewed))]
-    detectable = np.mean([mde for mde in first if mde is not None])
-    covered = wrong = shown = 0
+def measure(
+    layouts: Callable[[], Layout],
+    over: str,
+    draw: Callable[[Layout], FloatArray],
+    rng: np.random.Generator,
+    samples: int,
+) -> list[str]:
+    """Coverage, false verdicts, power at the detectable difference, and false equality at the margin."""
+    covered = wrong = shown = equal = 0
     for _ in range(samples // BATCH):
-        sample = simulate(rng, n_files, skewed=skewed)
-        covered += sum(ends is not None and ends[0] <= 0 <= ends[1] for ends in bca_intervals(sample, rng))
-        wrong += int((sign_flip_p(sample, rng) < ALPHA).sum())
-        shown += int((sign_flip_p(shifted(sample, float(detectable)), rng) < ALPHA).sum())
-    return [share(hits, samples) for hits in (covered, wrong, shown)]
+        layout = layouts()
+        sample = layout.sample(draw(layout), over)
+        parts, weights = sample.parts()
+        found = flip_signs(parts, weights, rng, first=FLIPS, most=FLIPS)
+        covered += int(((found.low <= 0) & (found.high >= 0)).sum())
+        wrong += int((found.p < ALPHA).sum())
+        detectable = float(np.mean([mde for mde in minimum_detectable(sample) if mde is not None]))
+        moved = flip_signs(parts + detectable * weights[:, None], weights, rng, first=FLIPS, most=FLIPS)
+        shown += int((moved.p < ALPHA).sum())
+        # The true mean is at the margin, 1.5 times the detectable difference: "equal" is wrong.
+        margin = 1.5 * detectable
+        equal += int(((found.low + margin > -margin) & (found.high + margin < margin)).sum())
+        equal += int(((found.low - margin > -margin) & (found.high - margin < margin)).sum())
+    return [share(covered, samples), share(wrong, samples), share(shown, samples), share(equal / 2, samples)]
+
+
+def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> str:
+    """How often the interval over files holds the mean of new repositories, where repositories vary too."""
+    variance = FILE_DEVIATION**2 + QUERY_DEVIATION**2
+    deviation = sqrt(variance * REPOSITORY_CORRELATION / (1 - REPOSITORY_CORRELATION))
+    n_repositories = int(layout.repositories.max()) + 1
+    by_files = by_repositories = 0
+    weights_r = np.full(n_repositories, 1 / n_repositories)
+    for _ in range(samples // BATCH):
+        effects = deviation * rng.normal(0, 1, (n_repositories, BATCH))
+        sums = simulate(rng, layout, "normal", None) + layout.sizes[:, None] * effects[layout.repositories]
+        sample = layout.sample(sums, "macro")
+        found = flip_signs(*sample.parts(), rng, first=FLIPS, most=FLIPS)
+        by_files += int(((found.low <= 0) & (found.high >= 0)).sum())
+        means = np.array([(s.sum(axis=0) / n.sum()) for s, n in sample.members()])
+        over = flip_signs(means * weights_r[:, None], weights_r, rng)
+        by_repositories += int(((over.low <= 0) & (over.high >= 0)).sum())
+    return f"interval over files {share(by_files, samples)}, over repositories {share(by_repositories, samples)}"
+
+
+def stored_residuals(runs: Sequence[str], name: str) -> Residuals:
+    """Residuals of two stored runs' differences."""
+    from repoeval_bench.runs.store import find_run
+
+    first, second = (find_run(run, Path("results")).scored for run in runs)
+    differences = second.values[name] - first.values[name]
+    sample = Sample.micro(differences, first.clusters)
+    means = sample.sums[:, 0] / sample.counts
+    order = {cluster: i for i, cluster in enumerate(dict.fromkeys(first.clusters))}
+    at = np.array([order[cluster] for cluster in first.clusters])
+    own = (differences - means[at])[sample.counts[at] > 1]
+    return Residuals(means - means.mean(), own - own.mean())
 
 
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=SAMPLES, help=f"data sets a line, in multiples of {BATCH}")
-    samples = max(BATCH, parser.parse_args().samples // BATCH * BATCH)
+    parser.add_argument("--runs", nargs=2, metavar="RUN", help="stored runs whose differences give the real residuals")
+    parser.add_argument("--measure", default="line_recall_auc", help="the measure of these runs")
+    options = parser.parse_args()
+    samples = max(BATCH, options.samples // BATCH * BATCH)
+    residuals = stored_residuals(options.runs, options.measure) if options.runs else None
+    layout = benchmark_layout()
+    micro = layout.sample(np.zeros((len(layout.sizes), 1)), "micro")
+    macro = layout.sample(np.zeros((len(layout.sizes), 1)), "macro")
     print(
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores; {samples:,} samples a line, {DRAWS:,} draws"
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores; {samples:,} samples a line, {FLIPS:,} flips"
     )
-    print(f"{'files':>5}  {'':7}  {'interval holds the truth':>24}  {'shown without difference':>24}  {'power':>14}")
-    for n_files in FILES:
-        for skewed in (False, True):
-            rng = np.random.default_rng([n_files, skewed])
-            cells = measure(rng, n_files, samples, skewed=skewed)
-            kind = "skewed" if skewed else "normal"
-            print(f"{n_files:>5}  {kind:7}  {cells[0]:>24}  {cells[1]:>24}  {cells[2]:>14}", flush=True)
+    print(
+        f"{len(layout.sizes)} files, {int(layout.sizes.sum())} queries; "
+        f"effective files {effective_clusters(micro):.1f}; "
+        f"degrees of freedom micro {robust_error(micro).df:.1f}, macro {robust_error(macro).df:.1f}"
+    )
+    print(
+        f"{'files':>5}  {'mean':5}  {'residuals':11}  {'interval holds':>15}  {'false verdict':>15}  "
+        f"{'power':>15}  {'false equality':>15}"
+    )
+    kinds = ("normal", "exponential", *(("real",) if residuals else ()))
+    lines = [(over, kind, len(layout.sizes)) for over in ("micro", "macro") for kind in kinds]
+    lines += [("micro", kind, DRAWN_FILES) for kind in kinds]
+    for over, kind, n_files in lines:
+        rng = np.random.default_rng([n_files, len(kind), len(over)])
+        whole = n_files == len(layout.sizes)
+        cells = measure(
+            lambda whole=whole, rng=rng: layout if whole else layout.drawn(rng, DRAWN_FILES),
+            over,
+            lambda chosen, rng=rng, kind=kind: simulate(rng, chosen, kind, residuals),
+            rng,
+            samples,
+        )
+        print(f"{n_files:>5}  {over:5}  {kind:11}  " + "  ".join(f"{cell:>15}" for cell in cells), flush=True)
+    rng = np.random.default_rng(8)
+    print(
+        f"new repositories, correlation within one {REPOSITORY_CORRELATION}: {new_repositories(layout, rng, samples)}"
+    )
 
 
 if __name__ == "__main__":

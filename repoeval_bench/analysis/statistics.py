@@ -135,7 +135,7 @@ def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) 
     if np.bincount(sample.groups).max() < 2:
         return [None] * sample.sums.shape[1]
     point = np.round(sample.mean(), _DIGITS)
-    means = np.round(_resampled_means(sample, rng, draws), _DIGITS)
+    means = np.round(resampled_means(sample, rng, draws), _DIGITS)
     below = ((means < point).mean(axis=0) + (means <= point).mean(axis=0)) / 2
     bias, acceleration = ndtri(below), _acceleration(sample)
     ordered = np.sort(means.T, axis=1)
@@ -162,8 +162,8 @@ def mean_intervals(
     return sample.mean().tolist(), bca_intervals(sample, np.random.default_rng(SEED), draws)
 
 
-def _resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> FloatArray:
-    """float64 (draws, n_columns)."""
+def resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> FloatArray:
+    """Means of resampled clusters, float64 (draws, n_columns)."""
     total = np.zeros((draws, sample.sums.shape[1]))
     for s, n in sample.members():
         g = len(n)

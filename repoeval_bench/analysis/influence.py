@@ -1,0 +1,83 @@
+"""Whether one file, or one repository, carries a verdict: the difference when each is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
+from repoeval_bench.analysis.statistics import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+CANDIDATES = 10
+"""Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """The difference of one measure when each cluster is left out, one at a time.
+
+    `low` and `high` are the smallest and largest of these differences. `rests_on` is the index of the cluster without
+    which the test shows no difference any more, and `p` the test's p without it (the largest, where several do so);
+    None where the verdict stands without any one of them, or where there was none.
+    """
+
+    low: float
+    high: float
+    rests_on: int | None = None
+    p: float | None = None
+
+
+def differences_without(sample: Sample) -> FloatArray:
+    """The mean of the sample's only column when each cluster is left out, float64 (n_clusters,).
+
+    A group that has no other cluster leaves the mean over groups with it; NaN where nothing is left.
+    """
+    sums, counts, groups = sample.sums[:, 0], sample.counts, sample.groups
+    group_sums, group_counts = np.bincount(groups, sums), np.bincount(groups, counts)
+    alone = group_counts[groups] - counts <= 0
+    means = group_sums / group_counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (group_sums[groups] - sums) / (group_counts[groups] - counts)
+        changed = (means.sum() - means[groups] + without) / sample.n_groups
+        dropped = (means.sum() - means[groups]) / (sample.n_groups - 1)
+    return np.where(alone, dropped if sample.n_groups > 1 else np.nan, changed)
+
+
+def left_out(sample: Sample, p: float, rng: Callable[[], np.random.Generator]) -> LeftOut:
+    """Leave each cluster of a sample of one column out; where `p` shows a difference, test without the strongest ones.
+
+    `rng` makes the generator of each test's flips.
+    """
+    without = differences_without(sample)
+    if np.isnan(without).all():
+        return LeftOut(low=float("nan"), high=float("nan"))
+    low, high = float(np.nanmin(without)), float(np.nanmax(without))
+    if p >= ALPHA:
+        return LeftOut(low=low, high=high)
+    mean = float(sample.mean()[0])
+    pull = (mean - without) * np.sign(mean)
+    strongest = [int(i) for i in np.argsort(-np.nan_to_num(pull, nan=-np.inf))[:CANDIDATES] if pull[i] > 0]
+    tests = {i: _p_without(sample, i, rng()) for i in strongest}
+    carried = {i: found for i, found in tests.items() if found >= ALPHA}
+    if not carried:
+        return LeftOut(low=low, high=high)
+    heaviest = max(carried, key=lambda i: carried[i])
+    return LeftOut(low=low, high=high, rests_on=heaviest, p=carried[heaviest])
+
+
+def _p_without(sample: Sample, cluster: int, rng: np.random.Generator) -> float:
+    kept = np.arange(sample.n_clusters) != cluster
+    if not kept.any():
+        return 1.0
+    _, groups = np.unique(sample.groups[kept], return_inverse=True)
+    parts, weights = Sample(sample.sums[kept], sample.counts[kept], groups).parts()
+    return float(flip_signs(parts, weights, rng).p[0])

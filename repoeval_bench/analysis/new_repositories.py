@@ -1,0 +1,113 @@
+"""What a difference says of repositories that nobody has measured: repositories vary, not only their files.
+
+"On these repositories" resamples files within the repositories at hand. "On new repositories" takes each repository's
+mean difference as one observation, whatever the number of its tasks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.robust_errors import robust_error
+from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.statistics import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryEffect:
+    """One repository's difference with its 95 % interval over files; None where its files are too few to bound it."""
+
+    repository: str
+    difference: float
+    ci: tuple[float, float] | None
+    n_queries: int
+    n_files: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRepositories:
+    """The mean difference over repositories as a statement about new ones.
+
+    `ci` and `p` are those of sign flips over repositories: exact up to 14, `ci` None for fewer than 6. `deviation` is
+    the standard deviation of the true differences between repositories (moments: the variance of the repositories'
+    means less the mean of their squared errors, at least 0), `prediction` the 95 % interval of a new repository's true
+    difference (t with n - 1 degrees of freedom); both None where fewer than three repositories tell.
+    """
+
+    difference: float
+    ci: tuple[float, float] | None
+    p: float
+    deviation: float | None
+    prediction: tuple[float, float] | None
+    repositories: tuple[RepositoryEffect, ...]
+
+
+def new_repositories(
+    differences: NDArray[np.float64],
+    files: Sequence[Hashable],
+    repositories: Sequence[str],
+    rng: Callable[[], np.random.Generator],
+) -> NewRepositories:
+    """Judge paired differences, float64 (n_queries,), with each query's file and repository; `rng` makes generators."""
+    names = list(dict.fromkeys(repositories))
+    at = np.array([names.index(name) for name in repositories])
+    file_list = list(files)
+    effects, errors = [], []
+    for i, name in enumerate(names):
+        chosen = np.flatnonzero(at == i)
+        sample = Sample.micro(differences[chosen], [file_list[j] for j in chosen.tolist()])
+        flipped = flip_signs(*sample.parts(), rng())
+        effects.append(
+            RepositoryEffect(
+                repository=name,
+                difference=float(sample.mean()[0]),
+                ci=_bounded(float(flipped.low[0]), float(flipped.high[0])),
+                n_queries=len(chosen),
+                n_files=sample.n_clusters,
+            )
+        )
+        errors.append(float(robust_error(sample).error[0]))
+    means = np.array([effect.difference for effect in effects])
+    weights = np.full(len(means), 1 / len(means))
+    flipped = flip_signs((means * weights)[:, None], weights, rng())
+    deviation, prediction = _between(means, np.array(errors))
+    return NewRepositories(
+        difference=float(means.mean()),
+        ci=_bounded(float(flipped.low[0]), float(flipped.high[0])),
+        p=float(flipped.p[0]),
+        deviation=deviation,
+        prediction=prediction,
+        repositories=tuple(effects),
+    )
+
+
+def _between(
+    means: NDArray[np.float64], errors: NDArray[np.float64]
+) -> tuple[float | None, tuple[float, float] | None]:
+    n = len(means)
+    if n < 3:
+        return None, None
+    from scipy.special import stdtrit
+
+    spread = float(means.var(ddof=1))
+    known = errors[~np.isnan(errors)]
+    # A repository of one file tells nothing of its own error; the others stand for it.
+    within = float((known**2).mean()) if known.size else 0.0
+    between = max(0.0, spread - within)
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * float(np.sqrt(between + spread / n))
+    middle = float(means.mean())
+    return float(np.sqrt(between)), (middle - half, middle + half)
+
+
+def _bounded(low: float, high: float) -> tuple[float, float] | None:
+    return (low, high) if np.isfinite(low) and np.isfinite(high) else None

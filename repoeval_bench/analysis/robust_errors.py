@@ -1,0 +1,70 @@
+"""Standard errors over unequal clusters, with the degrees of freedom that they really have.
+
+CR2 errors (Bell & McCaffrey 2002) of a mean whose queries are independent in the working model: a cluster's residual
+is divided by sqrt(1 - its share of its group's queries). The degrees of freedom are Satterthwaite's of that estimate:
+with 42, 35, 22, … queries a file they are far fewer than the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from repoeval_bench.analysis.statistics import Sample
+
+    FloatArray = NDArray[np.float64]
+
+ALPHA = 0.05
+POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobustError:
+    """`error` is float64 (n_columns,), NaN where a group has one cluster; `df` its degrees of freedom."""
+
+    error: FloatArray
+    df: float
+
+
+def robust_error(sample: Sample) -> RobustError:
+    """The CR2 standard error of each column's mean over groups."""
+    variance = np.zeros(sample.sums.shape[1])
+    traces = squares = 0.0
+    for sums, counts in sample.members():
+        n = counts.sum()
+        share = counts / n
+        if len(counts) < 2:
+            return RobustError(np.full_like(variance, np.nan), 0.0)
+        residuals = sums - counts[:, None] * (sums.sum(axis=0) / n)
+        raised = 1 / (1 - share)
+        variance += (residuals**2 * raised[:, None]).sum(axis=0) / n**2
+        traces += 1 / n
+        both = (raised * share**2).sum() ** 2 - (raised**2 * share**4).sum()
+        squares += ((share**2).sum() + both) / n**2
+    return RobustError(np.sqrt(variance) / sample.n_groups, float(traces**2 / squares))
+
+
+def effective_clusters(sample: Sample) -> float:
+    """How many clusters of equal weight would tell as much: 1 / the sum of the squared weights in the mean."""
+    _, weights = sample.parts()
+    return float(1 / (weights**2).sum())
+
+
+def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
+    """The true difference that one test would show with 80 % power, for each column.
+
+    (t quantile of 1 - alpha / (2 tests) + that of 0.8) robust errors, alpha = 0.05. `tests` is the size of the family:
+    what passes at alpha / tests passes Holm whatever the others are. None where the error is unknown or 0.
+    """
+    from scipy.special import stdtrit
+
+    found = robust_error(sample)
+    if found.df <= 0:
+        return [None] * sample.sums.shape[1]
+    times = float(stdtrit(found.df, 1 - ALPHA / (2 * tests)) + stdtrit(found.df, POWER))
+    return [times * float(error) if error > 0 else None for error in found.error]

@@ -1,0 +1,119 @@
+"""Leaving one file out, errors of unequal files, new repositories, and choosing among runs."""
+
+import numpy as np
+import pytest
+from statsmodels.stats.weightstats import DescrStatsW
+
+from repoeval_bench.analysis.choosing import choose
+from repoeval_bench.analysis.influence import differences_without, left_out
+from repoeval_bench.analysis.new_repositories import new_repositories
+from repoeval_bench.analysis.robust_errors import effective_clusters, robust_error
+from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.statistics import Sample
+
+
+def rng():
+    return np.random.default_rng(5)
+
+
+def p_of(sample):
+    return float(flip_signs(*sample.parts(), rng()).p[0])
+
+
+def test_a_verdict_that_one_file_carries_names_it():
+    """Ten files agree by little, one by much: without that one nothing is shown."""
+    values = np.array([0.9, 0.8, *[0.02, -0.015] * 6])
+    files = ["big", "big", *map(str, range(12))]
+    sample = Sample.micro(np.repeat(values, 1), files)
+    found = left_out(sample, 0.01, rng)
+    assert found.rests_on == 0
+    assert found.p >= 0.05
+    assert found.low == pytest.approx(values[2:].mean())
+    assert left_out(sample, 0.5, rng).rests_on is None
+
+
+def test_a_verdict_of_many_files_rests_on_none():
+    """Where all files agree, no single one is missed."""
+    sample = Sample.micro(np.linspace(0.1, 0.2, 20), list(range(20)))
+    found = left_out(sample, p_of(sample), rng)
+    assert found.rests_on is None
+    assert 0.1 < found.low < 0.15 < found.high < 0.2
+
+
+def test_differences_without_a_file_are_means_of_the_rest():
+    """By the definition, over queries and over repositories; a repository that is left empty leaves the mean."""
+    values = np.array([0.1, 0.5, 0.2, 0.9, 0.4])
+    files, repos = ["a", "a", "b", "c", "d"], ["r", "r", "r", "r", "s"]
+    micro, macro = Sample.micro(values, files), Sample.macro(values, files, repos)
+    rest = {"a": [2, 3, 4], "b": [0, 1, 3, 4], "c": [0, 1, 2, 4], "d": [0, 1, 2, 3]}
+    assert differences_without(micro) == pytest.approx([values[kept].mean() for kept in rest.values()])
+    expected = []
+    for kept in rest.values():
+        means = [values[[i for i in kept if repos[i] == repo]] for repo in "rs"]
+        expected.append(np.mean([each.mean() for each in means if each.size]))
+    assert differences_without(macro) == pytest.approx(expected)
+
+
+def test_errors_of_equal_files_are_the_usual_ones():
+    """A query a file: the error is that of a mean, with n - 1 degrees of freedom."""
+    values = np.random.default_rng(1).normal(0, 1, 30)
+    sample = Sample.micro(values, list(range(30)))
+    found = robust_error(sample)
+    assert found.error[0] == pytest.approx(DescrStatsW(values).std_mean)
+    assert found.df == pytest.approx(29)
+    assert effective_clusters(sample) == pytest.approx(30)
+
+
+def test_unequal_files_have_fewer_degrees_of_freedom_than_files():
+    """By the definition, the matrix of Bell and McCaffrey written out; two groups add theirs."""
+    sizes = np.array([42, 35, 22, 20, 14, 3, 2, 1, 1, 1])
+    groups = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
+    sample = Sample(np.random.default_rng(0).normal(0, 1, (10, 1)), sizes.astype(float), groups)
+    weights = np.concatenate([sizes[groups == g] / sizes[groups == g].sum() for g in (0, 1)])
+    centre = np.eye(10) - np.where(groups[:, None] == groups, weights[:, None], 0)
+    variance = np.diag((weights / 2) ** 2 / sizes)
+    root = np.sqrt(1 / (1 - weights))
+    q = root[:, None] * (centre @ variance @ centre.T) * root
+    assert robust_error(sample).df == pytest.approx(np.trace(q) ** 2 / (q**2).sum())
+    assert robust_error(sample).df < 5
+
+
+def test_new_repositories_are_tested_exactly_and_predicted():
+    """Eight repositories that agree: p is 2 / 2^8, and a new one is predicted between the extremes."""
+    values = np.repeat(np.linspace(0.1, 0.3, 8), 12)
+    repos = [f"r{i}" for i in range(8) for _ in range(12)]
+    files = [f"{repo}/{i}" for i, repo in enumerate(repos)]
+    found = new_repositories(values, files, repos, rng)
+    assert found.p == 2 / 2**8
+    assert found.difference == pytest.approx(0.2)
+    assert found.deviation == pytest.approx(np.std(np.linspace(0.1, 0.3, 8), ddof=1))
+    low, high = found.prediction
+    assert low < 0.1
+    assert high > 0.3
+    assert [each.n_files for each in found.repositories] == [12] * 8
+
+
+def test_two_repositories_predict_nothing():
+    """One number has no spread."""
+    found = new_repositories(np.array([0.1, 0.2, 0.3, 0.4]), list("abcd"), list("rrss"), rng)
+    assert (found.deviation, found.prediction, found.ci) == (None, None, None)
+
+
+def test_the_best_run_is_the_likeliest_and_ties_go_to_the_cheaper():
+    """Of three runs two are the same: they share their probability, and the cheaper is named first."""
+    noise = np.random.default_rng(2).normal(0, 0.1, 60)
+    values = np.column_stack([0.5 + noise, 0.8 + noise, 0.8 + noise])
+    found = choose(values, list(range(60)), ["r"] * 60, rng, over="micro", costs=[1, 3, 2])
+    assert found.order == (2, 1, 0)
+    assert found.probabilities == (0.5, 0.5, 0.0)
+    assert found.alike == (2, 1)
+    assert found.more_clusters is None
+
+
+def test_more_files_are_asked_for_where_nothing_is_shown():
+    """A small difference in much noise: the runs are alike, and a number of files would settle it."""
+    values = np.column_stack([np.zeros(40), np.linspace(-1, 1, 40) + 0.05])
+    found = choose(values, list(range(40)), ["r"] * 40, rng, over="micro")
+    assert set(found.alike) == {0, 1}
+    assert found.more_clusters > 40
+    assert sum(found.probabilities) == pytest.approx(1)

@@ -1,0 +1,102 @@
+"""Sign flips: one set of flips gives the test and the interval."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import permutation_test
+
+from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs, near_alpha
+
+
+def equal_weights(parts):
+    return np.full(len(parts), 1 / len(parts))
+
+
+def p_of(mean, parts, weights):
+    """P of "the mean is `mean`", by the definition: every flip, sums compared."""
+    moved = parts - mean * weights
+    sums = np.array([np.dot(signs, moved) for signs in product((1, -1), repeat=len(moved))])
+    return np.mean(np.abs(sums) >= abs(moved.sum()) - 1e-12)
+
+
+@given(st.lists(st.integers(-5, 5), min_size=6, max_size=9), st.lists(st.integers(1, 9), min_size=9, max_size=9))
+def test_the_interval_holds_the_means_that_the_test_does_not_reject(numerators, sizes):
+    """Every flip is made: p is the definition's at 0, and p is 0.05 or more inside the interval, less outside."""
+    sizes = np.array(sizes[: len(numerators)], dtype=float)
+    weights = sizes / sizes.sum()
+    parts = np.array(numerators) / 7 * weights
+    found = flip_signs(parts[:, None], weights, np.random.default_rng(0))
+    assert found.p[0] == pytest.approx(p_of(0, parts, weights))
+    assert found.error[0] == 0
+    low, high = found.low[0], found.high[0]
+    assert low <= parts.sum() + 1e-12
+    assert high >= parts.sum() - 1e-12
+    for end, outwards in ((low, -1), (high, 1)):
+        if np.isfinite(end):
+            inwards = -outwards * min(1e-6, (high - low) / 2)
+            assert p_of(end + inwards, parts, weights) >= ALPHA
+            assert p_of(end + outwards * 1e-6, parts, weights) < ALPHA
+
+
+def test_it_is_scipys_test_of_signs():
+    """Of few clusters, scipy's exact test of paired samples says the same."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(0.3, 1, 10)
+    weights = equal_weights(values)
+    expected = permutation_test(
+        (values,),
+        lambda x, axis: np.mean(x, axis=axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+        vectorized=True,
+    )
+    assert flip_signs((values * weights)[:, None], weights, rng).p[0] == pytest.approx(expected.pvalue)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-0.6, 0.6))
+def test_interval_and_test_never_contradict_each_other(seed, shift):
+    """Of drawn flips too: 0 is outside the interval exactly where p is below 0.05."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 30, 25).astype(float)
+    weights = sizes / sizes.sum()
+    parts = (rng.normal(shift, 1, (25, 8)) - rng.exponential(0.3, (25, 8))) * weights[:, None]
+    found = flip_signs(parts, weights, rng, first=500, most=2000)
+    outside = (found.low > 0) | (found.high < 0)
+    assert (outside == (found.p < ALPHA)).all()
+
+
+def test_the_verdict_is_the_same_for_sixteen_seeds():
+    """Columns near the limit get more flips, until all seeds agree or the most flips are made."""
+    rng = np.random.default_rng(7)
+    sizes = np.array([42, 35, 22, 20, 14, 13, 12, 11, 10, 9, *[2] * 40, *[1] * 60], dtype=float)
+    weights = sizes / sizes.sum()
+    parts = (rng.normal(0, 1, (len(sizes), 60)) + np.linspace(0, 0.5, 60)) * weights[:, None]
+    verdicts = set()
+    for seed in range(16):
+        found = flip_signs(parts, weights, np.random.default_rng(seed))
+        borderline = near_alpha(found.p, found.error)
+        verdicts.add(tuple(np.where(borderline, -1, found.p < ALPHA).tolist()))
+    assert len(verdicts) == 1
+
+
+def test_fewer_than_six_clusters_bound_nothing():
+    """2^5 flips have no p below 0.05: the interval is open."""
+    parts = np.array([1.0, 1.1, 0.9, 1.2, 1.0]) / 5
+    found = flip_signs(parts[:, None], equal_weights(parts), np.random.default_rng(0))
+    assert (found.low[0], found.high[0]) == (-np.inf, np.inf)
+    assert found.p[0] == 2 / 2**5
+
+
+def test_a_column_does_not_depend_on_its_neighbours():
+    """Columns share their flips: asked for alone, a column has the same numbers."""
+    rng = np.random.default_rng(2)
+    parts, weights = rng.normal(0, 1, (30, 4)) / 30, np.full(30, 1 / 30)
+    together = flip_signs(parts, weights, np.random.default_rng(1), most=20_000)
+    for column in range(4):
+        alone = flip_signs(parts[:, [column]], weights, np.random.default_rng(1), most=20_000)
+        ours, theirs = ((each.p, each.low, each.high) for each in (alone, together))
+        # A matrix product of another shape may differ in the last bit.
+        assert [end[0] for end in ours] == pytest.approx([end[column] for end in theirs], abs=1e-12)
