@@ -150,9 +150,9 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
 
 def stored_residuals(runs: Sequence[str], name: str) -> Residuals:
     """Residuals of two stored runs' differences."""
-    from repoeval_bench.runs.store import find_run
+    from repoeval_bench.runs.view import find_run
 
-    first, second = (find_run(run, Path("results")).scored for run in runs)
+    first, second = (find_run(run, Path("results")).scores for run in runs)
     differences = second.values[name] - first.values[name]
     sample = Sample.micro(differences, first.clusters)
     means = sample.sums[:, 0] / sample.counts

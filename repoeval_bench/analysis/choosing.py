@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from repoeval_bench.analysis.robust_errors import ALPHA, POWER, robust_error
-from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.robust_errors import POWER, robust_error
+from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
 from repoeval_bench.analysis.statistics import DRAWS, Sample, holm, resampled_means
 
 if TYPE_CHECKING:

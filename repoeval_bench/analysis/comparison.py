@@ -9,27 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
-from repoeval_bench.analysis.records import Comparison, MeanDifference
-from repoeval_bench.analysis.statistics import (
-    ALPHA,
-    DRAWS,
-    SEED,
-    Sample,
-    bca_intervals,
-    beside,
-    effect_sizes,
-    equivalence_p,
-    holm,
-    minimum_detectable,
-    sign_flip_p,
-    sign_flip_ps,
-)
+from repoeval_bench.analysis.influence import influence
+from repoeval_bench.analysis.records import Comparison, Influence, MeanDifference
+from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
+from repoeval_bench.analysis.sign_flips import ALPHA, CERTAIN, FEWEST_CLUSTERS, flip_signs, near_alpha
+from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
@@ -38,8 +30,8 @@ if TYPE_CHECKING:
 
 _MEANS: tuple[Headline, ...] = ("micro", "macro")
 
-FLIPS_PER_TEST = 100
-"""Sign flips drawn at least for each test of the family, so that the smallest p (Holm) is 0.01."""
+BORDERLINE = (0.04, 0.0625)
+"""A p (Holm) in here is reported as borderline: the last bits of another processor's scores can move it over 0.05."""
 
 
 def check_margin(equivalence: float | None) -> None:
@@ -62,16 +54,16 @@ def compare(
     *,
     measures: Sequence[str] = (),
     equivalence: float | None = None,
-    draws: int = DRAWS,
 ) -> list[Comparison]:
     """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
 
     Differences are treatment - baseline over the same queries, of a pair the later run minus the earlier; pairs come
     in the order of the runs, (1, 2), (1, 3), …, (2, 3), … Intervals and tests resample files. Ceilings are not tested:
-    they are not a result of a run, and each chunker's falls short of the best by an amount of its own. p is adjusted by
-    Holm over all other comparisons returned, and the verdict follows from it alone: over all pairs it holds for a run
-    that was picked by its scores too. `equivalence` is the margin within which two means count as equal, above 0 and
-    below 1; without one, equality is never claimed. Runs of different protocols, data or queries, fewer than two runs
+    they are not a result of a run, and each chunker's falls short of the best by an amount of its own. The protocol's
+    headline measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are
+    secondary: theirs is adjusted over all of these tests. Over all pairs a verdict holds for a run that was picked by
+    its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1; without one,
+    equality is never claimed. Runs of different protocols, data or queries, fewer than two runs
     and measures that they do not share are a UsageError.
     """
     check_margin(equivalence)
@@ -83,6 +75,8 @@ def compare(
     chosen = shared_measures(distinct, measures)
     if not chosen:
         raise UsageError("nothing to compare: the runs share no measure")
+    metrics = distinct[0].metrics
+    chosen.sort(key=lambda measure: measure != metrics.headline_measure)  # the primary measure comes first
     scores = distinct[0].scores
     tables = [aligned(run.scores, scores.query_ids).table(chosen) for run in distinct]
     names = run_names(distinct)
@@ -99,7 +93,7 @@ def compare(
         for measure in chosen
     ]
     differences = np.column_stack([tables[b] - tables[a] for a, b in pairs])
-    return _comparisons(scores, differences, columns, distinct[0].metrics.headline, equivalence, draws)
+    return _comparisons(scores, differences, columns, metrics.headline, metrics.headline_measure or "", equivalence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,107 +110,179 @@ def _comparisons(
     differences: FloatArray,
     columns: Sequence[_Column],
     headline: Headline,
+    primary: str,
     margin: float | None,
-    draws: int,
 ) -> list[Comparison]:
-    """What resampling and tests say of each column of differences, (n_queries, n_columns)."""
-    tested = [i for i, column in enumerate(columns) if not column.measure.endswith(CEILING)]
-    means = _resampled(scores, differences, columns, margin, draws, max(1, len(tested)))
-    adjusted = _adjusted([each.p for each in means[headline]], tested)
-    within = [each.equivalence_p for each in means[headline] if each.equivalence_p is not None]
-    equal = _adjusted(within, tested) if within else {}
-    by_cluster = Sample.micro(differences, scores.clusters)
+    """What flips and tests say of each column of differences, (n_queries, n_columns)."""
+    families = _families([column.measure for column in columns], primary)
+    sizes = {i: len(family) for family in families for i in family}
+    samples = _samples(scores, differences)
+    means = {
+        over: _mean_differences(sample, columns, over, families if over == headline else [], sizes)
+        for over, sample in progress(list(samples.items()), desc="flip signs of files", unit="means")
+    }
+    if "macro" not in means:  # of one repository both means are one
+        means["macro"] = [
+            replace(each, baseline=column.means["macro"][0], treatment=column.means["macro"][1])
+            for each, column in zip(means["micro"], columns, strict=True)
+        ]
+    adjusted: dict[int, float] = {}
+    for family in families:
+        adjusted |= dict(zip(family, holm([means[headline][i].p for i in family]), strict=True))
+    by_cluster = samples["micro"].files
     tests, effects = beside(by_cluster), effect_sizes(differences)
     moved = np.sign(np.round(differences, 12))
+    found = []
+    for i, column in enumerate(columns):
+        is_primary, p = column.measure == primary, adjusted.get(i)
+        influences: tuple[Influence | None, Influence | None] = (None, None)
+        if is_primary:
+            influences = _influences(scores, differences[:, i], headline, means[headline][i].p)
+        found.append(
+            Comparison(
+                measure=column.measure,
+                baseline=column.names[0],
+                treatment=column.names[1],
+                headline=headline,
+                primary=is_primary,
+                micro=means["micro"][i],
+                macro=means["macro"][i],
+                p_adjusted=p,
+                t_p=None if p is None else tests[i][0],
+                wilcoxon_p=None if p is None else tests[i][1],
+                effect_size=effects[i],
+                wins=int((moved[:, i] > 0).sum()),
+                ties=int((moved[:, i] == 0).sum()),
+                losses=int((moved[:, i] < 0).sum()),
+                n_queries=len(moved),
+                n_clusters=by_cluster.n_clusters,
+                n_repositories=samples["micro"].repositories.n_clusters,
+                effective_clusters=effective_clusters(by_cluster),
+                clustered_by=scores.clustered_by,
+                family=sizes.get(i, 0),
+                verdict=_verdict(
+                    means[headline][i], p, margin, influences, enough=by_cluster.n_clusters >= FEWEST_CLUSTERS
+                ),
+                margin=margin,
+                by_file=influences[0],
+                by_repository=influences[1],
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """The same differences per file, and per repository."""
+
+    files: Sample
+    repositories: Sample
+
+
+def _samples(scores: QueryScores, differences: FloatArray) -> dict[Headline, _Samples]:
+    """The samples behind each mean; without `macro` where there is one repository."""
+    by_repo = Sample.micro(differences, scores.repos)
+    found: dict[Headline, _Samples] = {"micro": _Samples(Sample.micro(differences, scores.clusters), by_repo)}
+    if by_repo.n_clusters > 1:
+        # A repository counts once in the macro mean, so it is one observation: its own mean.
+        each = Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
+        found["macro"] = _Samples(Sample.macro(differences, scores.clusters, scores.repos), each)
+    return found
+
+
+def _families(measures: Sequence[str], primary: str) -> list[list[int]]:
+    """The columns of the primary measure, and those of all others but ceilings."""
+    tested = [i for i, measure in enumerate(measures) if not measure.endswith(CEILING)]
+    found = [[i for i in tested if (measures[i] == primary) == first] for first in (True, False)]
+    return [family for family in found if family]
+
+
+def _mean_differences(
+    samples: _Samples,
+    columns: Sequence[_Column],
+    over: Headline,
+    families: Sequence[Sequence[int]],
+    sizes: Mapping[int, int],
+) -> list[MeanDifference]:
+    """What flips say of each column's mean."""
+    sample = samples.files
+    flipped = flip_signs(
+        *sample.parts(), _rng(), undecided=lambda p, error: near_alpha(p, error) | _near_holm(p, error, families)
+    )
+    mean, repositories = sample.mean(), intervals(samples.repositories, _rng())
+    detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}
     return [
-        Comparison(
-            measure=column.measure,
-            baseline=column.names[0],
-            treatment=column.names[1],
-            headline=headline,
-            micro=means["micro"][i],
-            macro=means["macro"][i],
-            p_adjusted=adjusted.get(i),
-            t_p=tests[i][0] if i in adjusted else None,
-            wilcoxon_p=tests[i][1] if i in adjusted else None,
-            effect_size=effects[i],
-            wins=int((moved[:, i] > 0).sum()),
-            ties=int((moved[:, i] == 0).sum()),
-            losses=int((moved[:, i] < 0).sum()),
-            n_queries=len(moved),
-            n_clusters=by_cluster.n_clusters,
-            clustered_by=scores.clustered_by,
-            family=len(tested),
-            verdict=_verdict(means[headline][i].difference, adjusted.get(i), equal.get(i), margin),
-            margin=margin,
-            equivalence_p_adjusted=equal.get(i),
+        MeanDifference(
+            baseline=column.means[over][0],
+            treatment=column.means[over][1],
+            difference=float(mean[i]),
+            ci=bounded(float(flipped.low[i]), float(flipped.high[i])),
+            ci_repositories=repositories[i],
+            p=float(flipped.p[i]),
+            p_error=float(flipped.error[i]),
+            mde=detectable[1][i],
+            mde_family=detectable[sizes.get(i, 1)][i],
         )
         for i, column in enumerate(columns)
     ]
 
 
-def _adjusted(p: Sequence[float], tested: Sequence[int]) -> dict[int, float]:
-    """Column -> its p, adjusted by Holm over the columns that are tested."""
-    return dict(zip(tested, holm([p[column] for column in tested]), strict=True))
+def _near_holm(p: FloatArray, error: FloatArray, families: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """Which p are too near to the limit that Holm sets them to say on which side they are."""
+    near = np.zeros(len(p), dtype=np.bool_)
+    for family in families:
+        order = sorted(family, key=lambda i: p[i])
+        for step, i in enumerate(order):
+            near[i] = abs(p[i] - ALPHA / (len(order) - step)) < CERTAIN * error[i]
+    return near
 
 
-def _resampled(
+def _influences(
+    scores: QueryScores, differences: FloatArray, over: Headline, p: float
+) -> tuple[Influence | None, Influence | None]:
+    """Of one column: whether one file, or one repository, carries the difference."""
+    samples = _samples(scores, differences)
+    chosen = samples.get(over, samples["micro"])
+    files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
+    if chosen.files.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
+        files = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
+    repositories = [str(each) for each in dict.fromkeys(scores.repos)]
+    by_file = influence(chosen.files, files, p, _rng)
+    if len(repositories) < 2:
+        return by_file, None
+    # Without a repository the files of the others are tested, as before.
+    at = {repo: i for i, repo in enumerate(repositories)}
+    where = np.array([at[repo] for repo in scores.repos])
+    return by_file, _by_repository(scores, differences, over, (repositories, where), p)
+
+
+def _by_repository(
     scores: QueryScores,
     differences: FloatArray,
-    columns: Sequence[_Column],
-    margin: float | None,
-    draws: int,
-    n_tests: int,
-) -> dict[Headline, list[MeanDifference]]:
-    """What resampling says of each column's mean over queries, and of that over repositories."""
-    by_repo = Sample.micro(differences, scores.repos)
-    samples: dict[Headline, tuple[Sample, Sample]] = {"micro": (Sample.micro(differences, scores.clusters), by_repo)}
-    if by_repo.n_clusters > 1:
-        # A repository counts once in the macro mean, so it is one observation: its own mean.
-        each = Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
-        samples["macro"] = (Sample.macro(differences, scores.clusters, scores.repos), each)
+    over: Headline,
+    repositories: tuple[Sequence[str], NDArray[np.int64]],
+    p: float,
+) -> Influence:
+    names, where = repositories
+    means, tests = [], {}
+    for i, name in enumerate(names):
+        kept = np.flatnonzero(where != i)
+        part = scores.take(kept)
+        samples = _samples(part, differences[kept])
+        sample = samples.get(over, samples["micro"]).files
+        means.append(float(sample.mean()[0]))
+        if p < ALPHA:
+            tests[name] = float(flip_signs(*sample.parts(), _rng()).p[0])
+    carried = {name: without for name, without in tests.items() if without >= ALPHA}
+    heaviest = max(carried, key=lambda name: carried[name]) if carried else None
+    return Influence(
+        low=min(means), high=max(means), rests_on=heaviest, p=carried[heaviest] if heaviest is not None else None
+    )
 
-    # Every part begins with a generator of its own: leaving one out does not move another's draws.
-    def rng() -> np.random.Generator:
-        return np.random.default_rng(SEED)
 
-    fine = [sample for sample, _ in samples.values()]
-    # A drawn p is at least 1 / flips; adjusted for many tests it must still be able to pass.
-    n_flips = max(draws, FLIPS_PER_TEST * n_tests)
-    # A file that is in two repositories is two clusters of the macro mean: then signs cannot be shared.
-    together = len({sample.n_clusters for sample in fine}) == 1
-    flips = sign_flip_ps(fine, rng(), n_flips) if together else [sign_flip_p(each, rng(), n_flips) for each in fine]
-    found: dict[Headline, list[MeanDifference]] = {}
-    for (over, (sample, coarse)), p in progress(
-        list(zip(samples.items(), flips, strict=True)), desc="resample files", unit="means"
-    ):
-        mean, ci, ci_repositories = (
-            sample.mean(),
-            bca_intervals(sample, rng(), draws),
-            bca_intervals(coarse, rng(), draws),
-        )
-        mde, mde_family = minimum_detectable(sample), minimum_detectable(sample, tests=n_tests)
-        equal = None if margin is None else equivalence_p(sample, margin, rng(), n_flips)
-        found[over] = [
-            MeanDifference(
-                baseline=column.means[over][0],
-                treatment=column.means[over][1],
-                difference=float(mean[i]),
-                ci=ci[i],
-                ci_repositories=ci_repositories[i],
-                p=float(p[i]),
-                mde=mde[i],
-                mde_family=mde_family[i],
-                equivalence_p=None if equal is None else float(equal[i]),
-            )
-            for i, column in enumerate(columns)
-        ]
-    if "macro" not in found:  # of one repository both means are one
-        found["macro"] = [
-            replace(each, baseline=column.means["macro"][0], treatment=column.means["macro"][1])
-            for each, column in zip(found["micro"], columns, strict=True)
-        ]
-    return found
+def _rng() -> np.random.Generator:
+    """Every part begins with a generator of its own: leaving one out does not move another's flips."""
+    return np.random.default_rng(SEED)
 
 
 def aligned(scores: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
@@ -233,11 +299,24 @@ def paired_differences(baseline: RunView, others: Sequence[RunView], measures: S
     return np.column_stack([aligned(run.scores, baseline.scores.query_ids).table(measures) - base for run in others])
 
 
-def _verdict(difference: float, p: float | None, equal: float | None, margin: float | None) -> str:
+def _verdict(
+    mean: MeanDifference,
+    p: float | None,
+    margin: float | None,
+    influences: tuple[Influence | None, Influence | None],
+    *,
+    enough: bool,
+) -> str:
     if p is None:
         return "not tested"
-    within = f"within {margin:g}" if equal is not None and equal < ALPHA else ""
+    inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
+    inside = inside and enough  # of very few clusters not even a point shows that two runs are equal
+    within = f"within {margin:g}" if inside else ""
+    doubt = ", borderline" if BORDERLINE[0] < p < BORDERLINE[1] else ""
     if p < ALPHA:
-        word = "better" if difference > 0 else "worse"
-        return f"{word}, but {within}" if within else word
-    return f"equal {within}" if within else "no difference shown"
+        carried = [each.rests_on for each in influences if each is not None and each.rests_on is not None]
+        if carried:
+            return f"rests on {carried[0]}"
+        word = "better" if mean.difference > 0 else "worse"
+        return f"{word}, but {within}" if within else word + doubt
+    return f"equal {within}" if within else "no difference shown" + doubt

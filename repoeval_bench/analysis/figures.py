@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from repoeval_bench.analysis.intervals import HalfOpen, quantile_interval, share_interval
-from repoeval_bench.analysis.statistics import SEED, Sample, bca_intervals, holm, sign_flip_p
+from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.statistics import SEED, Sample, holm, intervals
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -54,9 +55,9 @@ class Section:
 
 
 def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Figure:
-    """Mean over queries with its BCa interval, clusters resampled."""
+    """Mean over queries with its interval, signs of clusters flipped."""
     sample = Sample.micro(values, clusters)
-    (ci,) = bca_intervals(sample, np.random.default_rng(SEED))
+    (ci,) = intervals(sample, np.random.default_rng(SEED))
     return Figure(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
 
 
@@ -73,10 +74,10 @@ def changes_of(
 ) -> list[Figure]:
     """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
     sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
-    intervals = bca_intervals(sample, np.random.default_rng(SEED))
-    adjusted = holm(sign_flip_p(sample, np.random.default_rng(SEED)).tolist())
+    ends = intervals(sample, np.random.default_rng(SEED))
+    adjusted = holm(flip_signs(*sample.parts(), np.random.default_rng(SEED)).p.tolist())
     found = []
-    for name, mean, ci, p in zip(before, sample.mean(), intervals, adjusted, strict=True):
+    for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
         means = float(before[name].mean()), float(after[name].mean())
         found.append(
             Figure(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)

@@ -10,7 +10,7 @@ import numpy as np
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.comparison import aligned
 from repoeval_bench.analysis.segments import Segment, find
-from repoeval_bench.analysis.statistics import DRAWS, mean_intervals
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError, all_mistakes
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def check_gates(
     *,
     headline: Headline,
     latency: Mapping[str, Sequence[float]],
-    draws: int = DRAWS,
 ) -> list[GateResult]:
     """`gate` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds of each query."""
     problems: list[str] = []
@@ -75,7 +74,7 @@ def check_gates(
     base = None if baseline is None else aligned(baseline, scores.query_ids)
     for i, limit in enumerate(config.gates):
         try:
-            results.append(_score(limit, scores, base, limit.mean or headline, draws))
+            results.append(_score(limit, scores, base, limit.mean or headline))
         except UsageError as error:
             problems.append(f"gates[{i}]: {error}")
     for i, slow in enumerate(config.latency):
@@ -89,18 +88,20 @@ def check_gates(
     return results
 
 
-def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: Headline, draws: int) -> GateResult:
+def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: Headline) -> GateResult:
     values = _values(limit, run, baseline)
     segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
     part = run.take(segment.positions)
-    (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over, draws)
+    (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over)
     if limit.max_drop is not None:
         rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop
     else:
         assert limit.at_least is not None
         rule, least = f"at least {limit.at_least:g}", limit.at_least
     if ci is None:
-        reason = f"no interval: all {len(part)} queries are of one {run.clustered_by}"
+        n = len(set(part.clusters))
+        kind = "query" if run.clustered_by == "query" else run.clustered_by
+        reason = f"no interval: the {len(part)} queries are in {n} {kind} cluster{'s' * (n > 1)}, and it takes six"
     else:
         reason = f"the interval's lower end {ci[0]:.4f} is below {least:g}" if ci[0] < least else ""
     return GateResult(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.analysis.records import Influence
 from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,21 +19,6 @@ if TYPE_CHECKING:
 
 CANDIDATES = 10
 """Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """The difference of one measure when each cluster is left out, one at a time.
-
-    `low` and `high` are the smallest and largest of these differences. `rests_on` is the index of the cluster without
-    which the test shows no difference any more, and `p` the test's p without it (the largest, where several do so);
-    None where the verdict stands without any one of them, or where there was none.
-    """
-
-    low: float
-    high: float
-    rests_on: int | None = None
-    p: float | None = None
 
 
 def differences_without(sample: Sample) -> FloatArray:
@@ -52,26 +37,28 @@ def differences_without(sample: Sample) -> FloatArray:
     return np.where(alone, dropped if sample.n_groups > 1 else np.nan, changed)
 
 
-def left_out(sample: Sample, p: float, rng: Callable[[], np.random.Generator]) -> LeftOut:
+def influence(
+    sample: Sample, names: Sequence[str], p: float, rng: Callable[[], np.random.Generator]
+) -> Influence | None:
     """Leave each cluster of a sample of one column out; where `p` shows a difference, test without the strongest ones.
 
-    `rng` makes the generator of each test's flips.
+    `names` are the clusters', `rng` makes the generator of each test's flips. None where nothing is left without one.
     """
     without = differences_without(sample)
     if np.isnan(without).all():
-        return LeftOut(low=float("nan"), high=float("nan"))
+        return None
     low, high = float(np.nanmin(without)), float(np.nanmax(without))
     if p >= ALPHA:
-        return LeftOut(low=low, high=high)
+        return Influence(low=low, high=high)
     mean = float(sample.mean()[0])
-    pull = (mean - without) * np.sign(mean)
-    strongest = [int(i) for i in np.argsort(-np.nan_to_num(pull, nan=-np.inf))[:CANDIDATES] if pull[i] > 0]
+    pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
+    strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
     tests = {i: _p_without(sample, i, rng()) for i in strongest}
     carried = {i: found for i, found in tests.items() if found >= ALPHA}
     if not carried:
-        return LeftOut(low=low, high=high)
+        return Influence(low=low, high=high)
     heaviest = max(carried, key=lambda i: carried[i])
-    return LeftOut(low=low, high=high, rests_on=heaviest, p=carried[heaviest])
+    return Influence(low=low, high=high, rests_on=names[heaviest], p=carried[heaviest])
 
 
 def _p_without(sample: Sample, cluster: int, rng: np.random.Generator) -> float:

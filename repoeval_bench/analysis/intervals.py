@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.statistics import LEVEL, Sample
+from repoeval_bench.analysis.robust_errors import robust_error
+from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -17,25 +18,25 @@ if TYPE_CHECKING:
 HalfOpen = tuple[float | None, float | None] | None
 """(lower, upper) end, None for an end that the data does not set; None in place of both for one cluster."""
 
-_TAIL = (1 - LEVEL) / 2
+_TAIL = 0.025
 
 
 def effective_size(sample: Sample) -> float | None:
     """How many independent yes/no answers carry as much as these clustered ones (Korn & Graubard 1998).
 
     Their number over the design effect (at least 1: clusters are never taken to carry more), times (t of n - 1 / t of
-    the degrees of freedom)^2. Where all answers are equal the spread is not known, and each cluster counts once. None
-    for one cluster.
+    the robust error's degrees of freedom)^2. Where all answers are equal the spread is not known, and each cluster
+    counts once. None for one cluster.
     """
     from scipy.special import stdtrit
 
     if sample.n_clusters < 2:
         return None
-    n, p, error = float(sample.counts.sum()), float(sample.mean()[0]), float(sample.standard_error()[0])
+    n, p, error = float(sample.counts.sum()), float(sample.mean()[0]), robust_error(sample)
     if not 1e-12 < p < 1 - 1e-12:
         return float(sample.n_clusters)
-    design_effect = max(1.0, error**2 * (n - 1) / (p * (1 - p)))
-    quantiles = stdtrit(np.array([n - 1, sample.degrees_of_freedom]), 1 - _TAIL)
+    design_effect = max(1.0, float(error.error[0]) ** 2 * (n - 1) / (p * (1 - p)))
+    quantiles = stdtrit(np.array([n - 1, error.df]), 1 - _TAIL)
     return float(n / design_effect * (quantiles[0] / quantiles[1]) ** 2)
 
 

@@ -13,12 +13,14 @@ import numpy as np
 
 from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.sign_flips import flip_signs
-from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.analysis.statistics import Sample, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
+
+    from repoeval_bench.analysis.records import Interval
 
 LEVEL = 0.95
 
@@ -29,7 +31,7 @@ class RepositoryEffect:
 
     repository: str
     difference: float
-    ci: tuple[float, float] | None
+    ci: Interval
     n_queries: int
     n_files: int
 
@@ -45,7 +47,7 @@ class NewRepositories:
     """
 
     difference: float
-    ci: tuple[float, float] | None
+    ci: Interval
     p: float
     deviation: float | None
     prediction: tuple[float, float] | None
@@ -71,7 +73,7 @@ def new_repositories(
             RepositoryEffect(
                 repository=name,
                 difference=float(sample.mean()[0]),
-                ci=_bounded(float(flipped.low[0]), float(flipped.high[0])),
+                ci=bounded(float(flipped.low[0]), float(flipped.high[0])),
                 n_queries=len(chosen),
                 n_files=sample.n_clusters,
             )
@@ -83,7 +85,7 @@ def new_repositories(
     deviation, prediction = _between(means, np.array(errors))
     return NewRepositories(
         difference=float(means.mean()),
-        ci=_bounded(float(flipped.low[0]), float(flipped.high[0])),
+        ci=bounded(float(flipped.low[0]), float(flipped.high[0])),
         p=float(flipped.p[0]),
         deviation=deviation,
         prediction=prediction,
@@ -107,7 +109,3 @@ def _between(
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * float(np.sqrt(between + spread / n))
     middle = float(means.mean())
     return float(np.sqrt(between)), (middle - half, middle + half)
-
-
-def _bounded(low: float, high: float) -> tuple[float, float] | None:
-    return (low, high) if np.isfinite(low) and np.isfinite(high) else None

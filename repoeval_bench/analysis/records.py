@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 Interval = tuple[float, float] | None
-"""Ends of a 95 % interval; None where one cluster says nothing of the spread between clusters."""
+"""Ends of a 95 % interval; None where the clusters are too few to bound it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanDifference:
     """How one mean (over queries, or over repositories) differs between two runs, query by query.
 
-    `ci` is the 95 % interval with files resampled, `ci_repositories` the one with whole repositories resampled;
-    None where there is one cluster only. `p` is the clustered sign-flip test's. `mde` is the true difference that
-    one test would have shown with 80 % power, `mde_family` that which passes Holm in this family; None where the
-    error is unknown. `equivalence_p` is that of two one-sided tests, None where no margin was given.
+    `ci` is the 95 % interval with signs of files flipped, `ci_repositories` the one with those of whole repositories;
+    None where the clusters are too few to bound it. `p` is the sign-flip test's over files, which never contradicts
+    `ci`, and `p_error` its Monte-Carlo standard error. `mde` is the true difference that one test would have shown
+    with 80 % power, `mde_family` that which passes Holm in this family; None where the error is unknown.
     """
 
     baseline: float
@@ -25,25 +25,43 @@ class MeanDifference:
     ci: Interval
     ci_repositories: Interval
     p: float
+    p_error: float
     mde: float | None
     mde_family: float | None
-    equivalence_p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Influence:
+    """Whether one cluster carries a verdict: the ends of the difference when each is left out, one at a time.
+
+    `rests_on` names the cluster without which the test shows no difference any more, and `p` is the test's p without
+    it; both None where there is no such cluster.
+    """
+
+    low: float
+    high: float
+    rests_on: str | None = None
+    p: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
-    `headline` says which mean decides: `p_adjusted` (Holm over the `family` tests), `equivalence_p_adjusted` and
-    `verdict` are about that one. `t_p` and `wilcoxon_p` are on cluster means and decide nothing. A ceiling is not a
-    result of a run: it is not tested, and these are None. `effect_size` is Cohen's d of the paired differences; None
-    where all differ by the same.
+    `headline` says which mean decides: `p_adjusted` and `verdict` are about that one. The protocol's headline measure
+    is `primary`: its tests are a family of their own, one for each pair of runs. All other measures are secondary and
+    make another family. p is adjusted by Holm within its `family` of so many tests. `t_p` and `wilcoxon_p` are on
+    cluster means and decide nothing. A ceiling is not a result of a run: it is not tested, and these are None.
+    `effect_size` is Cohen's d of the paired differences; None where all differ by the same. `effective_clusters` is how
+    many clusters of equal size would tell as much. `by_file` and `by_repository` leave each of them out; they are None
+    but for the primary measure.
     """
 
     measure: str
     baseline: str
     treatment: str
     headline: Literal["micro", "macro"]
+    primary: bool
     micro: MeanDifference
     macro: MeanDifference
     p_adjusted: float | None
@@ -55,11 +73,14 @@ class Comparison:
     losses: int
     n_queries: int
     n_clusters: int
+    n_repositories: int
+    effective_clusters: float
     clustered_by: str
     family: int
     verdict: str
     margin: float | None = None
-    equivalence_p_adjusted: float | None = None
+    by_file: Influence | None = None
+    by_repository: Influence | None = None
 
     @property
     def is_shown(self) -> bool:

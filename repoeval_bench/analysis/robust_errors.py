@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.analysis.sign_flips import ALPHA
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-ALPHA = 0.05
 POWER = 0.8
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
 from repoeval_bench.analysis.comparison import aligned
 from repoeval_bench.analysis.facts import with_facts
-from repoeval_bench.analysis.statistics import DRAWS, SEED, Sample, bca_intervals
+from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.trec import as_field
@@ -210,13 +210,11 @@ def find(scores: QueryScores, by: str, name: str) -> Segment:
     raise UsageError(nearest(f"{by}", name, [segment.name for segment in segments]))
 
 
-def segment_means(
-    scores: QueryScores, segments: Iterable[Segment], measure: str, draws: int = DRAWS
-) -> list[SegmentMean]:
+def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str) -> list[SegmentMean]:
     """Mean and interval of each segment, clusters resampled within it."""
     found = []
     for part in segments:
-        sample, ci = _resampled(scores, part, scores.values[measure], draws)
+        sample, ci = _resampled(scores, part, scores.values[measure])
         found.append(
             SegmentMean(
                 by=part.by,
@@ -231,7 +229,7 @@ def segment_means(
 
 
 def segment_differences(
-    baseline: QueryScores, treatment: QueryScores, segments: Iterable[Segment], measure: str, draws: int = DRAWS
+    baseline: QueryScores, treatment: QueryScores, segments: Iterable[Segment], measure: str
 ) -> list[SegmentDifference]:
     """Paired differences (treatment - baseline) within each of the baseline's segments.
 
@@ -242,7 +240,7 @@ def segment_differences(
     overall = float(differences.mean())
     found = []
     for part in segments:
-        sample, ci = _resampled(baseline, part, differences, draws)
+        sample, ci = _resampled(baseline, part, differences)
         difference = float(sample.mean()[0])
         found.append(
             SegmentDifference(
@@ -260,10 +258,10 @@ def segment_differences(
     return found
 
 
-def _resampled(scores: QueryScores, part: Segment, values: FloatArray, draws: int) -> tuple[Sample, Interval]:
+def _resampled(scores: QueryScores, part: Segment, values: FloatArray) -> tuple[Sample, Interval]:
     clusters = [scores.clusters[i] for i in part.positions.tolist()]
     sample = Sample.micro(values[part.positions], clusters)
-    (ci,) = bca_intervals(sample, np.random.default_rng(SEED), draws)
+    (ci,) = intervals(sample, np.random.default_rng(SEED))
     return sample, ci
 
 

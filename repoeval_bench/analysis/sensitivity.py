@@ -27,9 +27,9 @@ Verdict = Literal["wins", "loses", "undecided", "noise"]
 class PairedResult:
     """Two chunkers in one cell: a - b with its 95 % interval, and what that says about `a`.
 
-    `ci` is a BCa interval, files resampled; None where one file alone says nothing of the spread. `band` is the placebo
-    band: what the same chunker differs by when its cuts are moved; None where not measured. A difference whose interval
-    leaves out 0 but that is not larger than the band is `noise`.
+    `ci` is the 95 % interval, signs of files flipped; None where the files are too few to bound it. `band` is the
+    placebo band: what the same chunker differs by when its cuts are moved; None where not measured. A difference
+    whose interval leaves out 0 but that is not larger than the band is `noise`.
     """
 
     a: str

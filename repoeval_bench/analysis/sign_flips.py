@@ -34,11 +34,17 @@ MOST_FLIPS = 1_000_000
 EXACT_CLUSTERS = 14
 """Up to so many clusters all 2^n flips are made, and nothing is drawn."""
 
+FEWEST_CLUSTERS = 6
+"""Fewer clusters have no p below 0.05, so that they bound no interval."""
+
 CERTAIN = 4.0
 """Monte-Carlo standard errors between p and a limit from which the verdict at that limit is decided."""
 
 _BLOCK = 1024
 """Flips that are worked on at once: arrays that stay in the processor's cache are faster than fresh memory."""
+
+_MOST_CELLS = 4_000_000
+"""Never more flips x clusters at once than that: 32 MB an array."""
 
 _SLACK = 1e-12
 """Relative rounding error of a sum: the same sum in another order is as extreme all the same."""
@@ -77,17 +83,14 @@ def flip_signs(
     up to `most`. Columns share their flips, so a column's numbers do not depend on which others are asked for, except
     through how many flips it gets.
     """
+    moved = np.asarray((np.abs(parts).max(axis=0) > 0) | (len(parts) < 2))
     if len(parts) <= EXACT_CLUSTERS:
         lows, highs = _ends(parts, weights, _all_flips(len(parts)))
-        return _summary(
-            parts.shape[1],
-            {column: (lows[:, column], highs[:, column]) for column in range(parts.shape[1])},
-            exact=True,
-        )
+        return _summary(moved, {i: (lows[:, i], highs[:, i]) for i in range(len(moved))}, exact=True)
     undecided = undecided or near_alpha
     lows, highs = _ends(parts, weights, _drawn_flips(rng, first, len(parts)))
     kept = {column: (lows[:, column], highs[:, column]) for column in range(parts.shape[1])}
-    found = _summary(parts.shape[1], kept, exact=False)
+    found = _summary(moved, kept, exact=False)
     n_flips = first
     while n_flips < most and (open_ := np.flatnonzero(undecided(found.p, found.error))).size:
         more = min(n_flips, most - n_flips)
@@ -96,7 +99,7 @@ def flip_signs(
             # A column that was decided for a while may be open again: it has missed flips, and takes these.
             low, high = kept[column]
             kept[column] = np.concatenate([low, lows[:, position]]), np.concatenate([high, highs[:, position]])
-        found = _summary(parts.shape[1], kept, exact=False)
+        found = _summary(moved, kept, exact=False)
         n_flips += more
     return found
 
@@ -115,8 +118,9 @@ def _all_flips(n: int) -> Iterator[FloatArray]:
 def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Iterator[FloatArray]:
     """The flip that changes nothing, which is the observation, and drawn ones."""
     yield np.ones((1, n))
-    for start in range(1, flips, _BLOCK):
-        rows = min(_BLOCK, flips - start)
+    block = max(1, min(_BLOCK, _MOST_CELLS // n))
+    for start in range(1, flips, block):
+        rows = min(block, flips - start)
         bits = np.unpackbits(np.frombuffer(rng.bytes(rows * ((n + 7) // 8)), dtype=np.uint8).reshape(rows, -1), axis=1)
         yield _signs(bits[:, :n])
 
@@ -146,7 +150,9 @@ def _ends(parts: FloatArray, weights: FloatArray, flips: Iterator[FloatArray]) -
     return np.concatenate(lows), np.concatenate(highs)
 
 
-def _summary(n_columns: int, kept: dict[int, tuple[FloatArray, FloatArray]], *, exact: bool) -> Flipped:
+def _summary(moved: BoolArray, kept: dict[int, tuple[FloatArray, FloatArray]], *, exact: bool) -> Flipped:
+    """Give p and ends of each column from those of its flips; `moved` says which columns are not 0 in every cluster."""
+    n_columns = len(moved)
     p, error, low, high = (np.empty(n_columns) for _ in range(4))
     n_flips = np.empty(n_columns, dtype=np.int64)
     for column, (lows, highs) in kept.items():
@@ -155,7 +161,11 @@ def _summary(n_columns: int, kept: dict[int, tuple[FloatArray, FloatArray]], *, 
         error[column] = 0.0 if exact else sqrt(max(p[column] * (1 - p[column]), 1 / n) / n)
         # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
         position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
-        low[column] = np.partition(lows, position)[position]
-        high[column] = -np.partition(-highs, position)[position]
+        # The last bits depend on the processor, and would bring the end of a share above 1.
+        low[column] = np.round(np.partition(lows, position)[position], 12)
+        high[column] = np.round(-np.partition(-highs, position)[position], 12)
         n_flips[column] = n
+        if not moved[column]:
+            # No cluster of several differs by anything: the interval is a point, however few they are.
+            low[column] = high[column] = 0.0
     return Flipped(p=p, error=error, low=low, high=high, n_flips=n_flips)

@@ -1,32 +1,34 @@
 """Statistics over clusters. Queries of one file resemble each other, so files are resampled, never queries.
 
 Everything works on sums per cluster, with one column per measure, so that all measures of all pairs share their
-draws: a measure's numbers do not depend on which others are asked for. scipy does what scipy does; what is written
-here is the clustering. Where every cluster is one query, results are those of `scipy.stats.bootstrap` and
-`permutation_test`, to the digit for the former.
+draws: a measure's numbers do not depend on which others are asked for. Tests and intervals are in `sign_flips`,
+standard errors in `robust_errors`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from repoeval_bench.analysis.resampling import drawn, times_drawn
+from repoeval_bench.analysis.sign_flips import FIRST_FLIPS, flip_signs
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from repoeval_bench.analysis.records import Interval
+
     FloatArray = NDArray[np.float64]
 
-DRAWS = 10_000
 LEVEL = 0.95
-ALPHA = 0.05
-POWER = 0.8
+DRAWS = 10_000
+"""Resamples behind the probability of being the best."""
+
 SEED = 20_240_601
 """Of every interval and test: a command that is repeated gives the same numbers."""
 
@@ -90,23 +92,6 @@ class Sample:
         whole = np.bincount(self.groups, self.counts)[self.groups] * self.n_groups
         return self.sums / whole[:, None], self.counts / whole
 
-    def standard_error(self) -> FloatArray:
-        """Cluster-robust standard error of the mean (linearised ratio, G/(G-1)); NaN where a group has one cluster.
-
-        A group of one cluster says nothing about its spread, which is not certainty.
-        """
-        variance = np.zeros(self.sums.shape[1])
-        for s, n in self.members():
-            rest = s - n[:, None] * (s.sum(axis=0) / n.sum())
-            g = len(n)
-            variance += np.full_like(variance, np.nan) if g < 2 else g / (g - 1) * (rest**2).sum(axis=0) / n.sum() ** 2
-        return np.sqrt(variance) / self.n_groups
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Clusters less groups."""
-        return self.n_clusters - self.n_groups
-
 
 def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:
     """Sums (n_clusters, n_columns) and numbers (n_clusters,) of the values of each cluster, float64.
@@ -123,43 +108,29 @@ def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashab
     return sums, np.bincount(index, minlength=len(order)).astype(np.float64)
 
 
-def bca_intervals(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> list[tuple[float, float] | None]:
-    """95 % interval of each column's mean, clusters resampled with replacement within their group.
+def intervals(sample: Sample, rng: np.random.Generator) -> list[Interval]:
+    """95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
 
-    Bias-corrected and accelerated (Efron 1987; over groups Davison & Hinkley 1997, 5.3), the acceleration from
-    leaving out one cluster at a time. Where draws all fall to one side, so that BCa is undefined, percentiles are
-    taken. None where no group has two clusters: one cluster says nothing about the spread between clusters.
+    None where the clusters are too few to bound it: that takes six.
     """
-    from scipy.special import ndtr, ndtri
+    flipped = flip_signs(*sample.parts(), rng, most=FIRST_FLIPS)
+    return [bounded(low, high) for low, high in zip(flipped.low.tolist(), flipped.high.tolist(), strict=True)]
 
-    if np.bincount(sample.groups).max() < 2:
-        return [None] * sample.sums.shape[1]
-    point = np.round(sample.mean(), _DIGITS)
-    means = np.round(resampled_means(sample, rng, draws), _DIGITS)
-    below = ((means < point).mean(axis=0) + (means <= point).mean(axis=0)) / 2
-    bias, acceleration = ndtri(below), _acceleration(sample)
-    ordered = np.sort(means.T, axis=1)
-    found: list[tuple[float, float] | None] = []
-    for column in range(len(point)):
-        ends = []
-        for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
-            shifted = bias[column] + ndtri(tail)
-            level = ndtr(bias[column] + shifted / (1 - acceleration[column] * shifted))
-            ends.append(level if np.isfinite(bias[column]) and np.isfinite(level) else tail)
-        low, high = np.quantile(ordered[column], ends)
-        found.append((float(low), float(high)))
-    return found
+
+def bounded(low: float, high: float) -> Interval:
+    """The ends of an interval; None where one of them is infinite."""
+    return (low, high) if isfinite(low) and isfinite(high) else None
 
 
 def mean_intervals(
-    values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str, draws: int = DRAWS
-) -> tuple[list[float], list[tuple[float, float] | None]]:
-    """Mean of each column of values (n_queries, n_columns) and its interval, as `bca_intervals` has it.
+    values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str
+) -> tuple[list[float], list[Interval]]:
+    """Mean of each column of values (n_queries, n_columns) and its interval, as `intervals` has it.
 
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
     """
     sample = Sample.micro(values, clusters) if over == "micro" else Sample.macro(values, clusters, groups)
-    return sample.mean().tolist(), bca_intervals(sample, np.random.default_rng(SEED), draws)
+    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
 
 
 def resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> FloatArray:
@@ -181,99 +152,6 @@ def resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> Flo
 def _parts(block: NDArray[Any]) -> list[NDArray[Any]]:
     """Rows of a block, as many at once as are worked on in the processor's cache."""
     return np.split(block, range(_ROWS, len(block), _ROWS))
-
-
-def _acceleration(sample: Sample) -> FloatArray:
-    cubes = np.zeros(sample.sums.shape[1])
-    squares = np.zeros(sample.sums.shape[1])
-    for s, n in sample.members():
-        g = len(n)
-        if g < 2:
-            continue
-        without = (s.sum(axis=0) - s) / (n.sum() - n)[:, None] / sample.n_groups
-        influence = (g - 1) * (without.mean(axis=0) - without)
-        cubes += (influence**3).sum(axis=0) / g**3
-        squares += (influence**2).sum(axis=0) / g**2
-    # Below that there is rounding error alone, and a ratio of two such sums would be any number.
-    return np.divide(cubes, 6 * squares**1.5, out=np.zeros_like(cubes), where=squares > 1e-24)
-
-
-def sign_flip_p(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """Two-sided p of "no difference", float64 (n_columns,): each cluster's differences keep or flip sign as one.
-
-    Exact where a column has so few clusters with a difference that 2^n is at most `draws`; else drawn, the observed
-    signs counted among the draws. 1.0 where fewer than two clusters differ: one flip shows nothing.
-    """
-    (p,) = sign_flip_ps([sample], rng, draws)
-    return p
-
-
-def sign_flip_ps(samples: Sequence[Sample], rng: np.random.Generator, draws: int = DRAWS) -> list[FloatArray]:
-    """`sign_flip_p` of several means over the same clusters in the same order, from one set of draws.
-
-    Each is what it would be alone with this generator; drawing the signs once saves what it costs.
-    """
-    widths = np.cumsum([sample.sums.shape[1] for sample in samples])
-    p = _flip(np.column_stack([sample.parts()[0] for sample in samples]), rng, draws, sides=2)
-    return np.split(p, widths[:-1])
-
-
-def equivalence_p(sample: Sample, margin: float, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """The larger p of two one-sided sign-flip tests of |mean| >= margin, float64 (n_columns,).
-
-    Each tests the differences moved by the margin (Schuirmann 1987); a small p says "equal within the margin".
-    """
-    parts, weights = sample.parts()
-    moved = margin * weights[:, None]
-    state = rng.bit_generator.state
-    above = _flip(parts + moved, rng, draws, sides=1)
-    rng.bit_generator.state = state
-    return np.maximum(above, _flip(moved - parts, rng, draws, sides=1))
-
-
-def _flip(parts: FloatArray, rng: np.random.Generator, draws: int, sides: int) -> FloatArray:
-    p = np.ones(parts.shape[1])
-    differing = (np.abs(parts) > 1e-15).sum(axis=0)
-    few = differing <= np.log2(draws)
-    for column in np.flatnonzero(few & (differing >= 2)):
-        values = parts[np.abs(parts[:, column]) > 1e-15, column]
-        signs = 1.0 - 2.0 * ((np.arange(2 ** len(values))[:, None] >> np.arange(len(values))) & 1)
-        p[column] = _as_extreme(signs @ values[:, None], values[:, None], sides)[0] / len(signs)
-    many = np.flatnonzero(~few)
-    if many.size:
-        chosen = parts[:, many]
-        extreme = np.zeros(len(many))
-        observed = chosen.sum(axis=0)
-        for flipped in drawn(rng, 2, np.int8, draws - 1, len(parts)):
-            for rows in _parts(flipped):
-                # What is flipped is missing from the sum, and once more on the other side.
-                extreme += _as_extreme(observed - 2 * (rows.astype(np.float64) @ chosen), chosen, sides)
-        p[many] = (extreme + 1) / draws
-    return p
-
-
-def _as_extreme(totals: FloatArray, parts: FloatArray, sides: int) -> FloatArray:
-    observed = parts.sum(axis=0)
-    # The same sum in another order differs in its last bits; it is as extreme all the same.
-    slack = 1e-12 * np.abs(parts).sum(axis=0)
-    if sides == 2:
-        return np.asarray((np.abs(totals) >= np.abs(observed) - slack).sum(axis=0), dtype=np.float64)
-    return np.asarray((totals >= observed - slack).sum(axis=0), dtype=np.float64)
-
-
-def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
-    """The true difference that one such test would show with 80 % power, for each column.
-
-    (t quantile of 1 - alpha / (2 tests) + that of 0.8) standard errors, alpha = 0.05. `tests` is the size of the
-    family: what passes at alpha / tests passes Holm with any others. None where the error is unknown or 0.
-    """
-    from scipy.special import stdtrit
-
-    if sample.degrees_of_freedom < 1:
-        return [None] * sample.sums.shape[1]
-    df = sample.degrees_of_freedom
-    times = float(stdtrit(df, 1 - ALPHA / (2 * tests)) + stdtrit(df, POWER))
-    return [times * float(error) if error > 0 else None for error in sample.standard_error()]
 
 
 def beside(sample: Sample) -> list[tuple[float, float]]:

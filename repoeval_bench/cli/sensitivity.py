@@ -51,8 +51,8 @@ SHOWN = 12
 def sensitivity_command(*, as_json: bool, output: Path | None, out: Path, home: Path | None, **asked: Any) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
-    A cell is decided where the 95 % interval of the difference (BCa, files resampled) leaves out 0, and is noise where
-    the difference is not larger than the spread of one and the same chunker started at other lines. Every cell is
+    A cell is decided where the 95 % interval of the difference (signs of files flipped) leaves out 0, and is noise
+    where the difference is not larger than the spread of one and the same chunker started at other lines. Every cell is
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
     request = GridRequest.of(asked)

@@ -28,7 +28,6 @@ def _pair_table(pair: Sequence[Comparison]) -> Table:
     first = pair[0]
     clusters = count(first.n_clusters, "cluster" if first.clustered_by == "query" else first.clustered_by)
     means = (f"{over}{' (decides)' if over == first.headline else ''}, 95 % CI" for over in ("micro", "macro"))
-    within = [] if first.margin is None else [f"p within {first.margin:g}"]
     columns = [
         Column(name="measure"),
         *figures(*means, number="+.4f"),
@@ -36,7 +35,6 @@ def _pair_table(pair: Sequence[Comparison]) -> Table:
         *figures("win/tie/loss"),
         *figures("d", number="+.2f"),
         *figures("detectable"),
-        *figures(*within, number=P_VALUE),
         Column(name="verdict"),
     ]
     rows = [
@@ -48,13 +46,17 @@ def _pair_table(pair: Sequence[Comparison]) -> Table:
             f"{c.wins}/{c.ties}/{c.losses}",
             c.effect_size,
             None if c.p_adjusted is None else c.mean.mde_family,
-            *([] if c.margin is None else [c.equivalence_p_adjusted]),
             c.verdict,
         ]
         for c in pair
     ]
     queries = count(first.n_queries, "query", "queries")
-    return make_table(columns, rows, title=f"{first.treatment}\nminus {first.baseline}: {queries} in {clusters}")
+    return make_table(
+        columns,
+        rows,
+        title=f"{first.treatment}\nminus {first.baseline}: {queries} in {clusters}",
+        notes=_influence_notes(pair),
+    )
 
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
@@ -64,8 +66,11 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     if first.clustered_by == "query":
         resampled = "queries, because the gold names no files: queries that resemble each other count as independent"
     lines = [
-        f"verdict: sign-flip test of the {first.headline} mean, Holm over {count(first.family, 'test')}; intervals and "
-        f"tests resample {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide nothing.",
+        f"verdict: sign-flip test of the {first.headline} mean{_families(comparisons)}",
+        f"intervals and tests flip the signs of {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
+        "nothing.",
+        f"{count(first.n_clusters, 'cluster')} of unequal size tell as much as {first.effective_clusters:.0f} of equal "
+        "size.",
         "d: mean over standard deviation of the differences. detectable: the true difference this data would show "
         "with 80 % power.",
     ]
@@ -76,10 +81,33 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         lines.append("a ceiling is not a result of a run: its difference is not tested")
     if shaky := _shaky(comparisons):
         lines.append(
-            f"note: with whole repositories resampled 0 is in the interval of {shaky}: "
-            "other repositories may not show the difference"
+            f"note: with the signs of whole repositories flipped no difference is shown in {shaky}: "
+            "other repositories may not show it"
         )
     return lines
+
+
+def _families(comparisons: Sequence[Comparison]) -> str:
+    """How p is adjusted: the primary measure over the pairs, the others among themselves."""
+    sizes = {c.primary: c.family for c in comparisons if c.p_adjusted is not None}
+    words = []
+    if True in sizes:
+        measure = next(heading(c.measure) for c in comparisons if c.primary)
+        words.append(f"{measure} (primary) is tested first and alone, Holm over {count(sizes[True], 'pair')}")
+    if False in sizes:
+        words.append(f"the other measures by Holm over {count(sizes[False], 'test')}")
+    return f": {', '.join(words)}" if words else ""
+
+
+def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
+    """Between what the pair's primary difference lies when one file, or one repository, is left out."""
+    return [
+        f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out"
+        + (f"; without {ends.rests_on} no difference is shown (p = {ends.p:.2f})" if ends.rests_on else "")
+        for c in pair
+        for what, ends in ((c.clustered_by, c.by_file), ("repository", c.by_repository))
+        if ends is not None
+    ]
 
 
 def _shaky(comparisons: Sequence[Comparison]) -> str:
@@ -88,7 +116,7 @@ def _shaky(comparisons: Sequence[Comparison]) -> str:
     found: dict[str, list[str]] = {}
     for c in comparisons:
         ci = c.mean.ci_repositories
-        if c.is_shown and ci is not None and ci[0] <= 0 <= ci[1]:
+        if c.is_shown and c.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1]):
             pair = f"{c.treatment} minus {c.baseline}" if several else c.treatment
             found.setdefault(pair, []).append(heading(c.measure))
     return "; ".join(f"{', '.join(measures)} of {pair}" for pair, measures in found.items())

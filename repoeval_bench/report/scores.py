@@ -112,7 +112,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
     headline = runs[0].metrics.headline
     return [
         *(line for run in runs for line in footnotes(run)),
-        f"95 % CI: interval of the {headline} mean, BCa, files resampled; compare says which differences are real",
+        f"95 % CI: interval of the {headline} mean, signs of files flipped; compare says which differences are real",
         f"note: {Protocol.parse(runs[0].metrics.protocol).caution}",
     ]
 

@@ -120,6 +120,7 @@ def make_table(
     rows: Iterable[Row | Sequence[Any]],
     *,
     title: str = "",
+    notes: Iterable[str] = (),
 ) -> Table:
     """A table from plain values: a string is a column of text, a sequence of cells is a row without emphasis.
 
@@ -130,13 +131,13 @@ def make_table(
     for row in made:
         if len(row.cells) != len(heads):
             raise ValueError(f"a row has {len(row.cells)} cells under {len(heads)} columns")
-    return Table(columns=heads, rows=made, title=tuple(title.splitlines()))
+    return Table(columns=heads, rows=made, title=tuple(title.splitlines()), notes=tuple(notes))
 
 
 def with_notes(tables: Iterable[Table], notes: Iterable[str]) -> list[Table]:
     """The tables with these notes below the last one; without tables the notes alone."""
     *first, last = list(tables) or [make_table([], [])]
-    return [*first, replace(last, notes=tuple(notes))]
+    return [*first, replace(last, notes=(*last.notes, *notes))]
 
 
 def figures(*names: str, number: str = ".4f", missing: str = "-") -> tuple[Column, ...]:

@@ -48,9 +48,9 @@ def with_interval(value: float, ci: HalfOpen, number: str = ".4f") -> str:
 
 
 def interval(ci: HalfOpen, number: str = ".4f") -> str:
-    """An interval alone: `[0.0001, 0.0245]`, `[open, 0.0245]` or `[one cluster]`."""
+    """An interval alone: `[0.0001, 0.0245]`, `[open, 0.0245]` or `[too few files]`."""
     if ci is None:
-        return "[one cluster]"
+        return "[too few files]"
     low, high = ("open" if end is None else f"{end:{number}}" for end in ci)
     return f"[{low}, {high}]"
 

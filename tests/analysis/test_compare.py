@@ -32,7 +32,7 @@ def pair(tmp_path, differences, **options):
 
 def only(tmp_path, differences, equivalence=None, **options):
     runs = pair(tmp_path, np.asarray(differences), **options)
-    (found,) = compare(runs, runs[0], equivalence=equivalence, draws=2000)
+    (found,) = compare(runs, runs[0], equivalence=equivalence)
     return found
 
 
@@ -41,7 +41,7 @@ def test_a_clear_difference_is_better_or_worse(tmp_path):
     c = only(tmp_path, rng(2).normal(0.1, 0.05, 120))
     assert (c.verdict, c.n_queries, c.n_clusters, c.clustered_by) == ("better", 120, 30, "file")
     assert c.ci[0] > 0
-    assert c.micro.ci_repositories is not None
+    assert c.micro.ci_repositories is None  # three repositories cannot bound it
     assert only(tmp_path, rng(2).normal(-0.1, 0.05, 120)).verdict == "worse"
 
 
@@ -58,8 +58,8 @@ def test_the_protocols_headline_decides(tmp_path):
     )
 
 
-def test_no_difference_is_said_in_words_and_equality_by_two_tests_only(tmp_path):
-    """Noise is "no difference shown"; with a margin it is "equal within" that where both one-sided tests say so."""
+def test_no_difference_is_said_in_words_and_equality_by_the_interval_only(tmp_path):
+    """Noise is "no difference shown"; with a margin it is "equal within" that where the interval lies within it."""
     noise = rng(3).normal(0, 0.02, 120)
     assert only(tmp_path, noise).verdict == "no difference shown"
     assert only(tmp_path, noise, equivalence=0.05).verdict == "equal within 0.05"
@@ -97,7 +97,7 @@ def test_a_verdict_that_hangs_on_repositories_is_flagged(tmp_path):
     differences = np.where(np.array(REPOS) == "r0", 0.5, -0.02) + rng(5).normal(0, 0.01, 120)
     c = only(tmp_path, differences)
     assert c.verdict == "better"
-    assert "other repositories may not show the difference" in comparison_notes([c])[-1]
+    assert "other repositories may not show it" in comparison_notes([c])[-1]
 
 
 def test_queries_in_another_order_are_paired_by_id(tmp_path):
@@ -106,7 +106,7 @@ def test_queries_in_another_order_are_paired_by_id(tmp_path):
     a = write_run(tmp_path / "a", {"mrr": values.tolist()}, files=FILES)
     ids = [f"q{i:06d}" for i in range(120)][::-1]
     b = write_run(tmp_path / "b", {"mrr": values[::-1].tolist()}, files=FILES[::-1], query_ids=ids)
-    (c,) = compare([a, b], a, draws=200)
+    (c,) = compare([a, b], a)
     assert (c.ties, c.difference) == (120, 0.0)
 
 
@@ -132,7 +132,7 @@ def restate(run, *, config=None, hashes=None):
 def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message):
     """Pack, relevance, gold and every query's text: a run in which one of them changed is refused by its name."""
     a, b = (restate(write_run(tmp_path / name, {"mrr": [0.1, 0.2, 0.3]})) for name in "ab")
-    compare([a, b], a, draws=200)
+    compare([a, b], a)
     with pytest.raises(UsageError) as error:
         compare([a, restate(b, **changed)], a)
     assert message in str(error.value)
@@ -194,7 +194,7 @@ def test_the_family_spans_all_pairs_and_measures(tmp_path):
         )
         for i, name in enumerate("abc")
     ]
-    found = compare(runs, runs[1], draws=200)
+    found = compare(runs, runs[1])
     assert [(c.treatment, c.measure) for c in found] == [("a", "mrr"), ("a", "hit@5"), ("c", "mrr"), ("c", "hit@5")]
     assert {c.family for c in found} == {4}
     assert all(c.p_adjusted >= c.micro.p for c in found)
@@ -219,13 +219,13 @@ def three(tmp_path, **options):
 def test_without_a_baseline_every_pair_is_compared(tmp_path):
     """Later minus earlier, Holm over all of them; the numbers of a pair are those it has alone, but for the family."""
     runs = three(tmp_path)
-    found = compare(runs, draws=2000)
+    found = compare(runs)
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     assert [(c.baseline, c.treatment, c.measure) for c in found] == [
         (*pair, m) for pair in pairs for m in ("mrr", "hit@5")
     ]
     assert {c.family for c in found} == {6}
-    alone = compare(runs[1:], draws=2000)
+    alone = compare(runs[1:])
     assert [(c.difference, c.wins, c.losses, c.micro.p) for c in found[4:]] == [
         (pytest.approx(c.difference), c.wins, c.losses, c.micro.p) for c in alone
     ]
@@ -245,18 +245,15 @@ def test_a_ceiling_is_compared_and_not_tested(tmp_path):
         )
         for name, up in (("a", 0.0), ("b", rng(2).normal(0.1, 0.05, 120)))
     ]
-    score, ceiling = compare(runs, equivalence=0.5, draws=2000)
+    score, ceiling = compare(runs, equivalence=0.5)
     assert (score.family, score.verdict) == (1, "better, but within 0.5")
-    assert (ceiling.verdict, ceiling.p_adjusted, ceiling.t_p, ceiling.equivalence_p_adjusted) == (
-        "not tested",
-        *3 * (None,),
-    )
+    assert (ceiling.verdict, ceiling.p_adjusted, ceiling.t_p) == ("not tested", None, None)
     assert ceiling.difference == pytest.approx(score.difference)
     assert ceiling.ci == pytest.approx(score.ci)
     (table,) = comparison_tables([score, ceiling])
     assert table.texts()[1][3:6] == ["-", "-", "-"]
     assert len(table.rows) == 2
-    (alone,) = compare(runs, measures=["mrr_ceiling"], draws=100)
+    (alone,) = compare(runs, measures=["mrr_ceiling"])
     assert (alone.verdict, alone.family) == ("not tested", 0)
 
 
@@ -266,10 +263,10 @@ def test_many_runs_leave_room_for_a_verdict(tmp_path):
         write_run(tmp_path / f"r{n}", {"mrr": (rng(n).uniform(0.3, 0.4, 120) + 0.05 * n).tolist()}, files=FILES)
         for n in range(5)
     ]
-    found = compare(runs, draws=100)
+    found = compare(runs)
     assert found[0].family == 10
     assert {c.verdict for c in found} == {"better"}
-    assert max(c.p_adjusted for c in found) == pytest.approx(0.01)
+    assert max(c.p_adjusted for c in found) <= 0.01
 
 
 def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
@@ -280,11 +277,11 @@ def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
     runs = [
         write_run(tmp_path / name, {"mrr": each.tolist()}, files=FILES, repos=REPOS) for name, each in values.items()
     ]
-    found = compare(runs, draws=500)
+    found = compare(runs)
     titles = [" ".join(table.title).partition(":")[0] for table in comparison_tables(found)]
     assert titles == ["b minus a", "c minus a", "c minus b"]
     assert "MRR of c minus a; MRR of c minus b:".lower() in comparison_notes(found)[-1].lower()
-    assert "MRR of c: other".lower() in comparison_notes(compare(runs, runs[0], draws=500))[-1].lower()
+    assert "MRR of c: other".lower() in comparison_notes(compare(runs, runs[0]))[-1].lower()
 
 
 def test_each_pair_has_to_be_comparable(tmp_path):
@@ -294,9 +291,9 @@ def test_each_pair_has_to_be_comparable(tmp_path):
         set_config(run, embedder_identity={"precision": precision} if precision else {})
         edit(run, "metrics.json", embedder=str(precision))
     runs = [type(run)(run.folder) for run in runs]
-    compare(runs, runs[0], draws=200)
+    compare(runs, runs[0])
     with pytest.raises(UsageError, match="b and c cannot be compared: precision bf16 against fp32"):
-        compare(runs, draws=200)
+        compare(runs)
 
 
 def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
@@ -331,7 +328,7 @@ def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
         b = write_run(
             tmp_path / "b", {n: (base + shared + source.normal(0, 0.1, 120)).tolist() for n in names}, files=FILES
         )
-        wrong += any(c.verdict != "no difference shown" for c in compare([a, b], a, draws=500))
+        wrong += any(c.verdict != "no difference shown" for c in compare([a, b], a))
     assert wrong / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
 
 

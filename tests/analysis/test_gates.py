@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.analysis.gate_file import GateConfig, read_gates
 from repoeval_bench.analysis.gates import check_gates
-from repoeval_bench.analysis.statistics import Sample, bca_intervals
+from repoeval_bench.analysis.statistics import Sample, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary
 from support.runs import write_run
@@ -24,9 +24,7 @@ def run(tmp_path, name="a", shift=0.0, **options):
 
 
 def check(config, scored, baseline=None, latency=None):
-    return check_gates(
-        GateConfig.model_validate(config), scored, baseline, headline="micro", latency=latency or {}, draws=500
-    )
+    return check_gates(GateConfig.model_validate(config), scored, baseline, headline="micro", latency=latency or {})
 
 
 def one(gate, scored, baseline=None):
@@ -37,9 +35,7 @@ def one(gate, scored, baseline=None):
 def test_the_lower_end_of_the_interval_decides(tmp_path):
     """A mean above the limit is not enough: the interval's lower end must reach it."""
     scored = run(tmp_path)
-    low, _ = bca_intervals(
-        Sample.micro(scored.table(["ndcg@10"]), scored.clusters), np.random.default_rng(20_240_601), 500
-    )[0]
+    low, _ = intervals(Sample.micro(scored.table(["ndcg@10"]), scored.clusters), np.random.default_rng(20_240_601))[0]
     assert one({"at_least": low}, scored).passed
     between = (low + one({"at_least": 0}, scored).value) / 2
     failed = one({"at_least": between}, scored)

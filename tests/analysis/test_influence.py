@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
 from repoeval_bench.analysis.choosing import choose
-from repoeval_bench.analysis.influence import differences_without, left_out
+from repoeval_bench.analysis.influence import differences_without, influence
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, robust_error
 from repoeval_bench.analysis.sign_flips import flip_signs
@@ -25,17 +25,17 @@ def test_a_verdict_that_one_file_carries_names_it():
     values = np.array([0.9, 0.8, *[0.02, -0.015] * 6])
     files = ["big", "big", *map(str, range(12))]
     sample = Sample.micro(np.repeat(values, 1), files)
-    found = left_out(sample, 0.01, rng)
-    assert found.rests_on == 0
+    found = influence(sample, files, 0.01, rng)
+    assert found.rests_on == "big"
     assert found.p >= 0.05
     assert found.low == pytest.approx(values[2:].mean())
-    assert left_out(sample, 0.5, rng).rests_on is None
+    assert influence(sample, files, 0.5, rng).rests_on is None
 
 
 def test_a_verdict_of_many_files_rests_on_none():
     """Where all files agree, no single one is missed."""
     sample = Sample.micro(np.linspace(0.1, 0.2, 20), list(range(20)))
-    found = left_out(sample, p_of(sample), rng)
+    found = influence(sample, list(map(str, range(20))), p_of(sample), rng)
     assert found.rests_on is None
     assert 0.1 < found.low < 0.15 < found.high < 0.2
 

@@ -18,13 +18,13 @@ HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran
 
 
 def made(results, name, mean, **changed):
-    """A run of eight queries in four files whose scores spread around `mean`."""
+    """A run of eight queries in eight files whose scores spread around `mean`."""
     values = [mean * (1 + part) for part in (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)]
     changed = {"headline_measure": "line_rprec", "ceilings": {"micro": {"line_rprec": 0.9}}, **changed}
     return write_run(
         results / name,
         {"line_rprec": values, "ndcg@10": [0.5] * 8},
-        files=[f"f{i // 2}.py" for i in range(8)],
+        files=[f"f{i}.py" for i in range(8)],
         **changed,
     )
 

@@ -84,10 +84,10 @@ def test_one_query_only(tmp_path, gates):
     assert (row["ci"], row["p_adjusted"], row["verdict"]) == (None, 1.0, "no difference shown")
     assert "no difference shown" in bench("compare", a, b).out
     assert "changed in 1 of 1 query" in bench("diff", a, b, "-m", "mrr").out
-    assert "[one cluster]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
+    assert "[too few files]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
     failed = bench("gate", b, "--config", gates, "--baseline", a)
     assert failed.code == 1
-    assert "no interval: all 1 queries are of one file" in failed.err
+    assert "no interval: the 1 queries are in 1 file cluster, and it takes six" in failed.err
     done = bench("diagnose", a)
     assert done.code == 0, done.err
     assert "The worst 1 of 1 query by MRR" in done.out
@@ -95,12 +95,12 @@ def test_one_query_only(tmp_path, gates):
 
 def test_all_differences_zero(tmp_path, gates):
     """A run against a copy of itself: ties, p = 1, an interval of no width, a drop of 0 that passes."""
-    values, files = [0.2, 0.9, 0.5, 0.7], ["f", "g", "h", "i"]
+    values, files = [0.2, 0.9, 0.5, 0.7, 0.4, 0.8], list("fghijk")
     a, b = (write_run(tmp_path / name, {"mrr": values}, files=files).folder for name in "ab")
     (row,) = json.loads(bench("compare", a, b, "--json", "--equivalence", "0.1").out)
-    assert (row["difference"], row["ci"], row["p_adjusted"], row["ties"]) == (0.0, [0.0, 0.0], 1.0, 4)
-    assert row["verdict"] == "no difference shown"  # four files cannot show that they are equal either
-    assert "no query of 4 changed" in bench("diff", a, b, "-m", "mrr").out
+    assert (row["difference"], row["ci"], row["p_adjusted"], row["ties"]) == (0.0, [0.0, 0.0], 1.0, 6)
+    assert row["verdict"] == "equal within 0.1"
+    assert "no query of 6 changed" in bench("diff", a, b, "-m", "mrr").out
     assert "+0.0000 [+0.0000, +0.0000]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
     assert bench("gate", b, "--config", gates, "--baseline", a).code == 0
 

@@ -84,7 +84,7 @@ def test_one_query_has_values_and_no_interval(tmp_path, capsys):
     for section in json.loads(capsys.readouterr().out)["sections"]:
         assert all(figure["ci"] is None for figure in section["figures"]), section
     call("retrieval", run)
-    assert "[one cluster]" in capsys.readouterr().out
+    assert "[too few files]" in capsys.readouterr().out
     call("hard-negatives", run)
     judgements = tmp_path / "j.jsonl"
     judgements.write_text('{"query_id": "a", "chunk_id": "x", "grade": 2}\n')
@@ -92,7 +92,7 @@ def test_one_query_has_values_and_no_interval(tmp_path, capsys):
     calibration.write_text('{"gold": 2, "judge": 2}\n{"gold": 0, "judge": 0}\n')
     capsys.readouterr()
     call("bounds", run, "--judgements", judgements, "--calibration", calibration)
-    assert "corrected (Rogan-Gladen): 1.0000 [one cluster]" in capsys.readouterr().out
+    assert "corrected (Rogan-Gladen): 1.0000 [too few files]" in capsys.readouterr().out
 
 
 def test_a_shallow_run_is_read_to_its_depth(tmp_path, capsys):

@@ -31,7 +31,7 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     )
     assert "0.303 over d" in found.who
     assert found.sure.startswith(
-        "The lead over b (p = 0.0003) and d (p = 0.0003) is beyond chance: sign-flip test over 40 files"
+        "The lead over b (p = 0.0002) and d (p = 0.0002) is beyond chance: sign-flip test over 40 files"
     )
     assert all(each.difference < 0 for each in found.differences)
 
