@@ -10,7 +10,8 @@ import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
 from repoeval_bench.analysis.influence import influence
-from repoeval_bench.analysis.records import Comparison, Influence, MeanDifference
+from repoeval_bench.analysis.new_repositories import new_repositories
+from repoeval_bench.analysis.records import Comparison, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
 from repoeval_bench.analysis.sign_flips import ALPHA, CERTAIN, FEWEST_CLUSTERS, flip_signs, near_alpha
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
@@ -166,6 +167,7 @@ def _comparisons(
                 margin=margin,
                 by_file=influences[0],
                 by_repository=influences[1],
+                on_new_repositories=_on_new(scores, differences[:, i]) if is_primary else None,
             )
         )
     return found
@@ -278,6 +280,12 @@ def _by_repository(
     return Influence(
         low=min(means), high=max(means), rests_on=heaviest, p=carried[heaviest] if heaviest is not None else None
     )
+
+
+def _on_new(scores: QueryScores, differences: FloatArray) -> NewRepositories | None:
+    if len(set(scores.repos)) < 2:
+        return None
+    return new_repositories(differences, scores.clusters, scores.repos, _rng)
 
 
 def _rng() -> np.random.Generator:

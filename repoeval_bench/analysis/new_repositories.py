@@ -6,11 +6,11 @@ mean difference as one observation, whatever the number of its tasks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.analysis.records import NewRepositories, RepositoryEffect
 from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample, bounded
@@ -20,38 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from repoeval_bench.analysis.records import Interval
 
 LEVEL = 0.95
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepositoryEffect:
-    """One repository's difference with its 95 % interval over files; None where its files are too few to bound it."""
-
-    repository: str
-    difference: float
-    ci: Interval
-    n_queries: int
-    n_files: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRepositories:
-    """The mean difference over repositories as a statement about new ones.
-
-    `ci` and `p` are those of sign flips over repositories: exact up to 14, `ci` None for fewer than 6. `deviation` is
-    the standard deviation of the true differences between repositories (moments: the variance of the repositories'
-    means less the mean of their squared errors, at least 0), `prediction` the 95 % interval of a new repository's true
-    difference (t with n - 1 degrees of freedom); both None where fewer than three repositories tell.
-    """
-
-    difference: float
-    ci: Interval
-    p: float
-    deviation: float | None
-    prediction: tuple[float, float] | None
-    repositories: tuple[RepositoryEffect, ...]
 
 
 def new_repositories(

@@ -45,6 +45,35 @@ class Influence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryEffect:
+    """One repository's difference with its 95 % interval over files; None where its files are too few to bound it."""
+
+    repository: str
+    difference: float
+    ci: Interval
+    n_queries: int
+    n_files: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRepositories:
+    """The mean difference over repositories as a statement about new ones.
+
+    `ci` and `p` are those of sign flips over repositories: exact up to 14, `ci` None for fewer than 6. `deviation` is
+    the standard deviation of the true differences between repositories (moments: the variance of the repositories'
+    means less the mean of their squared errors, at least 0), `prediction` the 95 % interval of a new repository's true
+    difference (t with n - 1 degrees of freedom); both None where fewer than three repositories tell.
+    """
+
+    difference: float
+    ci: Interval
+    p: float
+    deviation: float | None
+    prediction: tuple[float, float] | None
+    repositories: tuple[RepositoryEffect, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
@@ -54,7 +83,7 @@ class Comparison:
     cluster means and decide nothing. A ceiling is not a result of a run: it is not tested, and these are None.
     `effect_size` is Cohen's d of the paired differences; None where all differ by the same. `effective_clusters` is how
     many clusters of equal size would tell as much. `by_file` and `by_repository` leave each of them out; they are None
-    but for the primary measure.
+    but for the primary measure, as is `on_new_repositories`.
     """
 
     measure: str
@@ -81,6 +110,7 @@ class Comparison:
     margin: float | None = None
     by_file: Influence | None = None
     by_repository: Influence | None = None
+    on_new_repositories: NewRepositories | None = None
 
     @property
     def is_shown(self) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from repoeval_bench.analysis.resampling import drawn, times_drawn
 from repoeval_bench.analysis.sign_flips import FIRST_FLIPS, flip_signs
 
 if TYPE_CHECKING:
@@ -26,14 +25,8 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
 
 LEVEL = 0.95
-DRAWS = 10_000
-"""Resamples behind the probability of being the best."""
-
 SEED = 20_240_601
 """Of every interval and test: a command that is repeated gives the same numbers."""
-
-_ROWS = 1024
-"""Draws that are worked on at once: arrays in the processor's cache are three times as fast as fresh memory."""
 
 _DIGITS = 12
 """Resampled means are compared at so many digits: a sum's rounding error must not break a tie."""
@@ -131,27 +124,6 @@ def mean_intervals(
     """
     sample = Sample.micro(values, clusters) if over == "micro" else Sample.macro(values, clusters, groups)
     return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
-
-
-def resampled_means(sample: Sample, rng: np.random.Generator, draws: int) -> FloatArray:
-    """Means of resampled clusters, float64 (draws, n_columns)."""
-    total = np.zeros((draws, sample.sums.shape[1]))
-    for s, n in sample.members():
-        g = len(n)
-        both = np.column_stack([s, n])
-        start = 0
-        for index in drawn(rng, g, np.uint32, draws, g):
-            for rows in _parts(index):
-                # How often each cluster is drawn is all that its sum needs: a product of matrices does the rest.
-                resampled = times_drawn(rows) @ both
-                total[start : start + len(rows)] += resampled[:, :-1] / resampled[:, -1:]
-                start += len(rows)
-    return total / sample.n_groups
-
-
-def _parts(block: NDArray[Any]) -> list[NDArray[Any]]:
-    """Rows of a block, as many at once as are worked on in the processor's cache."""
-    return np.split(block, range(_ROWS, len(block), _ROWS))
 
 
 def beside(sample: Sample) -> list[tuple[float, float]]:

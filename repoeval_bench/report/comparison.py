@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table, record_table, with_notes
-from repoeval_bench.report.text import count, heading
+from repoeval_bench.report.text import count, heading, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,13 +101,26 @@ def _families(comparisons: Sequence[Comparison]) -> str:
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
     """Between what the pair's primary difference lies when one file, or one repository, is left out."""
-    return [
+    found = [
         f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out"
         + (f"; without {ends.rests_on} no difference is shown (p = {ends.p:.2f})" if ends.rests_on else "")
         for c in pair
         for what, ends in ((c.clustered_by, c.by_file), ("repository", c.by_repository))
         if ends is not None
     ]
+    return found + [_new_repositories_note(c) for c in pair if c.on_new_repositories is not None]
+
+
+def _new_repositories_note(c: Comparison) -> str:
+    """What the pair's primary difference says of repositories that were not measured."""
+    new = c.on_new_repositories
+    assert new is not None
+    words = (
+        f"{heading(c.measure)}, on new repositories: {new.difference:+.4f} {interval(new.ci, '+.4f')}, p {new.p:.4f}"
+    )
+    if new.prediction is None:
+        return words
+    return f"{words}; a new repository's own difference is predicted in {interval(new.prediction, '+.4f')}"
 
 
 def _shaky(comparisons: Sequence[Comparison]) -> str:

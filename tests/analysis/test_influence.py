@@ -1,10 +1,9 @@
-"""Leaving one file out, errors of unequal files, new repositories, and choosing among runs."""
+"""Leaving one file out, errors of unequal files and new repositories."""
 
 import numpy as np
 import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
-from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.influence import differences_without, influence
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, robust_error
@@ -97,23 +96,3 @@ def test_two_repositories_predict_nothing():
     """One number has no spread."""
     found = new_repositories(np.array([0.1, 0.2, 0.3, 0.4]), list("abcd"), list("rrss"), rng)
     assert (found.deviation, found.prediction, found.ci) == (None, None, None)
-
-
-def test_the_best_run_is_the_likeliest_and_ties_go_to_the_cheaper():
-    """Of three runs two are the same: they share their probability, and the cheaper is named first."""
-    noise = np.random.default_rng(2).normal(0, 0.1, 60)
-    values = np.column_stack([0.5 + noise, 0.8 + noise, 0.8 + noise])
-    found = choose(values, list(range(60)), ["r"] * 60, rng, over="micro", costs=[1, 3, 2])
-    assert found.order == (2, 1, 0)
-    assert found.probabilities == (0.5, 0.5, 0.0)
-    assert found.alike == (2, 1)
-    assert found.more_clusters is None
-
-
-def test_more_files_are_asked_for_where_nothing_is_shown():
-    """A small difference in much noise: the runs are alike, and a number of files would settle it."""
-    values = np.column_stack([np.zeros(40), np.linspace(-1, 1, 40) + 0.05])
-    found = choose(values, list(range(40)), ["r"] * 40, rng, over="micro")
-    assert set(found.alike) == {0, 1}
-    assert found.more_clusters > 40
-    assert sum(found.probabilities) == pytest.approx(1)
