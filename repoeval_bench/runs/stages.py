@@ -38,12 +38,10 @@ def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, mea
     """
     started = perf_counter()
     texts = texts_of(plans, ranked=ranked, measured=measured)
-    encoded = 0
-    usage: Mapping[str, int] = {}
     if any(embedder.pending(texts).values()):
         for planned in plans:
             check_gold(judge_corpus(planned.benchmark, planned.documents, planned.protocol, ()), planned.protocol)
-        encoded, usage = embedder.ensure(texts)
+    encoded, usage = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
 
