@@ -70,11 +70,15 @@ def compare_rows(source: str, folder: Path) -> list[Row]:
     again = sorted(run(home, folder / "compare0", source, "compare", *chunkers)[0] for _ in range(5))[2]
     return [
         Row(f"embedding of {n_texts:,} distinct texts alone, the model loaded", f"{alone:.1f} s"),
-        Row("cold compare of three chunkers / embedding their texts alone", f"{cold / alone:.2f} ({cold:.1f} s)",
-            "<= 1.2", cold / alone <= 1.2),
+        Row(
+            "cold compare of three chunkers / embedding their texts alone",
+            f"{cold / alone:.2f} ({cold:.1f} s)",
+            "<= 1.2",
+            cold / alone <= 1.2,
+        ),
         Row("compare of three chunkers, vectors cached, median of 5", f"{warm:.2f} s", "< 3 s", warm < 3),
         Row("compare of three chunkers, runs stored, median of 5", f"{again:.2f} s", "< 3 s", again < 3),
-    ]  # fmt: skip
+    ]
 
 
 def fetched(home: Path, source: str) -> Path:

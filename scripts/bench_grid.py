@@ -49,12 +49,20 @@ def rows(source: str, embedder: str = HASHED) -> list[Row]:
             home, "compare", *THREE, "--retriever", "bm25", "--source", source, "--out", str(folder / "bm25")
         )
     return [
-        Row("grid of three chunkers, dense and BM25, band and matched sizes", f"{wall:.1f} s ({busy:.1f} s CPU)",
-            "< 60 s", wall < 60),
+        Row(
+            "grid of three chunkers, dense and BM25, band and matched sizes",
+            f"{wall:.1f} s ({busy:.1f} s CPU)",
+            "< 60 s",
+            wall < 60,
+        ),
         Row("the same with its cells stored", f"{again:.1f} s"),
-        Row("compare of three chunkers with BM25, no runs stored", f"{cold:.1f} s ({cold_busy:.1f} s CPU)",
-            "< 10 s", cold < 10),
-    ]  # fmt: skip
+        Row(
+            "compare of three chunkers with BM25, no runs stored",
+            f"{cold:.1f} s ({cold_busy:.1f} s CPU)",
+            "< 10 s",
+            cold < 10,
+        ),
+    ]
 
 
 if __name__ == "__main__":

@@ -118,15 +118,7 @@ def _comparisons(
     families = _families([column.measure for column in columns], primary)
     sizes = {i: len(family) for family in families for i in family}
     samples = _samples(scores, differences)
-    means = {
-        over: _mean_differences(sample, columns, over, families if over == headline else [], sizes)
-        for over, sample in progress(list(samples.items()), desc="flip signs of files", unit="means")
-    }
-    if "macro" not in means:  # of one repository both means are one
-        means["macro"] = [
-            replace(each, baseline=column.means["macro"][0], treatment=column.means["macro"][1])
-            for each, column in zip(means["micro"], columns, strict=True)
-        ]
+    means = _both_means(samples, columns, headline, families, sizes)
     adjusted: dict[int, float] = {}
     for family in families:
         adjusted |= dict(zip(family, holm([means[headline][i].p for i in family]), strict=True))
@@ -190,6 +182,26 @@ def _samples(scores: QueryScores, differences: FloatArray) -> dict[Headline, _Sa
         each = Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
         found["macro"] = _Samples(Sample.macro(differences, scores.clusters, scores.repos), each)
     return found
+
+
+def _both_means(
+    samples: Mapping[Headline, _Samples],
+    columns: Sequence[_Column],
+    headline: Headline,
+    families: Sequence[Sequence[int]],
+    sizes: Mapping[int, int],
+) -> dict[Headline, list[MeanDifference]]:
+    """What flips say of each column's mean over queries, and of that over repositories."""
+    means = {
+        over: _mean_differences(sample, columns, over, families if over == headline else [], sizes)
+        for over, sample in progress(list(samples.items()), desc="flip signs of files", unit="means")
+    }
+    if "macro" not in means:  # of one repository both means are one
+        means["macro"] = [
+            replace(each, baseline=column.means["macro"][0], treatment=column.means["macro"][1])
+            for each, column in zip(means["micro"], columns, strict=True)
+        ]
+    return means
 
 
 def _families(measures: Sequence[str], primary: str) -> list[list[int]]:

@@ -40,8 +40,11 @@ def test_default_measures_are_scored_where_none_is_named(score):
 def test_every_query_is_printed_on_request(score):
     """-q prints query, measure, value, and the means under `all`."""
     assert score("-m", "mrr", "-q").stdout.splitlines() == [
-        "a\tmrr\t0.5000", "b\tmrr\t0.0000", "c\tmrr\t0.0000", "all\tmrr\t0.1667",
-    ]  # fmt: skip
+        "a\tmrr\t0.5000",
+        "b\tmrr\t0.0000",
+        "c\tmrr\t0.0000",
+        "all\tmrr\t0.1667",
+    ]
 
 
 def test_what_does_not_fit_is_counted_and_shown(score):

@@ -25,22 +25,36 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path,
         tmp_path / "b", {"mrr": [1.0, 0.5]}, protocol="body", dataset=OTHER, query_ids=["q000000", "x"]
     ).folder
     for command in (
-        ("compare", a, b), ("diff", a, b, "-m", "mrr"), ("segments", a, b, "-m", "mrr"),
+        ("compare", a, b),
+        ("diff", a, b, "-m", "mrr"),
+        ("segments", a, b, "-m", "mrr"),
         ("gate", b, "--config", gates, "--baseline", a),
-    ):  # fmt: skip
+    ):
         sentence = one_sentence(bench(*command), 2)
         for piece in (
-            "protocol context against body", "made · 0 against made · 1", "1 query only in a (such as q000001)",
+            "protocol context against body",
+            "made · 0 against made · 1",
+            "1 query only in a (such as q000001)",
             "1 query only in b (such as x)",
-        ):  # fmt: skip
+        ):
             assert piece in sentence, (command, sentence)
 
 
 @pytest.mark.parametrize(
     "command",
-    [("compare",), ("diff", "-m", "mrr"), ("segments", "-m", "mrr"), ("diagnose",), ("gate",), ("export", "--format", "csv"),
-     ("bounds",), ("retrieval",), ("hard-negatives",), ("report",)],
-)  # fmt: skip
+    [
+        ("compare",),
+        ("diff", "-m", "mrr"),
+        ("segments", "-m", "mrr"),
+        ("diagnose",),
+        ("gate",),
+        ("export", "--format", "csv"),
+        ("bounds",),
+        ("retrieval",),
+        ("hard-negatives",),
+        ("report",),
+    ],
+)
 def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
     """Its numbers may mean something else: one sentence names the schema, and nothing is printed."""
     name, *options = command

@@ -16,9 +16,17 @@ from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
-    "manifest.json", "metrics.json", "per_query.jsonl", "run.trec", "qrels.trec", "retrieved.jsonl", "timings.jsonl",
-    "chunks.jsonl.gz", "queries.jsonl.gz", "sources.jsonl.gz",
-}  # fmt: skip
+    "manifest.json",
+    "metrics.json",
+    "per_query.jsonl",
+    "run.trec",
+    "qrels.trec",
+    "retrieved.jsonl",
+    "timings.jsonl",
+    "chunks.jsonl.gz",
+    "queries.jsonl.gz",
+    "sources.jsonl.gz",
+}
 
 
 def only_run(results):
@@ -147,8 +155,11 @@ def test_dry_run_computes_nothing(mirror, tmp_path):
     arguments = ["eval", "-c", AST, "--dry-run", "--source", mirror, "--out", tmp_path / "results"]
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
-        env=dict(os.environ, REPOEVAL_HOME=str(tmp_path / "home")), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=dict(os.environ, REPOEVAL_HOME=str(tmp_path / "home")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "distinct" in done.stdout
     assert not (tmp_path / "results").exists()
@@ -156,13 +167,28 @@ def test_dry_run_computes_nothing(mirror, tmp_path):
 
 def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_home, tmp_path):
     """Queries once; in total each distinct text once, and of a long one its windows: what the run then embeds."""
-    run = ("eval", "-c", AST, "-c", "fixed:max_nws=300", "--embedder", "minilm:max_length=32,long_chunks=max",
-           "--source", mirror, "--out", tmp_path / "results", "--limit", "4")  # fmt: skip
+    run = (
+        "eval",
+        "-c",
+        AST,
+        "-c",
+        "fixed:max_nws=300",
+        "--embedder",
+        "minilm:max_length=32,long_chunks=max",
+        "--source",
+        mirror,
+        "--out",
+        tmp_path / "results",
+        "--limit",
+        "4",
+    )
     shutil.copytree(warm_home, home := tmp_path / "home")
     dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)
     assert [(row["chunker"].partition(":")[0], row["texts"]) for row in dry["texts"]] == [
-        ("all", "queries"), ("ast", "chunks"), ("fixed", "chunks")
-    ]  # fmt: skip
+        ("all", "queries"),
+        ("ast", "chunks"),
+        ("fixed", "chunks"),
+    ]
     queries, *chunks = dry["texts"]
     assert all(row["distinct"] > row["count"] for row in chunks)
     assert dry["total"]["to_embed"] <= sum(row["to_embed"] for row in dry["texts"])
@@ -188,8 +214,11 @@ def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
     arguments = ["eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results"]
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
-        env=dict(os.environ, REPOEVAL_HOME=str(warm_home)), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=dict(os.environ, REPOEVAL_HOME=str(warm_home)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -401,11 +430,25 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
                 return 0
 
     process = subprocess.Popen(
-        [sys.executable, "-c", script, "eval", "-c", "ast:max_nws=100", "--source", str(mirror),
-         "--out", str(tmp_path / "results")],
-        env=dict(os.environ, REPOEVAL_HOME=str(home)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, preexec_fn=heed_interrupts,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            script,
+            "eval",
+            "-c",
+            "ast:max_nws=100",
+            "--source",
+            str(mirror),
+            "--out",
+            str(tmp_path / "results"),
+        ],
+        env=dict(os.environ, REPOEVAL_HOME=str(home)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
+    )
     interrupt_when(process, lambda: vectors() >= 2)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

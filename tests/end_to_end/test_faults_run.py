@@ -39,11 +39,22 @@ main()
 def start(mirror, home, out, *, script=None, **environment):
     """`eval` as a process."""
     return subprocess.Popen(
-        [sys.executable, *(["-c", script] if script else ["-m", "repoeval_bench"]), "eval", "-c", AST,
-         "--source", str(mirror), "--out", str(out)],
+        [
+            sys.executable,
+            *(["-c", script] if script else ["-m", "repoeval_bench"]),
+            "eval",
+            "-c",
+            AST,
+            "--source",
+            str(mirror),
+            "--out",
+            str(out),
+        ],
         env=dict(os.environ, REPOEVAL_HOME=str(home), **environment),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def contents(results):

@@ -51,9 +51,17 @@ def logs(tmp_path):
             for rank, (i, score) in enumerate(zip(found[0].tolist(), scores[0].tolist(), strict=True), start=1)
         ]
         rows.append(
-            {"query_id": query_id, "system": "bm25s", "k_raw": 8, "topk": topk, "index_version": "1", "query": text,
-             "chunker": {"algo": "lines", "parameters": {"n": 10}}, "latency_ms": {"retrieve": 2.5}}
-        )  # fmt: skip
+            {
+                "query_id": query_id,
+                "system": "bm25s",
+                "k_raw": 8,
+                "topk": topk,
+                "index_version": "1",
+                "query": text,
+                "chunker": {"algo": "lines", "parameters": {"n": 10}},
+                "latency_ms": {"retrieve": 2.5},
+            }
+        )
     gold = []
     for query_id, (name, signature) in GOLD.items():
         ((file, text),) = [
@@ -80,9 +88,12 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     metrics = json.loads(done.out)
     assert metrics["micro"]["hit@5"] == 1.0
     assert metrics["counts"] == {
-        "queries": 3, "queries_without_relevant": 0, "queries_not_in_log": 0, "queries_without_gold": 0,
+        "queries": 3,
+        "queries_without_relevant": 0,
+        "queries_not_in_log": 0,
+        "queries_without_gold": 0,
         "queries_no_answer": 0,
-    }  # fmt: skip
+    }
     run = metrics["run_id"]
     stored = (tmp_path / "results" / run / "retrieved.jsonl").read_text().splitlines()
     for line in stored:
@@ -121,8 +132,12 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
 def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):
     """Recall over the log's chunks alone is flagged, and at least as high as over the corpus."""
     log, gold, corpus = logs
-    gold.write_text("".join(json.dumps({"query_id": q, "file": json.loads(line)["file"]}) + "\n"
-                            for q, line in zip(QUERIES, gold.read_text().splitlines(), strict=True)))  # fmt: skip
+    gold.write_text(
+        "".join(
+            json.dumps({"query_id": q, "file": json.loads(line)["file"]}) + "\n"
+            for q, line in zip(QUERIES, gold.read_text().splitlines(), strict=True)
+        )
+    )
     options = ("--gold", gold, "--out", tmp_path / "results")
     pooled = bench("import-run", log, *options)
     assert "recall is too high without --corpus" in pooled.out

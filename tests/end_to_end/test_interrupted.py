@@ -13,9 +13,13 @@ from support.command import heed_interrupts
 def start(*arguments, **environment):
     """The command as a process whose output is read by the test."""
     return subprocess.Popen(
-        [sys.executable, "-m", "repoeval_bench", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env=dict(os.environ, **environment), preexec_fn=heed_interrupts,
-    )  # fmt: skip
+        [sys.executable, "-m", "repoeval_bench", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ, **environment),
+        preexec_fn=heed_interrupts,
+    )
 
 
 def test_ctrl_c_while_the_program_is_still_loading(tmp_path):

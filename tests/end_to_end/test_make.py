@@ -129,9 +129,12 @@ def test_the_grid_is_of_what_was_asked_for(checkout):
     """Protocols and retrievers replace the grid's own only where they are given; OUT and OUTPUT say where it goes."""
     asked = ("OUT=my runs", "RETRIEVER=bm25 dense", "PROTOCOL=body", "OUTPUT=g.json", "CHUNKER=ast fixed")
     assert called(checkout, "sensitivity", *asked)[1] == {
-        "chunkers": ["ast", "fixed"], "retrievers": ["bm25", "dense"], "protocols": ["body"], "output": "g.json",
+        "chunkers": ["ast", "fixed"],
+        "retrievers": ["bm25", "dense"],
+        "protocols": ["body"],
+        "output": "g.json",
         "out": "my runs",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("arguments", [[], ["OUT="]])

@@ -62,8 +62,19 @@ def test_the_oracle_reaches_the_ceiling_and_nothing_passes_it(evaluate):
 
 def test_any_measure_of_the_registry_can_be_asked_for(evaluate):
     """An evaluation provides lines, texts, vectors, spans and sub-topics."""
-    names = ("line_iou@500", "line_precision@500", "novelty@5", "ild@5", "novelty_ndcg@5", "best_iou@5", "mean_iou@5",
-             "alpha_ndcg@5", "redundancy@5", "err@10", "recall_auc@50")  # fmt: skip
+    names = (
+        "line_iou@500",
+        "line_precision@500",
+        "novelty@5",
+        "ild@5",
+        "novelty_ndcg@5",
+        "best_iou@5",
+        "mean_iou@5",
+        "alpha_ndcg@5",
+        "redundancy@5",
+        "err@10",
+        "recall_auc@50",
+    )
     asked = [part for name in names for part in ("-m", name)]
     metrics = metrics_of(evaluate("-c", AST, *asked, "--json"))
     assert list(metrics["micro"]) == list(names)
@@ -165,10 +176,24 @@ def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
 
 def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
     """The grid's difference is that of two runs of eval under the cell's protocol."""
-    cells = metrics_of(bench(
-        "sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--placebo", "0", "--no-match",
-        "--source", mirror, "--json", home=warm_home,
-    ))  # fmt: skip
+    cells = metrics_of(
+        bench(
+            "sensitivity",
+            "-c",
+            AST,
+            "-c",
+            "fixed:max_nws=400",
+            "--retriever",
+            "bm25",
+            "--placebo",
+            "0",
+            "--no-match",
+            "--source",
+            mirror,
+            "--json",
+            home=warm_home,
+        )
+    )
     for protocol in ("body", "linemap+query=tail:20"):
         for measure in ("ndcg@10", "line_recall_auc"):
             runs = [
@@ -180,20 +205,23 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
             assert cell["difference"] == pytest.approx(runs[0][mean][measure] - runs[1][mean][measure], abs=1e-12)
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["eval", "-c", AST, "--protocol", "body", "--exclusion", "repocoder"], "leaves no gold"),
-    (["eval", "-c", AST, "--gold", "prompt", "--exclusion", "prompt"], "leaves no gold"),
-    (["eval", "-c", AST, "--exclusion", "promt"], "did you mean 'prompt'"),
-    (["eval", "-c", AST, "--copies", "all"], "unknown copies 'all'"),
-    (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
-    (["eval", "-c", AST, "--long-text", "middle"], "unknown policy for long texts 'middle'"),
-    (["eval", "-c", AST, "--long-text", "query=tail"], "did you mean 'queries'"),
-    (["eval", "-c", AST, "--long-text", "tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
-    (["eval", "-c", AST, "--retriever", "bm25", "--dry-run"], "embeds nothing"),
-    (["sensitivity", "-c", AST], "two different chunkers"),
-    (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "coderag"], "no chunker to compare"),
-    (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "oracle"], "knows the answers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["eval", "-c", AST, "--protocol", "body", "--exclusion", "repocoder"], "leaves no gold"),
+        (["eval", "-c", AST, "--gold", "prompt", "--exclusion", "prompt"], "leaves no gold"),
+        (["eval", "-c", AST, "--exclusion", "promt"], "did you mean 'prompt'"),
+        (["eval", "-c", AST, "--copies", "all"], "unknown copies 'all'"),
+        (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
+        (["eval", "-c", AST, "--long-text", "middle"], "unknown policy for long texts 'middle'"),
+        (["eval", "-c", AST, "--long-text", "query=tail"], "did you mean 'queries'"),
+        (["eval", "-c", AST, "--long-text", "tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
+        (["eval", "-c", AST, "--retriever", "bm25", "--dry-run"], "embeds nothing"),
+        (["sensitivity", "-c", AST], "two different chunkers"),
+        (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "coderag"], "no chunker to compare"),
+        (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "oracle"], "knows the answers"),
+    ],
+)
 def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, arguments, message):
     """Contradictions and unknown names exit 2 before anything is computed."""
     assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
@@ -201,18 +229,47 @@ def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, argumen
 
 def test_all_mistakes_are_told_at_once(mirror, warm_home):
     """Every wrong choice has a line of its own; nothing was run."""
-    done = bench("eval", "-c", "asst", "--gold", "bdy", "--exclusion", "promt", "--relevance", "iou:2", "-m", "ndgc@5",
-                 "--retriever", "bm26", "--k", "0", "--header", "foo", "--scope", "poled", "--precision", "fp64", "--source", mirror,
-                 home=warm_home)  # fmt: skip
+    done = bench(
+        "eval",
+        "-c",
+        "asst",
+        "--gold",
+        "bdy",
+        "--exclusion",
+        "promt",
+        "--relevance",
+        "iou:2",
+        "-m",
+        "ndgc@5",
+        "--retriever",
+        "bm26",
+        "--k",
+        "0",
+        "--header",
+        "foo",
+        "--scope",
+        "poled",
+        "--precision",
+        "fp64",
+        "--source",
+        mirror,
+        home=warm_home,
+    )
     sentence = one_sentence(done, 2)
     for piece in ("K=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'", "'fp64'"):
         assert piece in sentence
     assert sentence.splitlines()[0] == f"error: {len(sentence.splitlines()) - 1} mistakes:"
 
 
-@pytest.mark.parametrize(("what", "piece"), [
-    ("protocols", "linemap"), ("retrievers", "bm25"), ("relevance", "graded:levels"), ("exclusions", "repocoder"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("what", "piece"),
+    [
+        ("protocols", "linemap"),
+        ("retrievers", "bm25"),
+        ("relevance", "graded:levels"),
+        ("exclusions", "repocoder"),
+    ],
+)
 def test_choices_are_listed(what, piece):
     """Each choice of a protocol, and every retriever, has a list."""
     assert piece in bench("list", what).out

@@ -22,9 +22,13 @@ def broken_off(arguments, environment, out, by):
     """(exit code, standard error) of the script, ended by a signal as soon as it has stored a run."""
     before = len(list(out.glob("*/manifest.json")))
     process = subprocess.Popen(
-        arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        arguments,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         preexec_fn=heed_interrupts,
-    )  # fmt: skip
+    )
     deadline = time.monotonic() + 100
     while len(list(out.glob("*/manifest.json"))) == before and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -21,8 +21,16 @@ def run(mirror, warm_home, tmp_path):
 
     def call(text, *arguments):
         (tmp_path / "bench.yaml").write_text(text)
-        return bench("run", tmp_path / "bench.yaml", "--source", mirror, "--out", tmp_path / "results", *arguments,
-                     home=warm_home)  # fmt: skip
+        return bench(
+            "run",
+            tmp_path / "bench.yaml",
+            "--source",
+            mirror,
+            "--out",
+            tmp_path / "results",
+            *arguments,
+            home=warm_home,
+        )
 
     return call
 
@@ -33,16 +41,32 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
     assert done.code == 0, done.err
     found = json.loads(done.out)
     assert [(each["protocol"], each["retriever"]) for each in found] == [
-        ("context", "bm25"), ("context", "random"), ("body", "bm25"), ("body", "random"),
-    ]  # fmt: skip
+        ("context", "bm25"),
+        ("context", "random"),
+        ("body", "bm25"),
+        ("body", "random"),
+    ]
     # What the file names first is what `report` shows when it is not told runs.
     page = tmp_path / "r.html"
     done = bench("report", "--out", tmp_path / "results", "-o", page)
     assert done.code == 0, done.err
     remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
     assert remembered == [run["run_id"] for run in found[0]["runs"]]
-    arguments = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "--protocol", "body", "--retriever", "bm25",
-                 "-m", "ndcg@10", "-m", "line_rprec", "--json")  # fmt: skip
+    arguments = (
+        "-c",
+        "ast:max_nws=400",
+        "-c",
+        "fixed:max_nws=400",
+        "--protocol",
+        "body",
+        "--retriever",
+        "bm25",
+        "-m",
+        "ndcg@10",
+        "-m",
+        "line_rprec",
+        "--json",
+    )
     assert json.loads(evaluate(*arguments, "--out", tmp_path / "again").out) == found[2]["runs"]
     compared = bench("compare", *arguments, "--source", mirror, "--out", tmp_path / "results", home=warm_home)
     assert json.loads(compared.out) == found[2]["comparisons"]

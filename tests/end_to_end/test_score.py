@@ -10,10 +10,20 @@ import pytest
 from support.command import bench, one_sentence
 
 SHARED = {
-    "nDCG@5": "ndcg@5", "nDCG@10": "ndcg@10", "nDCG": "ndcg", "R@5": "recall@5", "R@10": "recall@10",
-    "P@5": "precision@5", "P@10": "precision@10", "Success@5": "hit@5", "Success@10": "hit@10",
-    "RR": "mrr", "AP": "ap", "AP@10": "ap@10", "Rprec": "rprec",
-}  # fmt: skip
+    "nDCG@5": "ndcg@5",
+    "nDCG@10": "ndcg@10",
+    "nDCG": "ndcg",
+    "R@5": "recall@5",
+    "R@10": "recall@10",
+    "P@5": "precision@5",
+    "P@10": "precision@10",
+    "Success@5": "hit@5",
+    "Success@10": "hit@10",
+    "RR": "mrr",
+    "AP": "ap",
+    "AP@10": "ap@10",
+    "Rprec": "rprec",
+}
 
 
 @pytest.mark.parametrize("relevance", ["overlap", "graded:iou"])
@@ -25,8 +35,10 @@ def test_score_prints_the_decimals_that_ir_measures_prints(evaluate, tmp_path, r
     qrels, run = folder / "qrels.trec", folder / "run.trec"
     theirs = subprocess.run(
         [sys.executable, "-m", "ir_measures", str(qrels), str(run), *SHARED],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     ours = bench("score", run, qrels, *(part for name in SHARED.values() for part in ("-m", name)))
     assert ours.code == 0, ours.err
     printed = dict(line.split("\t") for line in ours.out.splitlines())

@@ -8,9 +8,13 @@ from repoeval_bench.runs import grid
 from repoeval_bench.runs.records import CodeState
 
 SETTINGS = {
-    "protocols": ["context", "linemap"], "queries": ["full", "tail:20"], "relevances": ["overlap", "iou:0.2"],
-    "retrievers": ["bm25", "random"], "measures": ["ndcg@10", "line_rprec"], "placebo": 2,
-}  # fmt: skip
+    "protocols": ["context", "linemap"],
+    "queries": ["full", "tail:20"],
+    "relevances": ["overlap", "iou:0.2"],
+    "retrievers": ["bm25", "random"],
+    "measures": ["ndcg@10", "line_rprec"],
+    "placebo": 2,
+}
 ARMS = 2 + 2 + 1
 """Two offsets, two chunkers, and the second one at the first one's size."""
 

@@ -73,10 +73,16 @@ def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_hom
     """Every arm is scored once, in one of the two; the cells are the same to the last digit."""
     said = []
     settings = {
-        "protocols": ["context", "linemap"], "queries": ["full", "tail:20"], "relevances": ["overlap", "iou:0.2"],
-        "retrievers": ["bm25", "dense"], "measures": ["ndcg@10", "line_recall_auc"], "placebo": 2,
-        "embedder": "hash", "home": warm_home, "notify": said.append,
-    }  # fmt: skip
+        "protocols": ["context", "linemap"],
+        "queries": ["full", "tail:20"],
+        "relevances": ["overlap", "iou:0.2"],
+        "retrievers": ["bm25", "dense"],
+        "measures": ["ndcg@10", "line_recall_auc"],
+        "placebo": 2,
+        "embedder": "hash",
+        "home": warm_home,
+        "notify": said.append,
+    }
     with Counted() as pool:
         shared = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
     scored = [line for line in said if line.startswith("scoring ")]

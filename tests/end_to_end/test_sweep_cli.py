@@ -32,8 +32,11 @@ def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
     arguments = ["sweep", "-c", AST, "-c", "fixed", *BM25, "--source", mirror, "--out", tmp_path / "out"]
     rows = metrics_of(bench(*arguments, "--sizes", "200", "400", "--json", home=tmp_path / "home"))
     assert [row["chunker"].partition(",")[0] for row in rows] == [
-        "ast:max_nws=200", "ast:max_nws=400", "fixed:max_nws=200", "fixed:max_nws=400",
-    ]  # fmt: skip
+        "ast:max_nws=200",
+        "ast:max_nws=400",
+        "fixed:max_nws=200",
+        "fixed:max_nws=400",
+    ]
     assert rows[2]["mean_nws"] < rows[3]["mean_nws"]
     assert "line_recall_auc" in rows[0]
 
@@ -41,15 +44,32 @@ def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
 def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, tmp_path):
     """Protocol, retriever and embedder stand above; a chunker's own options are kept at every size, a ratio too."""
     arguments = ("-c", "ast:overlap=0", "-c", "ast:overlap=3", "-c", "window:lines=8,step=2", "--sizes", "16", "32")
-    done = bench("sweep", *arguments, *BM25, "-m", "ndcg@10", "--source", mirror, "--out", tmp_path / "out", home=tmp_path / "home",
-                 COLUMNS="200")  # fmt: skip
+    done = bench(
+        "sweep",
+        *arguments,
+        *BM25,
+        "-m",
+        "ndcg@10",
+        "--source",
+        mirror,
+        "--out",
+        tmp_path / "out",
+        home=tmp_path / "home",
+        COLUMNS="200",
+    )
     assert done.code == 0, done.err
     first, second, *table = done.out.splitlines()
     assert first.startswith("custom-mini-function-2k-codex")
     assert second.startswith("protocol context · embedder none · retriever bm25:k1=1.2")
     rows = [line for line in table if re.match(r"[ │]*(ast|window):", line)]
-    said = ["max_nws=16,min_nws=50,overlap=0", "max_nws=32,min_nws=50,overlap=0", "max_nws=16,min_nws=50,overlap=3",
-            "max_nws=32,min_nws=50,overlap=3", "lines=16,step=4", "lines=32,step=8"]  # fmt: skip
+    said = [
+        "max_nws=16,min_nws=50,overlap=0",
+        "max_nws=32,min_nws=50,overlap=0",
+        "max_nws=16,min_nws=50,overlap=3",
+        "max_nws=32,min_nws=50,overlap=3",
+        "lines=16,step=4",
+        "lines=32,step=8",
+    ]
     assert [piece for piece, row in zip(said, rows, strict=True) if piece not in row] == []
     sizes = [float(re.search(r" (\d+\.\d) ", row)[1]) for row in rows]
     assert sizes[0] < sizes[2]  # what is repeated makes chunks larger
@@ -69,17 +89,28 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
     assert 0 < row["recall_auc@50"] <= 1
 
 
-@pytest.mark.parametrize(("arguments", "told"), [
-    (("-c", "fixed", "--sizes", "0"), ["'0' is not a size"]),
-    (("-c", "fixed", "400"), ["'400' does not belong to an option"]),
-    (("-c", "asst", "--sizes", "10", "--gold", "bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
-    (("-c", "file", "--sizes", "10", "--gold", "bdy"), ["no option for a size", "did you mean 'body'"]),
-    (("-c", "ast", "--sizes", "500", "1000", "--match-size", "fixed", "--repos", "nope"),
-     ["--match-size sets the size of every chunker, so no --sizes are tried; leave one", "unknown repository 'nope'"]),
-    (("--protocol", "coderag", "--sizes", "500", "1000"), ["coderag fixes its documents, so --sizes change nothing"]),
-    (("--protocol", "codrag", "-c", "ast", "--sizes", "500"), ["did you mean 'coderag'"]),
-    (("-c", "ast", "-c", "ast:max_nws=800", "--sizes", "500"), ["is named twice"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-c", "fixed", "--sizes", "0"), ["'0' is not a size"]),
+        (("-c", "fixed", "400"), ["'400' does not belong to an option"]),
+        (("-c", "asst", "--sizes", "10", "--gold", "bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
+        (("-c", "file", "--sizes", "10", "--gold", "bdy"), ["no option for a size", "did you mean 'body'"]),
+        (
+            ("-c", "ast", "--sizes", "500", "1000", "--match-size", "fixed", "--repos", "nope"),
+            [
+                "--match-size sets the size of every chunker, so no --sizes are tried; leave one",
+                "unknown repository 'nope'",
+            ],
+        ),
+        (
+            ("--protocol", "coderag", "--sizes", "500", "1000"),
+            ["coderag fixes its documents, so --sizes change nothing"],
+        ),
+        (("--protocol", "codrag", "-c", "ast", "--sizes", "500"), ["did you mean 'coderag'"]),
+        (("-c", "ast", "-c", "ast:max_nws=800", "--sizes", "500"), ["is named twice"]),
+    ],
+)
 def test_sizes_that_would_change_nothing_are_refused_with_every_other_mistake(arguments, told):
     """Matched sizes, documents without a chunker, chunkers without a size, the same size twice: one sentence each."""
     found = refused(*arguments)

@@ -61,9 +61,17 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
     listed = run(site[1], tmp_path, "-m", "repoeval_bench", "list", "datasets")
     assert "455" in listed.stdout, listed.stderr
     done = run(
-        site[1], tmp_path, "-m", "repoeval_bench", "eval", "-c", "ast:max_nws=400", "--source", mirror,
+        site[1],
+        tmp_path,
+        "-m",
+        "repoeval_bench",
+        "eval",
+        "-c",
+        "ast:max_nws=400",
+        "--source",
+        mirror,
         REPOEVAL_HOME=str(warm_home),
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results").is_dir()
     assert "macro, 2 repositories" in done.stdout

@@ -65,51 +65,81 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     """Unknown keys, wrong shapes, wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     told = mistakes(tmp_path, BROKEN)
     for line, piece in (
-        (1, "pack 'repoeval' is not of the form NAME@VERSION"), (2, "unknown key 'levl'; did you mean 'level'"), (4, "did you mean 'ast'"),
-        (5, "unknown option 'max_nsw'"), (7, "did you mean 'context'"), (8, "iou:2"), (9, "did you mean 'bm25'"),
-        (10, "did you mean 'minilm'"), (11, "unknown policy for long texts 'middle'"), (13, "did you mean 'ndcg'"),
-        (14, "raise K to 500"), (16, "did you mean 'scope'"), (17, "limit: a number of 1 or more"),
-    ):  # fmt: skip
+        (1, "pack 'repoeval' is not of the form NAME@VERSION"),
+        (2, "unknown key 'levl'; did you mean 'level'"),
+        (4, "did you mean 'ast'"),
+        (5, "unknown option 'max_nsw'"),
+        (7, "did you mean 'context'"),
+        (8, "iou:2"),
+        (9, "did you mean 'bm25'"),
+        (10, "did you mean 'minilm'"),
+        (11, "unknown policy for long texts 'middle'"),
+        (13, "did you mean 'ndcg'"),
+        (14, "raise K to 500"),
+        (16, "did you mean 'scope'"),
+        (17, "limit: a number of 1 or more"),
+    ):
         assert [each for each in told if each.startswith(f":{line}: ") and piece in each], (line, piece, told)
     assert len(told) == 13
     assert told == sorted(told, key=lambda each: int(each.split(":")[1]))
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("", "keys with values were expected"),
-    ("- ast", "keys with values were expected"),
-    ("chunkers: [", ":1: not valid YAML"),
-    ("chunkers: !!python/object/apply:os.getcwd []", "not valid YAML"),
-    ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
-    ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
-    ("chunkers: [ast, ast]", ":1: ast:max_nws=1500"),
-    ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)"),
-    ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
-    ("chunkers: [ast]\nprotocol: body\nexclusion: repocoder", "leaves no gold"),
-    ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
-    ("chunkers: [ast, fixed]\nbaseline: chonkie\nk: 0", ":2: baseline 'chonkie' is not one of the chunkers"),
-    ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
-    ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
-    ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
-    ("chunkers: [ast]\nk: 5", "raise K to 10"),
-    ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
-    ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
-    ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
-    ("chunkers: ast\nprotocol: [body, context, body]", ":2: protocol: 'body' is 'body' once more"),
-    ("chunkers: ast\nprotocol: [context+gold=body, context]\ngold: body", ":2: protocol: 'context' is 'context+gold"),
-    ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25:k1=1.2\n  - bm26", ":4: retrievers: 'bm25:k1=1.2' is 'bm25' on"),
-    ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25", ":4: retrievers: 'bm25' is 'bm25' once more"),
-    ("chunkers: ast\nembedder: [hash, 'hash:dim=256']", ":2: embedder: 'hash:dim=256' is 'hash' once more"),
-    ("chunkers: ast\nembedder: [minilm, 'minilm:device=cpu']", ":2: embedder: 'minilm:device=cpu' is 'minilm' once"),
-    ("chunkers: ast\nembedder: [minilm, 'minilm:precision=fp32']\nprecision: fp32", ":2: embedder: 'minilm:precision"),
-    ("chunkers: ast\nsource: githb", ":2: unknown source 'githb'; did you mean 'github'"),
-    ("chunkers: ast\nsource: pypi\nlevel: line", ":2: the source pypi carries the function level only"),
-    ("chunkers: ast\nprotocol: linemap\nrepositories: CarperAI_trlx", ":2: protocol linemap scores none of Carper"),
-    ("protocol: coderag\nmatch_size: fixed", ":2: protocol coderag fixes its documents, so no size is matched"),
-    ("protocol: coderag\nheader: path", ":2: protocol coderag fixes its documents and their titles"),
-    ("chunkers: [ast, 'fixed:header=scope']\nheader: path", ":2: header path contradicts chunker fixed:max_nws=1500"),
-    ("chunkers: &a [*a]", "a text was expected"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "keys with values were expected"),
+        ("- ast", "keys with values were expected"),
+        ("chunkers: [", ":1: not valid YAML"),
+        ("chunkers: !!python/object/apply:os.getcwd []", "not valid YAML"),
+        ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
+        ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
+        ("chunkers: [ast, ast]", ":1: ast:max_nws=1500"),
+        (
+            "protocol: context",
+            "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)",
+        ),
+        ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
+        ("chunkers: [ast]\nprotocol: body\nexclusion: repocoder", "leaves no gold"),
+        ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
+        ("chunkers: [ast, fixed]\nbaseline: chonkie\nk: 0", ":2: baseline 'chonkie' is not one of the chunkers"),
+        ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
+        ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
+        ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
+        ("chunkers: [ast]\nk: 5", "raise K to 10"),
+        ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
+        ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
+        ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
+        ("chunkers: ast\nprotocol: [body, context, body]", ":2: protocol: 'body' is 'body' once more"),
+        (
+            "chunkers: ast\nprotocol: [context+gold=body, context]\ngold: body",
+            ":2: protocol: 'context' is 'context+gold",
+        ),
+        (
+            "chunkers: ast\nretrievers:\n  - bm25\n  - bm25:k1=1.2\n  - bm26",
+            ":4: retrievers: 'bm25:k1=1.2' is 'bm25' on",
+        ),
+        ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25", ":4: retrievers: 'bm25' is 'bm25' once more"),
+        ("chunkers: ast\nembedder: [hash, 'hash:dim=256']", ":2: embedder: 'hash:dim=256' is 'hash' once more"),
+        (
+            "chunkers: ast\nembedder: [minilm, 'minilm:device=cpu']",
+            ":2: embedder: 'minilm:device=cpu' is 'minilm' once",
+        ),
+        (
+            "chunkers: ast\nembedder: [minilm, 'minilm:precision=fp32']\nprecision: fp32",
+            ":2: embedder: 'minilm:precision",
+        ),
+        ("chunkers: ast\nsource: githb", ":2: unknown source 'githb'; did you mean 'github'"),
+        ("chunkers: ast\nsource: pypi\nlevel: line", ":2: the source pypi carries the function level only"),
+        ("chunkers: ast\nprotocol: linemap\nrepositories: CarperAI_trlx", ":2: protocol linemap scores none of Carper"),
+        ("protocol: coderag\nmatch_size: fixed", ":2: protocol coderag fixes its documents, so no size is matched"),
+        ("protocol: coderag\nheader: path", ":2: protocol coderag fixes its documents and their titles"),
+        (
+            "chunkers: [ast, 'fixed:header=scope']\nheader: path",
+            ":2: header path contradicts chunker fixed:max_nws=1500",
+        ),
+        ("chunkers: &a [*a]", "a text was expected"),
+    ],
+)
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
     """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
     assert [each for each in mistakes(tmp_path, text) if message in each]

@@ -41,11 +41,17 @@ def scores(values, headline="micro", repos=None, files=None):
     )
 
 
-@pytest.mark.parametrize(("difference", "low", "high", "band", "verdict"), [
-    (0.2, 0.1, 0.3, None, "wins"), (-0.2, -0.3, -0.1, 0.1, "loses"), (0.1, 0.05, 0.15, 0.1, "noise"),
-    (0.1, -0.05, 0.25, 0.0, "undecided"), (0.0, 0.0, 0.0, None, "undecided"),
-    (0.4, None, None, None, "undecided"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "band", "verdict"),
+    [
+        (0.2, 0.1, 0.3, None, "wins"),
+        (-0.2, -0.3, -0.1, 0.1, "loses"),
+        (0.1, 0.05, 0.15, 0.1, "noise"),
+        (0.1, -0.05, 0.25, 0.0, "undecided"),
+        (0.0, 0.0, 0.0, None, "undecided"),
+        (0.4, None, None, None, "undecided"),
+    ],
+)
 def test_verdicts(difference, low, high, band, verdict):
     """An interval over 0 decides nothing; a difference inside the placebo band is noise."""
     ci = None if low is None else (low, high)
@@ -85,8 +91,9 @@ def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
     found = paired_results(arms, "nominal", {})
     assert len(found) == 9
     assert [(c.a, c.b, c.cell.measure, c.verdict) for c in flips(found)] == [
-        ("a", "b", "m3", "loses"), ("a", "c", "m3", "loses"),
-    ]  # fmt: skip
+        ("a", "b", "m3", "loses"),
+        ("a", "c", "m3", "loses"),
+    ]
     draw = [c for c in found if (c.a, c.b) == ("a", "b") and c.cell.measure != "m1"]
     assert len(flips(draw)) == 2
 
@@ -120,8 +127,13 @@ def test_a_cell_says_everything_that_a_heat_map_groups_by():
     record = result("a", "b", "nominal", cell, (0.75, 0.5), 0.25, None, None, 9, 3, "micro").as_dict()
     assert json.loads(json.dumps(record)) == record
     assert {key: record[key] for key in ("base_protocol", "query", "gold", "relevance", "mean_a", "mean_b")} == {
-        "base_protocol": "body", "query": "full", "gold": "body", "relevance": "iou:0.2", "mean_a": 0.75, "mean_b": 0.5,
-    }  # fmt: skip
+        "base_protocol": "body",
+        "query": "full",
+        "gold": "body",
+        "relevance": "iou:0.2",
+        "mean_a": 0.75,
+        "mean_b": 0.5,
+    }
     page = (Path(__file__).resolve().parents[2] / "docs" / "protocols.md").read_text()
     assert [key for key in record if f"`{key}`" not in page] == []
 
@@ -192,9 +204,15 @@ def wrong(**asked):
 def test_all_wrong_names_of_a_grid_are_reported_at_once():
     """Chunkers, protocols, policies, rules, retrievers, measures and the embedder: a sentence each."""
     found = wrong(
-        chunkers=["asst", "fixed:max_nsw=1"], embedder="minilmm", protocols=["bdy"], queries=["tail"],
-        relevances=["iou:2"], retrievers=["bm26"], measures=["ndgc@10"], placebo=1,
-    )  # fmt: skip
+        chunkers=["asst", "fixed:max_nsw=1"],
+        embedder="minilmm",
+        protocols=["bdy"],
+        queries=["tail"],
+        relevances=["iou:2"],
+        retrievers=["bm26"],
+        measures=["ndgc@10"],
+        placebo=1,
+    )
     for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'", "2 to 20"):
         assert [sentence for sentence in found if piece in sentence], piece
 
@@ -202,10 +220,15 @@ def test_all_wrong_names_of_a_grid_are_reported_at_once():
 def test_everything_that_no_grid_can_compare_is_reported_at_once():
     """One chunker under two names, fixed documents, another scope, a retriever that cheats, one that scores a part."""
     found = wrong(
-        chunkers=["ast", "ast:max_nws=1500"], embedder="hash:dim=8", measures=["mrr"],
-        protocols=["coderag", "code-chunk+scope=pooled", "linemap"], queries=["full"], relevances=["overlap"],
-        retrievers=["oracle", "rerank:overlap"], placebo=0,
-    )  # fmt: skip
+        chunkers=["ast", "ast:max_nws=1500"],
+        embedder="hash:dim=8",
+        measures=["mrr"],
+        protocols=["coderag", "code-chunk+scope=pooled", "linemap"],
+        queries=["full"],
+        relevances=["overlap"],
+        retrievers=["oracle", "rerank:overlap"],
+        placebo=0,
+    )
     assert len(found) == 5
     for piece in (
         "two different chunkers",
@@ -245,10 +268,13 @@ def test_the_grid_has_each_protocol_once():
         make_protocols(["bdy"], ["full"], ["overlap"])
 
 
-@pytest.mark.parametrize(("name", "way_out"), [
-    ("context+query=tail:5", "leave out query= and give --query tail:5"),
-    ("body+relevance=lines:3", "leave out relevance= and give --relevance lines:3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("context+query=tail:5", "leave out query= and give --query tail:5"),
+        ("body+relevance=lines:3", "leave out relevance= and give --relevance lines:3"),
+    ],
+)
 def test_what_the_grid_sets_is_not_set_by_a_protocol(name, way_out):
     """A query policy or a relevance rule in a protocol's name would be overwritten: it is refused."""
     (sentence,) = grid_problems(["ast", "fixed"], [Protocol.parse("context"), Protocol.parse(name)], ["bm25"])

@@ -32,8 +32,13 @@ def test_every_mistake_is_kept_with_its_field_and_value():
     check_requests([request], None, found)
     kept = [(problem.option, problem.value) for problem in found.found]
     assert kept == [
-        ("gold", None), ("pack", None), ("k", None), ("measures", "ndgc@10"), ("retriever", "bm26"), ("chunker", "asst"),
-    ]  # fmt: skip
+        ("gold", None),
+        ("pack", None),
+        ("k", None),
+        ("measures", "ndgc@10"),
+        ("retriever", "bm26"),
+        ("chunker", "asst"),
+    ]
     with pytest.raises(UsageError, match="6 mistakes"):
         found.check()
 
@@ -59,10 +64,16 @@ def test_a_chunker_is_named_twice_where_the_header_makes_it_so():
     assert len(told("fixed", "fixed", header="pth")) == 2  # the unknown header and the chunker
 
 
-@pytest.mark.parametrize(("given", "piece"), [
-    ({"match_size": "fixed"}, "fixes its documents, so no size is matched; leave it out, or choose another protocol"),
-    ({"header": "path"}, "fixes its documents and their titles, so a header cannot be chosen; leave it out, or"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "piece"),
+    [
+        (
+            {"match_size": "fixed"},
+            "fixes its documents, so no size is matched; leave it out, or choose another protocol",
+        ),
+        ({"header": "path"}, "fixes its documents and their titles, so a header cannot be chosen; leave it out, or"),
+    ],
+)
 def test_documents_that_are_fixed_have_neither_sizes_nor_headers(given, piece):
     """Protocol coderag says so itself, and not that a chunker is unknown or named."""
     assert told(protocol="coderag") == []

@@ -24,9 +24,14 @@ def row(query_id="q", chunks=("a", "b"), **changed):
         for i, c in enumerate(chunks, start=1)
     ]
     return {
-        "query_id": query_id, "system": "s", "k_raw": 10, "topk": topk, "index_version": "1",
-        "chunker": {"algo": "fixed", "parameters": {}}, **changed,
-    }  # fmt: skip
+        "query_id": query_id,
+        "system": "s",
+        "k_raw": 10,
+        "topk": topk,
+        "index_version": "1",
+        "chunker": {"algo": "fixed", "parameters": {}},
+        **changed,
+    }
 
 
 def write(path, *rows):
@@ -47,11 +52,18 @@ def test_the_schema_in_the_docs_is_the_contract():
 @pytest.mark.parametrize(
     "changed",
     [
-        {"k_raw": 0}, {"k_raw": "10"}, {"quer": "x"}, {"query_id": ""}, {"topk": [{"rank": 0, "chunk_id": "a", "score": 1}]},
-        {"topk": [{"rank": 1, "score": 1}]}, {"chunker": {"algo": "ast"}}, {"latency_ms": {"retrieve": -1}},
-        {"query_tokens": 1.5}, {"no_answer": "no"},
+        {"k_raw": 0},
+        {"k_raw": "10"},
+        {"quer": "x"},
+        {"query_id": ""},
+        {"topk": [{"rank": 0, "chunk_id": "a", "score": 1}]},
+        {"topk": [{"rank": 1, "score": 1}]},
+        {"chunker": {"algo": "ast"}},
+        {"latency_ms": {"retrieve": -1}},
+        {"query_tokens": 1.5},
+        {"no_answer": "no"},
     ],
-)  # fmt: skip
+)
 def test_a_json_schema_library_refuses_what_the_contract_refuses(changed):
     """What the schema says is what is checked: the jsonschema library and `check_row` refuse the same rows."""
     validator = Draft202012Validator(json.loads(schema()))
@@ -64,9 +76,17 @@ def test_a_json_schema_library_refuses_what_the_contract_refuses(changed):
 def test_every_field_of_the_contract_passes_a_json_schema_library():
     """A row with all the fields a retrieval team logs is valid for both."""
     full = row(
-        latency_ms={"retrieve": 1.5, "rerank": 20}, as_of="2024-05-01", no_answer=False, source="docs", query="how?",
-        rewritten_query="how to", query_tokens=3, entities=["x"], conversation="t1", extra={"anything": 1},
-    )  # fmt: skip
+        latency_ms={"retrieve": 1.5, "rerank": 20},
+        as_of="2024-05-01",
+        no_answer=False,
+        source="docs",
+        query="how?",
+        rewritten_query="how to",
+        query_tokens=3,
+        entities=["x"],
+        conversation="t1",
+        extra={"anything": 1},
+    )
     full["topk"][0] |= {"doc_version": "2024-04-01", "source": "docs", "entities": ["x"]}
     Draft202012Validator(json.loads(schema())).validate(check_row(full))
     assert set(full) <= set(LogRow.model_fields)
@@ -100,10 +120,18 @@ def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
 
 def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
     """A row for each place: chunks of every file count, the highest gain of a chunk holds, files keep their order."""
-    rows = read_log(write(tmp_path / "log.jsonl", row(chunks=("a", "b"), topk=[
-        {"rank": 1, "chunk_id": "a", "score": 2.0, "file": "r/f.py", "start_line": 0, "end_line": 10},
-        {"rank": 2, "chunk_id": "b", "score": 1.0, "file": "r/g.py", "start_line": 0, "end_line": 10},
-    ])))  # fmt: skip
+    rows = read_log(
+        write(
+            tmp_path / "log.jsonl",
+            row(
+                chunks=("a", "b"),
+                topk=[
+                    {"rank": 1, "chunk_id": "a", "score": 2.0, "file": "r/f.py", "start_line": 0, "end_line": 10},
+                    {"rank": 2, "chunk_id": "b", "score": 1.0, "file": "r/g.py", "start_line": 0, "end_line": 10},
+                ],
+            ),
+        )
+    )
     lines = {"query_id": "q", "start_line": 0, "end_line": 5}
     gold = [{**lines, "file": "r/g.py"}, {**lines, "file": "r/f.py"}, {**lines, "file": "r/g.py", "gain": 2.0}]
     found = judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), None)

@@ -22,10 +22,15 @@ def row(query_id, ids, **fields):
     """A row of the contract that ranks `ids`."""
     return LogRow.model_validate(
         {
-            "query_id": query_id, "system": "s", "k_raw": 10, "topk": ids if ids and isinstance(ids[0], dict) else chunks(ids),
-            "index_version": "1", "chunker": {"algo": "fixed", "parameters": {}}, **fields,
+            "query_id": query_id,
+            "system": "s",
+            "k_raw": 10,
+            "topk": ids if ids and isinstance(ids[0], dict) else chunks(ids),
+            "index_version": "1",
+            "chunker": {"algo": "fixed", "parameters": {}},
+            **fields,
         }
-    )  # fmt: skip
+    )
 
 
 def judged(rows, gold, *, conversations=None, measures=MEASURES):

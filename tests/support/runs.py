@@ -60,8 +60,12 @@ def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **chang
     }
     n = len(repos)
     content["dataset"] = {
-        "name": "made", "fingerprint": "0" * 12, "label": "made · 0", "tasks": n, **content["dataset"],
-    }  # fmt: skip
+        "name": "made",
+        "fingerprint": "0" * 12,
+        "label": "made · 0",
+        "tasks": n,
+        **content["dataset"],
+    }
     content["counts"] = {"queries": n, **content["counts"]}
     if content["chunk_nws"] is not None:
         content["chunk_nws"] = {"mean": 1.0, "median": 1, "p95": 1, "max": 1, **content["chunk_nws"]}
