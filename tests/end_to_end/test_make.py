@@ -26,9 +26,9 @@ print(json.dumps([sys.argv[1:], dict(os.environ)]))
 
 
 def make(*arguments, cwd=CHECKOUT, **environment):
-    # These tests are themselves started by make, which would speak of folders and pass its options on.
-    own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    own.pop("REPOEVAL_SOURCE", None)
+    # These tests are themselves started by make, which would name folders and pass its options and variables on.
+    passed = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "CHUNKER", "SOURCE", "REPOEVAL_SOURCE"}
+    own = {name: value for name, value in os.environ.items() if name not in passed}
     done = subprocess.run(
         ["make", *arguments], cwd=cwd, env=own | environment, capture_output=True, text=True, check=False
     )
