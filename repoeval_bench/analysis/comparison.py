@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
-from repoeval_bench.analysis.influence import influence
+from repoeval_bench.analysis.influence import influence, resting
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.records import Comparison, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
@@ -42,11 +42,6 @@ def check_margin(equivalence: float | None) -> None:
             f"{equivalence:g} is not an equivalence margin, because scores are between 0 and 1; give a difference "
             "above 0 and below 1, such as 0.01"
         )
-
-
-def load() -> None:
-    """Import what a comparison needs of scipy: it takes a fifth of a second, which other processes can cover."""
-    import scipy.special  # noqa: F401
 
 
 def compare(
@@ -260,38 +255,21 @@ def _influences(
     files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
     if chosen.files.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
         files = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
-    repositories = [str(each) for each in dict.fromkeys(scores.repos)]
     by_file = influence(chosen.files, files, p, _rng)
-    if len(repositories) < 2:
-        return by_file, None
-    # Without a repository the files of the others are tested, as before.
-    at = {repo: i for i, repo in enumerate(repositories)}
-    where = np.array([at[repo] for repo in scores.repos])
-    return by_file, _by_repository(scores, differences, over, (repositories, where), p)
+    return by_file, _by_repository(scores, differences, over, p) if len(set(scores.repos)) > 1 else None
 
 
-def _by_repository(
-    scores: QueryScores,
-    differences: FloatArray,
-    over: Headline,
-    repositories: tuple[Sequence[str], NDArray[np.int64]],
-    p: float,
-) -> Influence:
-    names, where = repositories
+def _by_repository(scores: QueryScores, differences: FloatArray, over: Headline, p: float) -> Influence:
+    """Without each repository in turn: the difference over the others, tested over their files."""
     means, tests = [], {}
-    for i, name in enumerate(names):
-        kept = np.flatnonzero(where != i)
-        part = scores.take(kept)
-        samples = _samples(part, differences[kept])
-        sample = samples.get(over, samples["micro"]).files
+    for left_out in dict.fromkeys(scores.repos):
+        kept = [i for i, repo in enumerate(scores.repos) if repo != left_out]
+        clusters, repos = [scores.clusters[i] for i in kept], [scores.repos[i] for i in kept]
+        sample = Sample.of(differences[kept], clusters, repos, over)
         means.append(float(sample.mean()[0]))
         if p < ALPHA:
-            tests[name] = float(flip_signs(*sample.parts(), _rng()).p[0])
-    carried = {name: without for name, without in tests.items() if without >= ALPHA}
-    heaviest = max(carried, key=lambda name: carried[name]) if carried else None
-    return Influence(
-        low=min(means), high=max(means), rests_on=heaviest, p=carried[heaviest] if heaviest is not None else None
-    )
+            tests[left_out] = float(flip_signs(*sample.parts(), _rng()).p[0])
+    return resting(min(means), max(means), tests)
 
 
 def _on_new(scores: QueryScores, differences: FloatArray) -> NewRepositories | None:

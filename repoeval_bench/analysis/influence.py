@@ -11,7 +11,7 @@ from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,11 +54,16 @@ def influence(
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
     tests = {i: _p_without(sample, i, rng()) for i in strongest}
-    carried = {i: found for i, found in tests.items() if found >= ALPHA}
+    return resting(low, high, {names[i]: found for i, found in tests.items()})
+
+
+def resting(low: float, high: float, tests: Mapping[str, float]) -> Influence:
+    """The influence of clusters by their names, each with the test's p without it; the largest p is named."""
+    carried = {name: p for name, p in tests.items() if p >= ALPHA}
     if not carried:
         return Influence(low=low, high=high)
-    heaviest = max(carried, key=lambda i: carried[i])
-    return Influence(low=low, high=high, rests_on=names[heaviest], p=carried[heaviest])
+    heaviest = max(carried, key=lambda name: carried[name])
+    return Influence(low=low, high=high, rests_on=heaviest, p=carried[heaviest])
 
 
 def _p_without(sample: Sample, cluster: int, rng: np.random.Generator) -> float:

@@ -59,6 +59,11 @@ class Sample:
         names = {group: i for i, group in enumerate(dict.fromkeys(groups))}
         return cls(sums, counts, np.array([names[group] for group, _ in dict.fromkeys(pairs)], dtype=np.int64))
 
+    @classmethod
+    def of(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str) -> Self:
+        """The mean over queries (`micro`), or that over the groups' means (`macro`)."""
+        return cls.micro(values, clusters) if over == "micro" else cls.macro(values, clusters, groups)
+
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
@@ -122,7 +127,7 @@ def mean_intervals(
 
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
     """
-    sample = Sample.micro(values, clusters) if over == "micro" else Sample.macro(values, clusters, groups)
+    sample = Sample.of(values, clusters, groups, over)
     return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
 
 
