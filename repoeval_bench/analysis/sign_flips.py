@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
     BoolArray = NDArray[np.bool_]
+    Packed = NDArray[np.uint8]
+    """Which clusters are flipped, one bit each, (n_flips, n_bytes)."""
 
 ALPHA = 0.05
 
@@ -40,11 +42,11 @@ FEWEST_CLUSTERS = 6
 CERTAIN = 4.0
 """Monte-Carlo standard errors between p and a limit from which the verdict at that limit is decided."""
 
-_BLOCK = 1024
-"""Flips that are worked on at once: arrays that stay in the processor's cache are faster than fresh memory."""
+_MOST_CELLS = 65_536
+"""Flips x columns that are worked on at once: arrays that stay in the processor's cache are faster."""
 
-_MOST_CELLS = 4_000_000
-"""Never more flips x clusters at once than that: 32 MB an array."""
+_MOST_BYTES = 32_000_000
+"""Of packed flips at once, and of sums that are looked up."""
 
 _SLACK = 1e-12
 """Relative rounding error of a sum: the same sum in another order is as extreme all the same."""
@@ -83,23 +85,23 @@ def flip_signs(
     up to `most`. Columns share their flips, so a column's numbers do not depend on which others are asked for, except
     through how many flips it gets.
     """
-    moved = np.asarray((np.abs(parts).max(axis=0) > 0) | (len(parts) < 2))
+    sample = _Sample(parts, weights)
     if len(parts) <= EXACT_CLUSTERS:
-        lows, highs = _ends(parts, weights, _all_flips(len(parts)))
-        return _summary(moved, {i: (lows[:, i], highs[:, i]) for i in range(len(moved))}, exact=True)
+        return sample.summary(*sample.ends(_all_flips(len(parts))), exact=True)
     undecided = undecided or near_alpha
-    lows, highs = _ends(parts, weights, _drawn_flips(rng, first, len(parts)))
-    kept = {column: (lows[:, column], highs[:, column]) for column in range(parts.shape[1])}
-    found = _summary(moved, kept, exact=False)
+    lows, highs = sample.ends(_drawn_flips(rng, first, len(parts)))
+    found = sample.summary(lows, highs)
     n_flips = first
     while n_flips < most and (open_ := np.flatnonzero(undecided(found.p, found.error))).size:
-        more = min(n_flips, most - n_flips)
-        lows, highs = _ends(parts[:, open_], weights, _drawn_flips(rng, more, len(parts)))
+        more, chosen = min(n_flips, most - n_flips), sample.columns(open_)
+        ends = chosen.ends(_drawn_flips(rng, more, len(parts)))
         for position, column in enumerate(open_.tolist()):
             # A column that was decided for a while may be open again: it has missed flips, and takes these.
-            low, high = kept[column]
-            kept[column] = np.concatenate([low, lows[:, position]]), np.concatenate([high, highs[:, position]])
-        found = _summary(moved, kept, exact=False)
+            lows[column] = np.concatenate([lows[column], ends[0][position]])
+            highs[column] = np.concatenate([highs[column], ends[1][position]])
+        again = chosen.summary([lows[column] for column in open_], [highs[column] for column in open_])
+        for name in ("p", "error", "low", "high", "n_flips"):
+            getattr(found, name)[open_] = getattr(again, name)
         n_flips += more
     return found
 
@@ -109,63 +111,89 @@ def near_alpha(p: FloatArray, error: FloatArray) -> BoolArray:
     return np.abs(p - ALPHA) < CERTAIN * error
 
 
-def _all_flips(n: int) -> Iterator[FloatArray]:
-    numbers = np.arange(2**n)
-    for start in range(0, len(numbers), _BLOCK):
-        yield _signs((numbers[start : start + _BLOCK, None] >> np.arange(n)) & 1)
+def _all_flips(n: int) -> Iterator[Packed]:
+    """Every subset of the clusters."""
+    yield np.packbits((np.arange(2**n)[:, None] >> np.arange(n)) & 1, axis=1)
 
 
-def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Iterator[FloatArray]:
+def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Iterator[Packed]:
     """The flip that changes nothing, which is the observation, and drawn ones."""
-    yield np.ones((1, n))
-    block = max(1, min(_BLOCK, _MOST_CELLS // n))
-    for start in range(1, flips, block):
-        rows = min(block, flips - start)
-        bits = np.unpackbits(np.frombuffer(rng.bytes(rows * ((n + 7) // 8)), dtype=np.uint8).reshape(rows, -1), axis=1)
-        yield _signs(bits[:, :n])
+    size = (n + 7) // 8
+    yield np.zeros((1, size), dtype=np.uint8)
+    rows = max(1, _MOST_BYTES // size // 4) * 4  # whole words of the generator, so that blocks do not move the draws
+    for start in range(1, flips, rows):
+        drawn = min(rows, flips - start)
+        yield np.frombuffer(rng.bytes(drawn * size), dtype=np.uint8).reshape(drawn, size)
 
 
-def _signs(flipped: NDArray[Any]) -> FloatArray:
-    return np.asarray(1.0 - 2.0 * flipped, dtype=np.float64)
+_SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+"""What a byte of flips does to its eight clusters, float64 (256, 8)."""
 
 
-def _ends(parts: FloatArray, weights: FloatArray, flips: Iterator[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of means for which each flip is as extreme as the observation, (n_flips, n_columns) each."""
-    mean = parts.sum(axis=0)
-    both = np.column_stack([parts, weights])
-    slack = _SLACK * np.abs(parts).sum(axis=0)
-    lows, highs = [], []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for signs in flips:
-            sums = signs @ both
-            total, weight = sums[:, :-1], sums[:, -1:]
+class _Sample:
+    """What each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,)."""
+
+    def __init__(self, parts: FloatArray, weights: FloatArray) -> None:
+        self._both = np.column_stack([parts, weights])
+        self._mean = parts.sum(axis=0)
+        sizes = np.abs(parts)
+        self._slack = _SLACK * sizes.sum(axis=0)
+        self._moved = np.asarray((sizes.max(axis=0) > 0) | (len(parts) < 2))
+
+    def columns(self, chosen: NDArray[np.int64]) -> Self:
+        """The same clusters with these columns only."""
+        return type(self)(self._both[:, chosen], self._both[:, -1])
+
+    def ends(self, flips: Iterator[Packed]) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Ends of the interval of means for which each flip is as extreme as the observation: (n_flips,) a column."""
+        blocks = [self._ends(part) for packed in flips for part in self._flipped(packed)]
+        lows, highs = (np.concatenate(each) for each in zip(*blocks, strict=True))
+        return [*lows.T], [*highs.T]
+
+    def _flipped(self, packed: Packed) -> Iterator[FloatArray]:
+        """Sums over the clusters under each flip, (n_flips, n_columns + 1), the weights' last, in blocks of flips.
+
+        For eight clusters at a time the sums under all 256 flips are made once and then looked up.
+        """
+        columns = self._both.shape[1]
+        filled = np.pad(self._both, ((0, -len(self._both) % 8), (0, 0))).reshape(-1, 8, columns)
+        rows = max(1, _MOST_CELLS // columns)
+        total = np.zeros((len(packed), columns))
+        groups = max(1, _MOST_BYTES // _SIGNS.nbytes // columns)
+        for first in range(0, len(filled), groups):
+            tables = _SIGNS @ filled[first : first + groups]
+            for start in range(0, len(packed), rows):
+                for group, table in enumerate(tables, start=first):
+                    total[start : start + rows] += np.take(table, packed[start : start + rows, group], axis=0)
+        for start in range(0, len(packed), rows):
+            yield total[start : start + rows]
+
+    def _ends(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        total, weight = sums[:, :-1], sums[:, -1:]
+        with np.errstate(divide="ignore", invalid="ignore"):
             # Means of the flipped clusters and of the others; there is none where nothing, or everything, is flipped.
-            ends = [(mean - total) / (1 - weight), (mean + total) / (1 + weight)]
-            whole = np.abs(weight) > 1 - _SLACK
-            low = np.where(whole, -np.inf, np.minimum(*ends))
-            high = np.where(whole, np.inf, np.maximum(*ends))
-            # An end that differs from 0 by rounding error alone is 0.
-            lows.append(np.where(np.abs(low) <= slack, 0.0, low))
-            highs.append(np.where(np.abs(high) <= slack, 0.0, high))
-    return np.concatenate(lows), np.concatenate(highs)
+            ends = [(self._mean - total) / (1 - weight), (self._mean + total) / (1 + weight)]
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        whole = np.abs(weight[:, 0]) > 1 - _SLACK
+        low[whole], high[whole] = -np.inf, np.inf
+        # An end that differs from 0 by rounding error alone is 0.
+        low[np.abs(low) <= self._slack] = 0.0
+        high[np.abs(high) <= self._slack] = 0.0
+        return low, high
 
-
-def _summary(moved: BoolArray, kept: dict[int, tuple[FloatArray, FloatArray]], *, exact: bool) -> Flipped:
-    """Give p and ends of each column from those of its flips; `moved` says which columns are not 0 in every cluster."""
-    n_columns = len(moved)
-    p, error, low, high = (np.empty(n_columns) for _ in range(4))
-    n_flips = np.empty(n_columns, dtype=np.int64)
-    for column, (lows, highs) in kept.items():
-        n = len(lows)
-        p[column] = np.count_nonzero((lows <= 0) & (highs >= 0)) / n
-        error[column] = 0.0 if exact else sqrt(max(p[column] * (1 - p[column]), 1 / n) / n)
-        # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
-        position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
-        # The last bits depend on the processor, and would bring the end of a share above 1.
-        low[column] = np.round(np.partition(lows, position)[position], 12)
-        high[column] = np.round(-np.partition(-highs, position)[position], 12)
-        n_flips[column] = n
-        if not moved[column]:
-            # No cluster of several differs by anything: the interval is a point, however few they are.
-            low[column] = high[column] = 0.0
-    return Flipped(p=p, error=error, low=low, high=high, n_flips=n_flips)
+    def summary(self, lows: Sequence[FloatArray], highs: Sequence[FloatArray], *, exact: bool = False) -> Flipped:
+        """Give p and the ends of each column from those of its flips."""
+        p, error, low, high = (np.empty(len(lows)) for _ in range(4))
+        n_flips = np.array([len(each) for each in lows], dtype=np.int64)
+        for column, (all_low, all_high) in enumerate(zip(lows, highs, strict=True)):
+            n = len(all_low)
+            p[column] = np.count_nonzero((all_low <= 0) & (all_high >= 0)) / n
+            error[column] = 0.0 if exact else sqrt(max(p[column] * (1 - p[column]), 1 / n) / n)
+            # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
+            position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
+            # The last bits depend on the processor, and would bring the end of a share above 1.
+            low[column] = np.round(np.partition(all_low, position)[position], 12)
+            high[column] = np.round(np.partition(all_high, n - 1 - position)[n - 1 - position], 12)
+        # Where no cluster of several differs by anything, the interval is a point, however few they are.
+        low[~self._moved] = high[~self._moved] = 0.0
+        return Flipped(p=p, error=error, low=low, high=high, n_flips=n_flips)

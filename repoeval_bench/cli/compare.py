@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from repoeval_bench.analysis.comparison import check_margin, compare
-from repoeval_bench.cli.console import print_tables
+from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.options import comparison_options, requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import SpecError, UsageError
@@ -59,7 +58,7 @@ def compare_command(
     comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
     remember(stored, out, say)
     if as_json:
-        click.echo(json.dumps(comparison_records(comparisons), indent=2, ensure_ascii=False))
+        print_json(comparison_records(comparisons))
         return
     print_comparison(stored, comparisons)
 

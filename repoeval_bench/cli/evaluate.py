@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
@@ -58,7 +57,7 @@ def evaluate_command(
         runs = experiment.run(setting, pool)
     if as_json:
         contents = [run.metrics.as_json() for run in runs]
-        click.echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2, ensure_ascii=False))
+        print_json(contents[0] if len(contents) == 1 else contents)
     else:
         print_scores(runs)
 
@@ -86,7 +85,7 @@ def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> N
     total = _cost(embedder.pending(texts_of(plans, **needs)), embedder)
     if as_json:
         found = {"dataset": experiment.benchmark.label, "texts": rows, "total": total}
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     from repoeval_bench.report.table import figures, make_table, spec_column
 

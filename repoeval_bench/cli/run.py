@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import print_comparison
+from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, out_option, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.report.comparison import comparison_records
@@ -64,7 +64,7 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
             print_scores(runs)
         click.echo()
     if as_json:
-        click.echo(json.dumps(results, indent=2, ensure_ascii=False))
+        print_json(results)
 
 
 def _compared(
@@ -92,7 +92,7 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
         chunker = make_parts(protocol, request.chunker)[0].spec
         rows.append({"protocol": protocol.name, "chunker": chunker} | _without_protocol(request.combination()))
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     for row in rows:
         click.echo(" · ".join(row.values()))

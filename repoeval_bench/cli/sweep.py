@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.executors import ProcessPool
@@ -78,7 +77,7 @@ def sweep_command(
         runs = experiment.run(experiment.settings[0], pool, reuse=True)
     rows = [sweep_row(run) for run in runs]
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     metrics = runs[0].metrics
     click.echo(metrics.dataset.label)

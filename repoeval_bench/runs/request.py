@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import expectation
+from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.parts import needs_vectors
@@ -102,9 +103,9 @@ class DataRequest(Request):
     """Which tasks, and where they come from."""
 
     source: str = option("auto", _SOURCE, variable="REPOEVAL_SOURCE")
-    level: str = option("function", "function, line or api.")
-    context: str = option("2k", "Length of the prompts in tokens.")
-    tokenizer: str = option("codex", "Whose tokens: codex or codegen.")
+    level: str = option(DEFAULT.level, "function, line or api.")
+    context: str = option(DEFAULT.context, "Length of the prompts in tokens.")
+    tokenizer: str = option(DEFAULT.tokenizer, "Whose tokens: codex or codegen.")
     repos: tuple[str, ...] | None = option(
         None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
     )
