@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.chunkers._syntax import COMMENT, DECORATOR
+from repoeval_bench.core.syntax import COMMENT, DECORATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from repoeval_bench.chunkers._syntax import Parsed
+    from repoeval_bench.core.syntax import Parsed
 
 FUNCTIONS = frozenset[str]().union(
     ("function_definition",),  # Python
@@ -58,7 +58,7 @@ def definitions(parsed: Parsed) -> Iterator[Definition]:
     By a stack, not by recursion: nesting can be deeper than Python's.
     """
     last_line = parsed.end - 1
-    barren = _BARREN if parsed.language == "python" else frozenset()
+    barren = _BARREN if parsed.language.name == "python" else frozenset()
     stack: list[tuple[Node, int, int, int, int]] = [(parsed.root, 0, 0, last_line, 0)]
     while stack:
         node, glued, start, last, depth = stack.pop()

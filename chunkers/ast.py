@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._syntax import CLOSER, COMMENT, DECORATOR, GRAMMARS, language_of, segments
-from repoeval_bench.core.options import OneOf, Whole
+from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.core.options import Whole
 from repoeval_bench.core.registry import option
+from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tree_sitter import Node
 
-    from repoeval_bench.chunkers._syntax import Child, Parsed
     from repoeval_bench.core.source import Chunk, SourceFile
+    from repoeval_bench.core.syntax import Child, Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +35,21 @@ class AstChunker(Cutter):
     cut; without overlap every line is in exactly one chunk. Only a single line can be larger than `max_nws`
     (it stays a chunk of its own), and overlap, which comes on top. A piece smaller than `min_nws` is packed
     together with what follows it across the boundary of a split definition, where that fits. A syntax error
-    still gives chunks. `language` is `auto` (by the file's ending) or a grammar's name. Linear in the file.
+    still gives chunks. `language` is `auto` (by the file's name) or that of one language. Linear in the file.
     """
 
     name: ClassVar[str] = "ast"
     max_nws: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
     min_nws: int = option(50, "smaller pieces are packed with what follows, where that fits", Whole(0))
     overlap: int = option(0, "lines of the chunk before that each chunk repeats", Whole(0))
-    language: str = option("auto", "auto: by the file's ending; or a grammar", OneOf(("auto", *GRAMMARS)))
+    language: str = language_option()
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line.
 
-        ChunkError where the grammar of the file's language is unknown or not installed.
+        LanguageError where the file's language is not known or its grammar is not installed.
         """
-        language = language_of(file) if self.language == "auto" else self.language
+        language = chosen_language(file, self.language)
         before = nws_before(file)
         if not before[-1]:
             return []

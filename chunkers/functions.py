@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._syntax import GRAMMARS, language_of, parse
-from repoeval_bench.core.options import OneOf
-from repoeval_bench.core.registry import option
+from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.core.syntax import parse
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -25,14 +24,14 @@ class FunctionsChunker(Cutter):
     """
 
     name: ClassVar[str] = "functions"
-    language: str = option("auto", "auto: by the file's ending; or a grammar", OneOf(("auto", *GRAMMARS)))
+    language: str = language_option()
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line."""
         before = nws_before(file)
         if not before[-1]:
             return []
-        parsed = parse(file, language_of(file) if self.language == "auto" else self.language)
+        parsed = parse(file, chosen_language(file, self.language))
         starts = {0}
         inside = 0  # the line behind the last function: what is defined in a function stays in it
         for found in definitions(parsed):

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._definitions import definitions
-from repoeval_bench.chunkers._syntax import language_of, parse
+from repoeval_bench.chunkers._syntax import chosen_language
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,17 +54,18 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
     """The same chunks, ordered by start as they are given, with headers of a kind in comment lines.
 
     `scope` names the definitions that begin on a line before the chunk and reach into it, outermost first,
-    and those that begin in it, however deep. SpecError for an unknown kind; ChunkError where `scope` is asked
-    for a file whose grammar is unknown or not installed.
+    and those that begin in it, however deep. SpecError for an unknown kind; LanguageError where `scope` is asked
+    for a file whose language is not known or whose grammar is not installed.
     """
     _check(kind)
     if kind == "none" or not chunks:
         return list(chunks)
     if kind == "path":
-        mark = "#" if file.path.endswith((".py", ".pyi", ".pyw")) else "//"
+        known = language_of(file.path)
+        mark = known.line_comment if known else "//"
         return [replace(chunk, header=f"{mark} {file.path}\n") for chunk in chunks]
-    language = language_of(file)
-    return _with_scopes(file, chunks, list(definitions(parse(file, language))), "#" if language == "python" else "//")
+    language = chosen_language(file)
+    return _with_scopes(file, chunks, list(definitions(parse(file, language))), language.line_comment)
 
 
 def _check(kind: str) -> None:

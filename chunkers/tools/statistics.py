@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._lines import nws_before
-from repoeval_bench.chunkers._syntax import language_of, parse
+from repoeval_bench.chunkers._syntax import chosen_language
 from repoeval_bench.core.source import count_nws, nearest_rank
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ class ChunkStats:
 
 
 def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]) -> ChunkStats:
-    """Statistics of (file, its chunks) pairs; ChunkError where a file's grammar is not installed."""
+    """Statistics of (file, its chunks) pairs; LanguageError where a file's grammar is not installed."""
     sizes = sorted(count_nws(chunk.text) for _, chunks in chunked for chunk in chunks)
     lines = shared = uncovered = n_definitions = whole = 0
     for file, chunks in chunked:
@@ -78,7 +79,7 @@ def _definition_spans(file: SourceFile) -> list[tuple[int, int]]:
     if not file.text.strip():
         return []
     spans = []
-    for found in definitions(parse(file, language_of(file))):
+    for found in definitions(parse(file, chosen_language(file))):
         chars = file.chars_of(LineSpan(found.start, found.end))
         text = file.slice(chars)
         start = chars.start + len(text) - len(text.lstrip())

@@ -30,6 +30,10 @@ class ChunkError(BenchError):
     """A chunker failed on a file or broke the contract of `Chunk`."""
 
 
+class LanguageError(ChunkError):
+    """A file's language is not known, or the grammar of a language is not installed."""
+
+
 class EmbeddingError(BenchError):
     """A model is absent, is not the one that was pinned, or gave vectors that cannot be used."""
 

@@ -118,15 +118,16 @@ def test_every_built_in_passes_the_cases_at_small_sizes(spec: str) -> None:
 def test_a_definition_that_fits_is_never_cut(text: str) -> None:
     """A function or class of at most max_nws is within one chunk of `ast`, in any context."""
     from repoeval_bench.chunkers._definitions import definitions
-    from repoeval_bench.chunkers._syntax import parse
+    from repoeval_bench.core.languages import LANGUAGES
     from repoeval_bench.core.source import count_nws
     from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.core.syntax import parse
 
     file = SourceFile("r", "a.py", text)
     chunks = chunker("ast:max_nws=40,min_nws=0").chunk(file)
     if not text.strip():
         return
-    for found in definitions(parse(file, "python")):
+    for found in definitions(parse(file, LANGUAGES["python"])):
         lines = LineSpan(found.start, found.end)
         if count_nws(file.line_text(lines)) <= 40:
             assert any(chunk.lines.contains(lines) for chunk in chunks), (found, chunks)
@@ -136,12 +137,13 @@ def test_a_definition_that_fits_is_never_cut(text: str) -> None:
 @given(text=modules.map(lambda text: text + "\n"), window=st.integers(1, 120))
 def test_a_file_parsed_piece_by_piece_is_cut_as_in_one(text: str, window: int) -> None:
     """Files above the window: same lines on the outermost level, each in one piece, whatever the window."""
-    from repoeval_bench.chunkers._syntax import parse, segments
+    from repoeval_bench.core.languages import LANGUAGES
+    from repoeval_bench.core.syntax import parse, segments
 
     file = SourceFile("r", "a.py", text)
-    parsed = parse(file, "python")
+    parsed = parse(file, LANGUAGES["python"])
     whole = [(first, last, node.type) for first, last, node in parsed.children(parsed.root)]
-    pieces = list(segments(file, "python", window))
+    pieces = list(segments(file, LANGUAGES["python"], window))
     assert [piece.first for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
     assert (pieces[0].first, pieces[-1].end) == (0, file.n_lines)
     assert [(first, last, node.type) for piece in pieces for first, last, node in piece.children(piece.root)] == whole

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
 
-import repoeval_bench.chunkers._syntax
-from repoeval_bench.chunkers._syntax import GRAMMARS
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.functions import FunctionsChunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
-from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile, count_nws
 
 SOURCES = {
@@ -58,14 +54,39 @@ SOURCES = {
         "#[derive(Debug)]\nstruct A {\n    first: String,\n    second: u32,\n}\n",
         "\nimpl A {\n    fn m(&self) -> u32 {\n        self.second\n    }\n}\n",
     ),
+    "c": (
+        "a.c",
+        "#include <stdio.h>\n\n",
+        "/** About f. */\nstatic int *f(int a) {\n    int b = a + 1;\n    return table + b;\n}\n\n",
+        "struct a {\n    char *first;\n    int second;\n};\n",
+        "\nint m(struct a *self) {\n    return self->second;\n}\n",
+    ),
+    "cpp": (
+        "a.cpp",
+        "#include <vector>\n\n",
+        "/// About f.\ntemplate <typename T>\nT f(T a) {\n  auto b = a + 1;\n  return b;\n}\n\n",
+        "class A {\n public:\n  int m() const;\n  int second;\n};\n",
+        "\nint A::m() const {\n  return second;\n}\n",
+    ),
+    "csharp": (
+        "A.cs",
+        "using System;\n\n",
+        "/// <summary>About A.</summary>\n[Serializable]\npublic class A {\n  private int a;\n\n"
+        "  public A(int a) {\n    this.a = a;\n  }\n}\n\n",
+        "interface IB {\n  int First();\n  int Second();\n}\n",
+        "\nenum C {\n  One,\n  Two,\n  ThreeAndMore\n}\n",
+    ),
 }
+
+
+def needs(language: str) -> None:
+    if not LANGUAGES[language].installed:
+        pytest.skip(f"the grammar of {language} is not installed; pip install 'repoeval-bench[languages]'")
 
 
 @pytest.fixture(params=SOURCES)
 def source(request):
-    module, _, extra, _ = GRAMMARS[request.param]
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{module} is not installed; pip install 'repoeval-bench[{extra}]' runs this test")
+    needs(request.param)
     return SOURCES[request.param]
 
 
@@ -96,21 +117,8 @@ def test_functions_are_found(source) -> None:
 @pytest.mark.parametrize("language", SOURCES)
 def test_whatever_the_language_the_suite_passes(language: str) -> None:
     """The suite's Python is a syntax error there, which is as good a test."""
-    module, _, extra, _ = GRAMMARS[language]
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{module} is not installed; pip install 'repoeval-bench[{extra}]' runs this test")
+    needs(language)
     chunker = AstChunker(max_nws=60, language=language)
     for text in CASES.values():
         if len(text) < 6_000:
             assert broken_promises(chunker, SourceFile("r", "case", text)) == {}
-
-
-def test_a_grammar_that_is_not_installed_names_the_extra(monkeypatch) -> None:
-    monkeypatch.setitem(GRAMMARS, "go", ("tree_sitter_of_no_package", "language", "languages", (".go",)))
-
-    repoeval_bench.chunkers._syntax._grammar.cache_clear()
-    with pytest.raises(
-        ChunkError, match=r"grammar of go is not installed; run pip install 'repoeval-bench\[languages\]'"
-    ):
-        AstChunker(max_nws=5).chunk(SourceFile("r", "a.go", "package a\n\nvar b = 1\n"))
-    repoeval_bench.chunkers._syntax._grammar.cache_clear()

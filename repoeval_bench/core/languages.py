@@ -1,0 +1,101 @@
+"""The languages: one row each, with the file names, the grammar's package and the comments. Nothing is parsed here.
+
+A language is chosen by the file's name. `.h` belongs to two: it is C++ where the text shows it, else C.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """One language. `endings` are those of file names, lower-cased, with the dot.
+
+    `module` and `function` give its tree-sitter grammar; `extra` installs it, "" where it is always installed.
+    `block_comment` is how such a comment begins and ends; None where the language has none.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    module: str
+    function: str = "language"
+    extra: str = "languages"
+    line_comment: str = "//"
+    block_comment: tuple[str, str] | None = ("/*", "*/")
+
+    @property
+    def installed(self) -> bool:
+        """Whether the grammar's package is there; it is not imported."""
+        return find_spec(self.module) is not None
+
+
+LANGUAGES: Mapping[str, Language] = {
+    language.name: language
+    for language in (
+        Language(
+            name="python",
+            endings=(".py", ".pyi", ".pyw"),
+            module="tree_sitter_python",
+            extra="",
+            line_comment="#",
+            block_comment=None,
+        ),
+        Language(name="javascript", endings=(".js", ".jsx", ".mjs", ".cjs"), module="tree_sitter_javascript"),
+        Language(
+            name="typescript",
+            endings=(".ts", ".mts", ".cts"),
+            module="tree_sitter_typescript",
+            function="language_typescript",
+        ),
+        Language(name="tsx", endings=(".tsx",), module="tree_sitter_typescript", function="language_tsx"),
+        Language(name="java", endings=(".java",), module="tree_sitter_java"),
+        Language(name="go", endings=(".go",), module="tree_sitter_go"),
+        Language(name="rust", endings=(".rs",), module="tree_sitter_rust"),
+        Language(name="c", endings=(".c", ".h"), module="tree_sitter_c"),
+        Language(
+            name="cpp",
+            endings=(".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp"),
+            module="tree_sitter_cpp",
+        ),
+        Language(name="csharp", endings=(".cs",), module="tree_sitter_c_sharp"),
+    )
+}
+"""name -> language."""
+
+_BY_ENDING = {ending: language for language in LANGUAGES.values() for ending in language.endings}
+
+ENDINGS = tuple(_BY_ENDING)
+"""How the names of files end whose language is known."""
+
+# What no C header has: a standard header without .h, and the words that C++ alone begins a line with. `__cplusplus`
+# is no sign, as C headers guard `extern "C"` with it.
+_CPP = re.compile(
+    r"^[ \t]*(?:"
+    r"#[ \t]*include[ \t]*<\w+>"
+    r"|template[ \t]*<"
+    r"|(?:inline[ \t]+)?namespace\b"
+    r"|class[ \t]+\w+[ \t]*(?:final\b|[{:;]|$)"
+    r"|using[ \t]+\w"
+    r"|(?:public|private|protected)[ \t]*:"
+    r")|\bstd::\w",
+    re.MULTILINE,
+)
+
+
+def language_of(path: str, text: str = "") -> Language | None:
+    """The language of a file by the ending of its name, in any case; None where it is not known.
+
+    `text` decides for `.h` alone: C++ where a line of it can be nothing else, C otherwise, so without a text.
+    """
+    ending = PurePosixPath(path).suffix.lower()
+    if ending == ".h" and _CPP.search(text):
+        return LANGUAGES["cpp"]
+    return _BY_ENDING.get(ending)

@@ -1,0 +1,257 @@
+"""Syntax trees in lines: the one place where tree-sitter's bytes become lines and characters.
+
+tree-sitter counts UTF-8 bytes, and its rows end at a newline only; everybody else here counts characters and
+the lines of `str.splitlines()`. A `Parsed` file answers in those lines. Crossing from C to Python costs more
+than parsing does, so it lists the children of the nodes asked for and never walks a whole tree.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.spans import CharSpan, LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from tree_sitter import Language as TreeSitterLanguage
+    from tree_sitter import Node
+
+    from repoeval_bench.core.languages import Language
+    from repoeval_bench.core.source import SourceFile
+
+    Child: TypeAlias = "tuple[int, int, Node]"
+    """First line, last line (inclusive), node."""
+
+PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
+"""A child's role: comments and decorators belong to what follows, a closing bracket to what precedes."""
+
+WINDOW = 250_000
+"""Bytes that are parsed at once: beyond, a tree takes more memory than it gives context."""
+
+_ROLES = {
+    "comment": COMMENT,
+    "line_comment": COMMENT,
+    "block_comment": COMMENT,
+    "decorator": DECORATOR,
+    "attribute_item": DECORATOR,
+    ")": CLOSER,
+    "]": CLOSER,
+    "}": CLOSER,
+}
+
+# A function's body is a compound_statement in C; what an #ifdef encloses are statements too.
+_LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else")
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    """A grammar, with the roles of its node kinds looked up once."""
+
+    of: Language
+    language: TreeSitterLanguage
+    roles: dict[int, int]
+    lists: frozenset[int]
+
+
+@cache
+def _grammar(of: Language) -> _Grammar:
+    from tree_sitter import Language as TreeSitterLanguage
+
+    try:
+        make: Callable[[], object] = getattr(import_module(of.module), of.function)
+    except ModuleNotFoundError as error:
+        package = f"repoeval-bench[{of.extra}]" if of.extra else "repoeval-bench"
+        raise LanguageError(f"the grammar of {of.name} is not installed; run pip install '{package}'") from error
+    language = TreeSitterLanguage(make())
+    kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
+    return _Grammar(
+        of,
+        language,
+        {kind: _ROLES[text] for kind, text in kinds.items() if text in _ROLES},
+        # What holds statements, members or elements is called so in every grammar: block, class_body, …
+        frozenset(kind for kind, text in kinds.items() if text.endswith(_LISTS)),
+    )
+
+
+class Parsed:
+    """A syntax tree of the lines [first, end) of a file, its positions in the file's lines."""
+
+    __slots__ = ("_begin", "_encoded", "_grammar", "_rows", "_starts", "end", "file", "first", "root")
+
+    def __init__(
+        self,
+        file: SourceFile,
+        grammar: _Grammar,
+        encoded: bytes,
+        *,
+        lines: tuple[int, int],
+        begin: int,
+        starts: list[int],
+    ) -> None:
+        """Parse bytes that begin at byte `begin` of the file; `starts`: see `_line_starts`."""
+        from tree_sitter import Parser
+
+        self.file = file
+        self._grammar = grammar
+        self._encoded = encoded
+        self._begin = begin
+        self._starts = starts
+        self._rows: list[int] = []
+        self.first, self.end = lines
+        # A parser is not safe to share between threads, and making one costs a microsecond.
+        self.root: Node = Parser(grammar.language).parse(encoded).root_node
+
+    @property
+    def language(self) -> Language:
+        """What it is parsed as."""
+        return self._grammar.of
+
+    def children(self, node: Node) -> Iterator[Child]:
+        """The node's children in order: first and last line, and node."""
+        starts, begin, end = self._starts, self._begin, self.end
+        if not starts:  # rows are lines
+            for child in node.children:
+                first = child.start_point.row + self.first
+                row, column = child.end_point
+                last = row + self.first - (not column)
+                if first >= end:
+                    return
+                yield first, max(first, last), child
+            return
+        for child in node.children:
+            first = min(bisect_right(starts, child.start_byte + begin), len(starts) - 1) - 1
+            last = min(bisect_right(starts, child.end_byte + begin - 1), len(starts) - 1) - 1
+            if first >= end:
+                return
+            yield first, max(first, last), child
+
+    def text(self, node: Node) -> str:
+        """The node's text; line ends are newlines."""
+        return self._encoded[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def lines(self, node: Node) -> LineSpan:
+        """The lines that the node's text is on; one line for an empty node."""
+        return self.lines_between(node.start_byte, node.end_byte)
+
+    def lines_between(self, start: int, end: int) -> LineSpan:
+        """The lines of the tree's bytes [start, end) less the blanks at both ends; one line where nothing is left."""
+        text = self._encoded[start:end]
+        first = start + len(text) - len(text.lstrip())
+        last = first + len(text.strip()) - 1
+        return LineSpan(self._line(min(first, end)), self._line(max(min(first, end), last)) + 1)
+
+    def chars(self, node: Node) -> CharSpan:
+        """The characters of the file that the node is."""
+        return CharSpan(self._char(node.start_byte), self._char(node.end_byte))
+
+    def _line(self, byte: int) -> int:
+        """The line of a byte of this tree; the last one for its end."""
+        return min(self.first + bisect_right(self._line_bytes(), byte) - 1, max(self.file.n_lines - 1, 0))
+
+    def _char(self, byte: int) -> int:
+        line = self._line(byte)
+        before = self._encoded[self._line_bytes()[line - self.first] : byte].decode("utf-8", "surrogatepass")
+        return min(self.file.chars_of(LineSpan(line, line)).start + len(before), len(self.file.text))
+
+    def _line_bytes(self) -> list[int]:
+        """The byte of this tree at which each of its lines starts; made when it is asked for."""
+        if not self._rows:
+            lengths = (len(row) + 1 for row in self._encoded.split(b"\n"))
+            self._rows = (
+                [start - self._begin for start in self._starts[self.first :]]
+                if self._starts
+                else list(accumulate(lengths, initial=0))
+            )
+        return self._rows
+
+    def role(self, node: Node) -> int:
+        """`COMMENT`, `DECORATOR`, `CLOSER` or `PLAIN`."""
+        return self._grammar.roles.get(node.kind_id, PLAIN)
+
+    def is_list(self, node: Node) -> bool:
+        """Whether the node holds a sequence of statements, members or elements; the root does."""
+        return node.kind_id in self._grammar.lists or node == self.root
+
+    def signature(self, node: Node) -> str:
+        """A definition's text up to its body, on one line, without comments."""
+        body = node.child_by_field_name("body")
+        at, end = node.start_byte, body.start_byte if body else node.end_byte
+        pieces = []
+        for child in node.children:
+            for part in (child, *child.children) if child.start_byte < end else ():
+                if self.role(part) == COMMENT and at <= part.start_byte < end:
+                    pieces.append(self._encoded[at : part.start_byte])
+                    at = part.end_byte
+        pieces.append(self._encoded[at:end])
+        return " ".join(b" ".join(pieces).decode("utf-8", "replace").split()).rstrip(" {:")
+
+    def last_statement(self) -> tuple[int, int] | None:
+        """Line and byte at which the last statement on the outermost level starts, comments above it included.
+
+        None where the tree has no second one. What follows it may be cut off, so the tree is right before it.
+        """
+        found: tuple[int, int] | None = None
+        below = 0
+        for line, last, child in reversed([*self.children(self.root)]):
+            glue = self.role(child) in (COMMENT, DECORATOR)
+            if found and not (glue and last + 1 >= below):
+                break
+            # In a tree that is cut off, what is indented can seem to be on the outermost level.
+            if child.start_point.column == 0 and (found or not glue):
+                found, below = (line, child.start_byte + self._begin), line
+        return found if found and found[0] > self.first else None
+
+
+def parse(file: SourceFile, language: Language) -> Parsed:
+    """A file's syntax tree. A syntax error gives a tree all the same, with error nodes in it."""
+    return next(segments(file, language, window=len(file.text) * 4 + 1))
+
+
+def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iterator[Parsed]:
+    """Trees of consecutive pieces of a file, cut between statements on the outermost level.
+
+    A tree takes about 45 times the bytes of its text, so a file above `window` bytes is parsed piece by piece; use
+    up each tree before taking the next. A statement above the window widens it. LanguageError where the grammar
+    is not installed.
+    """
+    grammar = _grammar(language)
+    # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it. Lone surrogates are
+    # no UTF-8; as three bytes each they are a syntax error and no crash.
+    text = file.text.replace("\r\n", "\n") if "\r" in file.text else file.text
+    encoded = text.encode("utf-8", "surrogatepass")
+    starts = _line_starts(text, file.n_lines)
+    begin = first = 0
+    size = window
+    while True:
+        whole = begin + size >= len(encoded)
+        stop = len(encoded) if whole else encoded.rfind(b"\n", begin, begin + size) + 1
+        if stop > begin or whole:
+            lines = (first, file.n_lines)
+            parsed = Parsed(file, grammar, encoded[begin:stop], lines=lines, begin=begin, starts=starts)
+            if whole:
+                yield parsed
+                return
+            cut = parsed.last_statement()
+            if cut:
+                parsed.end = cut[0]
+                yield parsed
+                first, begin = cut
+                size = window
+                continue
+        size *= 2
+
+
+def _line_starts(text: str, n_lines: int) -> list[int]:
+    """The byte at which each line starts, and that of the end; empty where tree-sitter's rows are the lines."""
+    if n_lines == text.count("\n") + (not text.endswith("\n") and bool(text)):
+        return []
+    lines = text.splitlines(keepends=True)
+    return list(accumulate((len(line.encode("utf-8", "surrogatepass")) for line in lines), initial=0))

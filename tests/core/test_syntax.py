@@ -1,0 +1,64 @@
+"""Bytes become lines and characters: against a plain count over the file's text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.languages import LANGUAGES, Language
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.syntax import parse, segments
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "x = 1",
+            "größe = 'é𝒳'",
+            "def f():",
+            "    return [1,",
+            "  2]",
+            "# 中",
+            "",
+            "\f",
+            "y = '\u2028'",
+            "s = '''",
+            "\x85",
+        ]
+    ),
+    max_size=20,
+)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@settings(max_examples=60)
+@given(rows=LINES, window=st.integers(1, 100))
+def test_a_node_is_at_the_lines_and_characters_of_its_text(newline: str, rows: list[str], window: int) -> None:
+    """Identifiers and numbers have no line end in them, so the file holds their text as it is."""
+    file = SourceFile("r", "a.py", newline.join(rows))
+    for parsed in segments(file, LANGUAGES["python"], window):
+        stack = [parsed.root]
+        while stack:
+            node = stack.pop()
+            stack += node.children
+            if node.type in ("identifier", "integer"):
+                chars = parsed.chars(node)
+                assert file.slice(chars) == parsed.text(node)
+                assert parsed.lines(node) == file.lines_of(chars)
+
+
+def test_the_lines_of_bytes_leave_blanks_at_the_ends_out() -> None:
+    parsed = parse(SourceFile("r", "a.py", "\n\n  a\n  b\n\n\n"), LANGUAGES["python"])
+    assert [*parsed.lines_between(0, 12)] == [2, 3]
+    assert [*parsed.lines_between(0, 1)] == [1]
+    assert [*parsed.lines_between(12, 12)] == [5]
+
+
+def test_a_grammar_that_is_not_installed_names_its_extra() -> None:
+    missing = Language(name="go", endings=(".go",), module="tree_sitter_of_no_package")
+    assert not missing.installed
+    with pytest.raises(
+        LanguageError, match=r"grammar of go is not installed; run pip install 'repoeval-bench\[languages\]'"
+    ):
+        parse(SourceFile("r", "a.go", "package a\n"), missing)
