@@ -4,7 +4,8 @@ The public names are loaded on first use, so that importing the package costs no
 
 - `load_benchmark` finds the data; `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
 - `RunRequest` has every option of a run, with its default and its meaning;
-- `compare` says which differences between runs are real, `sensitivity` whether they hold in other settings;
+- `compare` says which differences between runs are real, `choose` which run to take, `sensitivity` whether they hold
+  in other settings;
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `diagnose`, `gate` (of limits that `read_gates`
   reads) and `leaderboard` say what runs mean, each as a record;
 - `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
@@ -18,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import compare
     from repoeval_bench.analysis.diagnosis.report import diagnose
     from repoeval_bench.analysis.diff import diff
@@ -51,6 +53,7 @@ _PUBLIC = {
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
     "bounds": "analysis.judgements.bounds:bounds",
+    "choose": "analysis.choosing:choose",
     "compare": "analysis.comparison:compare",
     "compare_segments": "analysis.segments:compare_segments",
     "diagnose": "analysis.diagnosis.report:diagnose",
@@ -83,6 +86,7 @@ __all__ = [
     "SourceFile",
     "Task",
     "bounds",
+    "choose",
     "compare",
     "compare_segments",
     "diagnose",

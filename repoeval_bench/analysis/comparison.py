@@ -13,7 +13,7 @@ from repoeval_bench.analysis.influence import influence, resting
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.records import Comparison, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
-from repoeval_bench.analysis.sign_flips import ALPHA, CERTAIN, FEWEST_CLUSTERS, flip_signs, near_alpha
+from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
@@ -21,8 +21,6 @@ from repoeval_bench.metrics import CEILING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
@@ -216,7 +214,7 @@ def _mean_differences(
     """What flips say of each column's mean."""
     sample = samples.files
     flipped = flip_signs(
-        *sample.parts(), _rng(), undecided=lambda p, error: near_alpha(p, error) | _near_holm(p, error, families)
+        *sample.parts(), _rng(), undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, families)
     )
     mean, repositories = sample.mean(), intervals(samples.repositories, _rng())
     detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}
@@ -234,16 +232,6 @@ def _mean_differences(
         )
         for i, column in enumerate(columns)
     ]
-
-
-def _near_holm(p: FloatArray, error: FloatArray, families: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-    """Which p are too near to the limit that Holm sets them to say on which side they are."""
-    near = np.zeros(len(p), dtype=np.bool_)
-    for family in families:
-        order = sorted(family, key=lambda i: p[i])
-        for step, i in enumerate(order):
-            near[i] = abs(p[i] - ALPHA / (len(order) - step)) < CERTAIN * error[i]
-    return near
 
 
 def _influences(

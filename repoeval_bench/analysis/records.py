@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from repoeval_bench.analysis.sign_flips import ALPHA
+
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
 
@@ -131,3 +133,52 @@ class Comparison:
     def ci(self) -> Interval:
         """95 % interval of the mean that decides."""
         return self.mean.ci
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One of the runs to choose from.
+
+    `probability` is the share of resamples of clusters in which its mean is the highest; None where the clusters are
+    too few. `p` is the sign-flip test's of the best against it, adjusted by Holm over all others; None for the best.
+    `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's unit.
+    """
+
+    run: str
+    run_id: str
+    mean: float
+    cost: float | None
+    probability: float | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
+
+    `cost_unit` is `tokens` where all runs count in one tokenizer, else `nws`; empty where neither is known.
+    `more_clusters` and `more_repositories` estimate how many more like these would show the difference between the
+    first two with 80 % power: 0 where it is shown, None where the two do not differ or the error is unknown. The first
+    is about files of these repositories, the second about new repositories.
+    """
+
+    measure: str
+    over: Literal["micro", "macro"]
+    clustered_by: str
+    n_clusters: int
+    n_repositories: int
+    cost_unit: str
+    candidates: tuple[Candidate, ...]
+    more_clusters: int | None
+    more_repositories: int | None
+
+    @property
+    def best(self) -> Candidate:
+        """The run with the highest mean."""
+        return self.candidates[0]
+
+    @property
+    def alike(self) -> tuple[Candidate, ...]:
+        """The best run and all that the test does not tell from it, the cheapest first."""
+        found = [each for each in self.candidates if each.p is None or each.p >= ALPHA]
+        return tuple(sorted(found, key=lambda each: each.cost or 0.0))

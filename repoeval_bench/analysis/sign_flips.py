@@ -111,6 +111,16 @@ def near_alpha(p: FloatArray, error: FloatArray) -> BoolArray:
     return np.abs(p - ALPHA) < CERTAIN * error
 
 
+def near_holm(p: FloatArray, error: FloatArray, families: Sequence[Sequence[int]]) -> BoolArray:
+    """Which p are too near to the limit that Holm sets them in their family to say on which side they are."""
+    near = np.zeros(len(p), dtype=np.bool_)
+    for family in families:
+        order = sorted(family, key=lambda i: p[i])
+        for step, i in enumerate(order):
+            near[i] = abs(p[i] - ALPHA / (len(order) - step)) < CERTAIN * error[i]
+    return near
+
+
 def _all_flips(n: int) -> Iterator[Packed]:
     """Every subset of the clusters."""
     yield np.packbits((np.arange(2**n)[:, None] >> np.arange(n)) & 1, axis=1)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import check_margin, compare
-from repoeval_bench.cli.console import print_json, print_tables
+from repoeval_bench.cli.console import print_json, print_table, print_tables
 from repoeval_bench.cli.options import comparison_options, requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_records, comparison_tables
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.records import Choice, Comparison
 
 
 @click.command("compare", short_help="Test which differences between runs are real.")
@@ -57,18 +59,22 @@ def compare_command(
     base = baseline_of(stored, baseline, out)
     comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
     remember(stored, out, say)
+    # The baseline may be none of the runs: it is one to choose from all the same.
+    choice = choose(stored if base is None else [base, *stored])
     if as_json:
-        print_json(comparison_records(comparisons))
+        print_json({"comparisons": comparison_records(comparisons), "choice": choice_record(choice)})
         return
-    print_comparison(stored, comparisons)
+    print_comparison(stored, comparisons, choice)
 
 
-def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> None:
-    """The score tables of the runs (an imported one has none), the tables of differences, and their notes."""
+def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice) -> None:
+    """The score tables of the runs (an imported one has none), the differences with their notes, and the choice."""
     if not any(run.metrics.imported for run in runs):
         print_scores(runs)
         click.echo()
     print_tables(comparison_tables(comparisons))
+    click.echo()
+    print_table(choice_table(choice, comparisons))
 
 
 def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:

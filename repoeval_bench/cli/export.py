@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.cli.output import FILE, FOLDER, sensitivity_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.scores import score_tables, scores_csv
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.report.table import Table
 
 FORMATS = ("markdown", "latex", "csv", "json", "trec")
@@ -91,30 +93,37 @@ def _files(stored: Sequence[RunView], base: RunView | None, form: str, output: P
             raise UsageError(f"a TREC file holds one ranking, not {len(stored)}; export the runs one by one")
         return {output: stored[0].text(RUN), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
     comparisons = compare(stored, baseline=base) if len(stored) > 1 else []
+    choice = choose(stored if base is None else [base, *stored]) if len(stored) > 1 else None
     if form == "json":
-        return {output: json.dumps(_content(stored, comparisons), indent=2, ensure_ascii=False) + "\n"}
+        return {output: json.dumps(_content(stored, comparisons, choice), indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
         files = {output: scores_csv(stored)}
         if comparisons:
             files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons)
         return files
-    tables = _tables(stored, comparisons)
+    tables = _tables(stored, comparisons, choice)
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
 
 
-def _content(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    if len(stored) == 1:
+def _content(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> dict[str, Any]:
+    if choice is None:
         return stored[0].metrics.as_json()
-    return {"runs": [run.metrics.as_json() for run in stored], "comparisons": comparison_records(comparisons)}
+    return {
+        "runs": [run.metrics.as_json() for run in stored],
+        "comparisons": comparison_records(comparisons),
+        "choice": choice_record(choice),
+    }
 
 
-def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> list[Table]:
+def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> list[Table]:
     """What `eval` and `compare` print; an imported run has no table of its own."""
     imported = [run.run_id for run in stored if run.metrics.imported]
     if imported and not comparisons:
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
     scores = [] if imported else score_tables(stored)
-    return [*scores, *(comparison_tables(comparisons) if comparisons else [])]
+    if choice is None:
+        return list(scores)
+    return [*scores, *comparison_tables(comparisons), choice_table(choice, comparisons)]
 
 
 def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensitivity: Path | None) -> None:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import print_comparison
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, out_option, say
 from repoeval_bench.cli.scores import print_scores
+from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
 from repoeval_bench.runs.executors import ProcessPool
@@ -51,17 +53,21 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
     results = []
     for setting, runs, comparisons in _compared(asked, out, home):
         named = setting.combination() | {"protocol": setting.resolved_protocol().name}
+        choice = choose(runs) if comparisons else None
         if as_json:
-            records = comparison_records(comparisons)
-            results.append(
-                {"pack": setting.pack, **named, "runs": [run.metrics.as_json() for run in runs], "comparisons": records}
-            )
+            record: dict[str, Any] = {
+                "pack": setting.pack,
+                **named,
+                "runs": [run.metrics.as_json() for run in runs],
+                "comparisons": comparison_records(comparisons),
+            }
+            results.append(record | ({} if choice is None else {"choice": choice_record(choice)}))
             continue
         click.echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in named.items()))
-        if comparisons:
-            print_comparison(runs, comparisons)
-        else:
+        if choice is None:
             print_scores(runs)
+        else:
+            print_comparison(runs, comparisons, choice)
         click.echo()
     if as_json:
         print_json(results)

@@ -25,7 +25,7 @@ def compare(tmp_path, *arguments):
 
 def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
     """Each row's verdict is that of its own adjusted p and difference; micro and macro stand beside each other."""
-    rows = json.loads(compare(tmp_path, *runs, "--json").out)
+    rows = json.loads(compare(tmp_path, *runs, "--json").out)["comparisons"]
     assert {row["measure"] for row in rows} >= {"ndcg@10", "recall@5"}
     for row in rows:
         if row["measure"].endswith("_ceiling"):
@@ -47,6 +47,8 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
         "Wilcoxon",
         "detectable",
         "Holm over",
+        "which to choose, by area lineR, micro mean",
+        "best in: of 10,000 resamples",
     ):
         assert piece in text.out
     assert max(map(len, text.out.splitlines())) < 180
@@ -54,7 +56,7 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
 
 def test_equivalence_and_metrics_options(runs, tmp_path):
     """--measure narrows the family, --equivalence says what is inside the margin."""
-    rows = json.loads(compare(tmp_path, *runs, "-m", "nDCG@10", "--equivalence", "0.9", "--json").out)
+    rows = json.loads(compare(tmp_path, *runs, "-m", "nDCG@10", "--equivalence", "0.9", "--json").out)["comparisons"]
     assert [(row["measure"], row["family"], row["margin"]) for row in rows] == [("ndcg@10", 1, 0.9)]
     assert "within 0.9" in rows[0]["verdict"]
     assert "give a difference above 0" in one_sentence(compare(tmp_path, *runs, "--equivalence", "-1"), 2)

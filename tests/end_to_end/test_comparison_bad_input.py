@@ -94,7 +94,7 @@ def test_one_query_only(tmp_path, gates):
         write_run(tmp_path / name, {"mrr": [value]}, files=["f.py"], imported=True).folder
         for name, value in (("a", 0.2), ("b", 1.0))
     )
-    (row,) = json.loads(bench("compare", a, b, "--json").out)
+    (row,) = json.loads(bench("compare", a, b, "--json").out)["comparisons"]
     assert (row["ci"], row["p_adjusted"], row["verdict"]) == (None, 1.0, "no difference shown")
     assert "no difference shown" in bench("compare", a, b).out
     assert "changed in 1 of 1 query" in bench("diff", a, b, "-m", "mrr").out
@@ -111,7 +111,7 @@ def test_all_differences_zero(tmp_path, gates):
     """A run against a copy of itself: ties, p = 1, an interval of no width, a drop of 0 that passes."""
     values, files = [0.2, 0.9, 0.5, 0.7, 0.4, 0.8], list("fghijk")
     a, b = (write_run(tmp_path / name, {"mrr": values}, files=files).folder for name in "ab")
-    (row,) = json.loads(bench("compare", a, b, "--json", "--equivalence", "0.1").out)
+    (row,) = json.loads(bench("compare", a, b, "--json", "--equivalence", "0.1").out)["comparisons"]
     assert (row["difference"], row["ci"], row["p_adjusted"], row["ties"]) == (0.0, [0.0, 0.0], 1.0, 6)
     assert row["verdict"] == "equal within 0.1"
     assert "no query of 6 changed" in bench("diff", a, b, "-m", "mrr").out

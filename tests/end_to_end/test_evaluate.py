@@ -233,7 +233,8 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     runs = sorted(path.name for path in (tmp_path / "results").iterdir() if path.is_dir())
     assert len(runs) == 3
     done = bench("compare", *runs, "--out", tmp_path / "results", "--json")
-    rows = json.loads(done.out)
+    compared = json.loads(done.out)
+    rows = compared["comparisons"]
     assert {row["n_queries"] for row in rows} == {
         len((tmp_path / "results" / runs[0] / "per_query.jsonl").read_text().splitlines())
     }
@@ -245,7 +246,9 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     families = {(row["primary"], row["family"]) for row in rows if row["p_adjusted"] is not None}
     assert families == {(True, 3), (False, tests - 3)}
     done = bench("export", *runs, "--format", "json", "--out", tmp_path / "results")
-    assert json.loads(done.out)["comparisons"] == rows
+    exported = json.loads(done.out)
+    assert {key: exported[key] for key in compared} == compared
+    assert {each["run_id"] for each in compared["choice"]["candidates"]} == set(runs)
     page = tmp_path / "page.html"
     assert bench("report", *runs, "-o", page, "--out", tmp_path / "results").code == 0
     assert "Holm over 3 tests (1 measure of each of the 3 pairs of runs)" in page.read_text()
@@ -523,6 +526,6 @@ def test_the_baseline_is_named_as_its_chunker_was(mirror, tmp_path):
     chunkers = ("-c", AST, "-c", "fixed:max_nws=400", "-c", "fixed:max_nws=300")
     done = bench("compare", *chunkers, *options, "--baseline", "fixed:max_nws=400", "--json", home=tmp_path / "home")
     assert done.code == 0, done.err
-    assert {row["baseline"] for row in json.loads(done.out)} == {"fixed:max_nws=400,offset=0"}
+    assert {row["baseline"] for row in json.loads(done.out)["comparisons"]} == {"fixed:max_nws=400,offset=0"}
     done = bench("compare", *chunkers, *options, "--baseline", "fixed", home=tmp_path / "home")
     assert "name one" in one_sentence(done, 2)

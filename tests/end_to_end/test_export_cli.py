@@ -121,7 +121,7 @@ def test_several_runs_as_csv_and_json(results, runs, tmp_path):
     """The differences go beside the scores, and to standard output only where the format has room for both."""
     done = bench("export", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
     assert done.code == 0, done.err
-    compared = json.loads(bench("compare", *runs, "--json", "--out", results).out)
+    compared = json.loads(bench("compare", *runs, "--json", "--out", results).out)["comparisons"]
     rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.differences.csv").read_text())))
     assert [float(row["difference"]) for row in rows] == [each["difference"] for each in compared]
     assert [[float(row["ci.low"]), float(row["ci.high"])] for row in rows] == [each["ci"] for each in compared]

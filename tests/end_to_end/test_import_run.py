@@ -110,7 +110,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     cut = json.loads(
         bench("import-run", write(tmp_path / "cut.jsonl", rows), "--gold", gold, "--corpus", corpus, *out, "--json").out
     )
-    compared = json.loads(bench("compare", run, cut["run_id"], *out, "--json").out)
+    compared = json.loads(bench("compare", run, cut["run_id"], *out, "--json").out)["comparisons"]
     assert compared[0]["clustered_by"] == "file"
     assert {row["treatment"] for row in compared} == {"cut"}
     assert "verdict:" in bench("compare", run, cut["run_id"], *out).out
