@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
+    from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.request import RunRequest
-    from repoeval_bench.runs.view import find_run
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
@@ -60,7 +60,7 @@ _PUBLIC = {
     "diff": "analysis.diff:diff",
     "evaluate": "runs.experiment:evaluate",
     "evaluate_all": "runs.experiment:evaluate_all",
-    "find_run": "runs.view:find_run",
+    "find_run": "runs.naming:find_run",
     "gate": "analysis.gates:gate",
     "hard_negatives": "analysis.pipeline.hard_negatives:hard_negatives",
     "leaderboard": "analysis.leaderboard:leaderboard",

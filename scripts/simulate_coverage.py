@@ -150,7 +150,7 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
 
 def stored_residuals(runs: Sequence[str], name: str) -> Residuals:
     """Residuals of two stored runs' differences."""
-    from repoeval_bench.runs.view import find_run
+    from repoeval_bench.runs.naming import find_run
 
     first, second = (find_run(run, Path("results")).scores for run in runs)
     differences = second.values[name] - first.values[name]

@@ -29,6 +29,7 @@ COMMANDS = {
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
     "run": "repoeval_bench.cli.run:run_command",
     "compare": "repoeval_bench.cli.compare:compare_command",
+    "runs": "repoeval_bench.cli.runs:runs_command",
     "diff": "repoeval_bench.cli.diff:diff_command",
     "segments": "repoeval_bench.cli.segments:segments_command",
     "diagnose": "repoeval_bench.cli.diagnose:diagnose_command",

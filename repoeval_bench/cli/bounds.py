@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.judgements.bounds import bounds
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import FILE, measures_option, plain, title_of, write_rows
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ _GOLD = "Write gold plus judge as gold for import-run, gain 0 for what is not re
 
 
 @click.command("bounds", short_help="Bound a run's scores with a second set of judgements.")
-@click.argument("run")
+@run_argument()
 @click.option("--judgements", required=True, type=FILE, metavar="FILE", help=_JUDGEMENTS)
 @click.option("--calibration", type=FILE, metavar="FILE", help=_CALIBRATION)
 @click.option(

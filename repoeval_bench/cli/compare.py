@@ -8,27 +8,28 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import check_margin, compare
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table, print_tables
 from repoeval_bench.cli.options import comparison_options, requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
-from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_records, comparison_tables
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.latest import remember
-from repoeval_bench.runs.view import RunView, find_run
+from repoeval_bench.runs.naming import find_run, is_chunker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.runs.view import RunView
 
 
 @click.command("compare", short_help="Test which differences between runs are real.")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@run_argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
 @comparison_options
 def compare_command(
@@ -84,17 +85,7 @@ def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunVi
     """
     if name is None:
         return None
-    fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or _fits(name, run.metrics.chunker)]
+    fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or is_chunker(name, run.metrics.chunker)]
     if len(fitting) > 1:
         raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in fitting)}; name one")
     return fitting[0] if fitting else find_run(name, out)
-
-
-def _fits(typed: str, full: str) -> bool:
-    """Whether a spec as typed is the full one with options left out: `fixed:max_nws=800` and `…,offset=0`."""
-    try:
-        asked, found = Spec.parse(typed), Spec.parse(full)
-    except SpecError:  # a run's id or folder is not a spec
-        return False
-    same = (asked.name, asked.target) == (found.name, found.target)
-    return same and asked.params.items() <= found.params.items()

@@ -8,6 +8,7 @@ import click
 
 from repoeval_bench.analysis.diagnosis.report import diagnose
 from repoeval_bench.analysis.diagnosis.thresholds import LIMITS, Thresholds
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import facts_option, plain
@@ -20,7 +21,7 @@ from repoeval_bench.report.diagnosis import (
     worst_note,
     worst_tables,
 )
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def _parse(_context: click.Context, _parameter: click.Parameter, settings: tuple
     short_help="Find what is wrong with a run, and show its worst queries.",
     epilog=f"Thresholds: {_THRESHOLDS}.",
 )
-@click.argument("run")
+@run_argument()
 @click.option(
     "--worst",
     type=click.IntRange(min=0),

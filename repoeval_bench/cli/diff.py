@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.diff import diff
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.options import runs_folder
 from repoeval_bench.report.diff import diff_summary, diff_table
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @click.command("diff", short_help="List the queries whose score changed, and why.")
-@click.argument("baseline", metavar="RUN")
-@click.argument("treatment", metavar="RUN")
+@run_argument("baseline", metavar="RUN")
+@run_argument("treatment", metavar="RUN")
 @click.option("--measure", "-m", default="ndcg@10", show_default=True, help="The measure that is compared.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to print.")
 @runs_folder

@@ -11,6 +11,7 @@ import click
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.cli.output import FILE, FOLDER, sensitivity_option
 from repoeval_bench.core.errors import UsageError
@@ -20,8 +21,8 @@ from repoeval_bench.report.comparison import comparison_csv, comparison_records,
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.scores import score_tables, scores_csv
 from repoeval_bench.runs.grid_store import read_grid
+from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.records import QRELS, RUN
-from repoeval_bench.runs.view import RunView, find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.report.table import Table
+    from repoeval_bench.runs.view import RunView
 
 FORMATS = ("markdown", "latex", "csv", "json", "trec")
 
 
 @click.command("export", short_help="Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--format",
     "form",

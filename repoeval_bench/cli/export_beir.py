@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import dataset_options, json_option, runs_folder, say
 from repoeval_bench.cli.output import FOLDER
@@ -15,9 +16,9 @@ from repoeval_bench.core.files import write_named
 from repoeval_bench.core.source import encode_id
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import plan_run
+from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.trec import format_qrels
-from repoeval_bench.runs.view import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command("export-beir", short_help="Write a run's corpus, queries and qrels as BEIR and MTEB read them.")
-@click.argument("run")
+@run_argument()
 @click.option(
     "-o",
     "--output",

@@ -9,20 +9,21 @@ import click
 
 from repoeval_bench.analysis.gate_file import read_gates
 from repoeval_bench.analysis.gates import gate
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import json_option, runs_folder, say
 from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @click.command("gate", short_help="Fail if a run does not meet the limits in a file.")
-@click.argument("run")
+@run_argument()
 @click.option("--config", required=True, type=FILE, metavar="FILE", help="The gate file (YAML).")
 @click.option("--baseline", metavar="RUN", help="Run that drops are measured from; overrides the file's baseline.")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write the results as JUnit XML too.")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import FILE, plain, title_of
 from repoeval_bench.report.retrieval import section_tables
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not gi
 
 
 @click.command("hard-negatives", short_help="Put hard negatives at a run's top and report the loss.")
-@click.argument("run")
+@run_argument()
 @click.option(
     "-n",
     "numbers",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from repoeval_bench.cli.completion import names_for
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
 
@@ -92,7 +93,7 @@ def _option(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
-    made: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar}
+    made: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar, "shell_complete": names_for(name)}
     if option.variable:
         made |= {"envvar": option.variable, "show_envvar": True}
     if option.words:

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.judgements.pooling import pool
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import FILE, write_rows
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.text import count
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @click.command("pool", short_help="Write the top of several runs into one file to judge.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@run_argument("runs", nargs=-1, required=True, metavar="RUN…")
 @depth_option("How many chunks of each ranking.")
 @click.option("--skip-gold", is_flag=True, help="Leave out what the gold calls relevant.")
 @click.option("-o", "--output", required=True, type=FILE, metavar="FILE", help="Where to write the pool (JSONL).")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, runs_folder, say
 from repoeval_bench.cli.output import FILE, sensitivity_option
@@ -15,7 +16,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.latest import recall
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report", short_help="Write stored runs as one HTML page.")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@run_argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(
     "-o",
     "--output",

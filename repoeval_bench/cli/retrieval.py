@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.pipeline.report import SECTIONS, pipeline_report
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import plain, title_of
 from repoeval_bench.report.retrieval import missing_line, section_tables
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ _EVIDENCE = "What a chunk must score to count as evidence (no-answer); any chunk
 
 
 @click.command("retrieval", short_help="Measure a log's reranker, router, freshness, …")
-@click.argument("run")
+@run_argument()
 @depth_option("How many results are read.")
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
 @click.option("--raw", metavar="RUN", help="The raw retriever's run, where the log has no raw_topk.")

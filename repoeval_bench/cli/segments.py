@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.analysis.segments import compare_segments, segment
+from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import facts_option, plain
@@ -17,7 +18,7 @@ from repoeval_bench.report.segments import (
     segmentation_table,
     winner_note,
 )
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +27,8 @@ _BY = "repo, file, or a fact such as is_method; repeat it. All but files if not 
 
 
 @click.command("segments", short_help="Show for which queries a run is good, or which of two runs.")
-@click.argument("run")
-@click.argument("other", metavar="[RUN]", required=False)
+@run_argument()
+@run_argument("other", metavar="[RUN]", required=False)
 @click.option("--by", multiple=True, metavar="FACT", help=_BY)
 @click.option("--measure", "-m", default="recall@10", show_default=True, help="The measure that is compared.")
 @facts_option

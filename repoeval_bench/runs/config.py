@@ -9,8 +9,9 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.spec import Spec, short_hash, slug
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +77,9 @@ class RunConfig:
 
     @property
     def run_id(self) -> str:
-        """`dataset-fingerprint_protocol_chunker-hash`: readable, and one folder per distinct configuration."""
+        """`chunker-size_protocol_retriever-hash`: readable, and one folder per distinct configuration."""
         digest = short_hash(json.dumps(self.as_dict(), sort_keys=True, ensure_ascii=False))
-        return f"{self.dataset}-{self.fingerprint}_{slug(self.protocol.name)}_{slug(self.chunker)}-{digest}"
+        chunker, retriever = Spec.parse(self.chunker), Spec.parse(self.retriever)
+        size = chunker.params.get(size_option(chunker) or "", "")
+        pieces = (f"{chunker.name}-{chunker.target}-{size}", self.protocol.name, f"{retriever.name}-{retriever.target}")
+        return f"{'_'.join(slug(piece, 32) for piece in pieces)}-{digest}"

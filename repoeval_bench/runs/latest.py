@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.runs.view import find_run
+from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.runs.inspection import read_inspection
 from repoeval_bench.runs.log import LogRow
@@ -36,7 +34,8 @@ from repoeval_bench.runs.records import (
 from repoeval_bench.runs.trec import read_qrels, read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.metrics.judged import Rankings
@@ -178,42 +177,6 @@ def _schema(text: str) -> Any:
     except ValueError:
         return None
     return content.get("schema") if isinstance(content, dict) else None
-
-
-_SHOWN = 3
-"""Run ids that an error names; a folder may hold hundreds."""
-
-
-def find_run(name: str, results: Path) -> RunView:
-    """A run by folder, by id, or by the unambiguous beginning or end of its id.
-
-    A name that fits none or several is a UsageError, a run of another version a ResultError.
-    """
-    for folder in (Path(name), results / name):
-        if (folder / MANIFEST).is_file():
-            return RunView.open(folder)
-    known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
-    matches = [run_id for run_id in known if name and (run_id.startswith(name) or run_id.endswith(name))]
-    if len(matches) == 1:
-        return RunView.open(results / matches[0])
-    if matches:
-        raise UsageError(f"{name!r} fits {len(matches)} runs in {results}: {_few(matches)}; give more of the id")
-    if not known:
-        raise UsageError(f"no run {name!r}: {results} has no runs yet; make one with repoeval-bench eval")
-    # An id is long: a piece of it is a better match than other ids that share letters with it.
-    near = sorted((run_id for run_id in known if name and name in run_id), key=len)
-    near += [run_id for run_id in get_close_matches(name, known, n=_SHOWN, cutoff=0) if run_id not in near]
-    near += [run_id for run_id in known if run_id not in near]
-    raise UsageError(
-        f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
-        "give a folder, an id, or the beginning or the end of one"
-    )
-
-
-def _few(run_ids: Sequence[str]) -> str:
-    """The first ids, and how many are left out."""
-    more = len(run_ids) - _SHOWN
-    return ", ".join(run_ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def current_run(folder: Path) -> RunView | None:

@@ -32,6 +32,7 @@ CALLS = {
     "eval": Call(f"eval {RUN}"),
     "run": Call(f"run {{bench.yaml}} --out {{out}} {DATA}"),
     "compare": Call("compare {run} {other}", reads=ROWS),
+    "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),
     "segments": Call("segments {run}", reads=ROWS),
     "diagnose": Call("diagnose {run}", reads=("manifest.json", "retrieved.jsonl", "per_query.jsonl")),

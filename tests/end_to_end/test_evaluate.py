@@ -52,7 +52,7 @@ def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(eval
     assert {path.name for path in folder.iterdir()} == MUST_EXIST
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["run_id"] == folder.name
-    for piece in (manifest["dataset"]["name"], manifest["dataset"]["fingerprint"], "context", "ast-max-nws=400"):
+    for piece in ("ast-400", "context", "dense"):
         assert piece in folder.name
     assert folder.name[-9] == "-"
     assert int(folder.name[-8:], 16) >= 0

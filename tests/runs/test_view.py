@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.runs.records import Means, TimeRow
-from repoeval_bench.runs.view import RunView, find_run
+from repoeval_bench.runs.view import RunView
 from support.runs import edit, write_run
-
-RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") for i in range(20)]
 
 
 @pytest.fixture
@@ -123,32 +121,3 @@ def test_means_over_queries_and_over_repositories():
     assert (means.over("micro"), means.over("macro")) == ({"mrr": pytest.approx(1.25 / 3)}, {"mrr": 0.375})
     assert means.per_repo == {"r": {"mrr": 0.5}, "s": {"mrr": 0.25}}
     assert Means.of({"mrr": []}, []).micro == {"mrr": 0.0}
-
-
-@pytest.fixture
-def results(tmp_path, run):
-    for run_id in RUNS:
-        (tmp_path / "results" / run_id).mkdir(parents=True)
-        (tmp_path / "results" / run_id / "manifest.json").write_bytes((run.folder / "manifest.json").read_bytes())
-    return tmp_path / "results"
-
-
-def test_the_end_of_an_id_is_enough(results):
-    """An unambiguous piece names the run."""
-    assert find_run("fixed-07", results).run_id == "20260101-context-fixed-07"
-
-
-def test_an_unknown_run_is_reported_with_the_nearest_few(results):
-    """Three ids, those first that hold what was typed, and the number of the others."""
-    with pytest.raises(UsageError) as error:
-        find_run("fixed-1", results)
-    sentence = str(error.value)
-    assert "holds 40" in sentence
-    assert "and 37 more" in sentence
-    assert sentence.count("20260101-context") == sentence.count("20260101-context-fixed-1") == 3
-
-
-def test_of_many_fitting_runs_three_are_named(results):
-    """Three of them, and the number of the others."""
-    with pytest.raises(UsageError, match=r"fits 40 runs in .* and 37 more; give more of the id"):
-        find_run("2026", results)

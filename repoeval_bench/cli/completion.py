@@ -1,0 +1,53 @@
+"""What a shell offers when Tab is pressed: stored runs, and names of parts. Nothing heavy is imported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench.runs.parts import RESULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_KINDS = {
+    "chunker": "chunker",
+    "chunkers": "chunker",
+    "match_size": "chunker",
+    "protocol": "protocol",
+    "protocols": "protocol",
+    "retriever": "retriever",
+    "retrievers": "retriever",
+    "embedder": "embedder",
+    "measures": "measure",
+}
+"""Option -> the kind of part that it names."""
+
+
+def run_argument(name: str = "run", **options: Any) -> Callable[..., Any]:
+    """Add an argument that names a stored run."""
+    return click.argument(name, shell_complete=_runs, **options)
+
+
+def names_for(option: str) -> Callable[..., list[str]] | None:
+    """What completes an option's value; None where nothing is known."""
+    if option == "baseline":
+        return _runs
+    return _part if option in _KINDS else None
+
+
+def _runs(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    from repoeval_bench.runs.naming import NEWEST
+    from repoeval_bench.runs.records import MANIFEST
+
+    results = context.params.get("out") or RESULTS
+    found = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
+    return [name for name in (NEWEST, *found) if name.startswith(begun)]
+
+
+def _part(_: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    from repoeval_bench.core.registry import rows
+
+    assert parameter.name is not None
+    return [row.name for row in rows(_KINDS[parameter.name]) if row.name.startswith(begun)]

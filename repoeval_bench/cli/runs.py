@@ -1,0 +1,55 @@
+"""`runs`: the stored runs, the newest first, with the names by which commands find them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.options import json_option, runs_folder
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.runs.naming import stored_runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from repoeval_bench.runs.view import RunView
+
+
+@click.command("runs", short_help="List the stored runs and their names.")
+@runs_folder
+@json_option
+def runs_command(*, out: Path, as_json: bool) -> None:
+    """List the runs in --out, the newest first.
+
+    Every command that takes a RUN finds it by its folder, its id, a part of the id that no other run has, its chunker
+    (ast, fixed:max_nws=800), or its age: latest, @1, @2, …
+    """
+    runs = stored_runs(out)
+    if not runs:
+        raise UsageError(f"{out} has no runs; make one with repoeval-bench eval")
+    rows = [{"run": f"@{place}", **_row(run)} for place, run in enumerate(runs, start=1)]
+    if as_json:
+        print_json(rows)
+        return
+    columns = [*map(spec_column, ("run", "id")), *figures("score", missing=""), *map(spec_column, ("measure", "made"))]
+    shown = [[row[name] for name in ("run", "run_id", "score", "measure", "created")] for row in rows]
+    print_table(make_table(columns, shown))
+
+
+def _row(run: RunView) -> dict[str, Any]:
+    metrics = run.metrics
+    measure = metrics.headline_measure
+    return {
+        "run_id": run.run_id,
+        "chunker": metrics.chunker,
+        "protocol": metrics.protocol,
+        "retriever": metrics.retriever,
+        "embedder": metrics.embedder,
+        "data": metrics.dataset.label,
+        "measure": measure,
+        "score": metrics.over(metrics.headline).get(measure) if measure else None,
+        "created": run.manifest.created,
+    }

@@ -1,0 +1,127 @@
+"""How a stored run is named: by folder, by id or a part of it, by its chunker as typed, or by its age."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import ResultError, SpecError, UsageError
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+NEWEST = "latest"
+"""The run that was made last; `@2` is the one before it."""
+
+_SHOWN = 3
+"""Run ids that an error names; a folder may hold hundreds."""
+
+
+def stored_runs(results: Path) -> list[RunView]:
+    """The runs of a folder, the newest first; one that is broken, or of another version, is left out."""
+    found = []
+    for path in results.glob(f"*/{MANIFEST}"):
+        try:
+            run = RunView.open(path.parent)
+        except ResultError:
+            continue
+        found.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
+    return [run for _, run in sorted(found, key=lambda each: each[0], reverse=True)]
+
+
+def find_run(name: str, results: Path) -> RunView:
+    """A run by folder, by id, as `latest` or `@2` by age, by its chunker, or by a part of its id that no other has.
+
+    A name that fits none or several is a UsageError, a run of another version a ResultError.
+    """
+    for folder in (Path(name), results / name):
+        if (folder / MANIFEST).is_file():
+            return RunView.open(folder)
+    if name == NEWEST or re.fullmatch(r"@[1-9]\d{0,8}", name):
+        return _by_age(name, results)
+    known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
+    if not known:
+        raise UsageError(f"no run {name!r}: {results} has no runs yet; make one with repoeval-bench eval")
+    ways: list[Callable[[], list[str]]] = [
+        lambda: [run_id for run_id in known if run_id.startswith(name) or run_id.endswith(name)],
+        lambda: [run.run_id for run in stored_runs(results) if is_chunker(name, _chunker(run))],
+        lambda: [run_id for run_id in known if name in run_id],
+    ]
+    for way in ways if name else ():
+        matches = way()
+        if len(matches) == 1:
+            return RunView.open(results / matches[0])
+        if matches:
+            raise UsageError(_several(name, matches, results))
+    near = get_close_matches(name, known, n=_SHOWN, cutoff=0)
+    near += [run_id for run_id in known if run_id not in near]
+    raise UsageError(
+        f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
+        "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
+    )
+
+
+def is_chunker(typed: str, full: str) -> bool:
+    """Whether a spec as typed is the full one with options left out: `fixed:max_nws=800` and `…,offset=0`."""
+    try:
+        asked, found = Spec.parse(typed), Spec.parse(full)
+    except SpecError:  # a run's id or folder is not a spec
+        return False
+    same = (asked.name, asked.target) == (found.name, found.target)
+    return same and asked.params.items() <= found.params.items()
+
+
+def _chunker(run: RunView) -> str:
+    """The run's chunker; of an imported run, which has none of ours, nothing that a spec could fit."""
+    config = run.manifest.config
+    return config.chunker if config else ""
+
+
+def _by_age(name: str, results: Path) -> RunView:
+    runs = stored_runs(results)
+    place = 1 if name == NEWEST else int(name[1:])
+    if place > len(runs):
+        raise UsageError(f"no run {name!r}: {results} holds {len(runs)}; make one with repoeval-bench eval")
+    return runs[place - 1]
+
+
+def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
+    """One sentence that lists the runs which a name fits, with what tells them apart."""
+    parts = {run_id: _parts(results / run_id) for run_id in run_ids}
+    differing = [key for key in next(iter(parts.values())) if len({each.get(key) for each in parts.values()}) > 1]
+    listed = [
+        run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
+        for run_id in run_ids
+    ]
+    return f"{name!r} fits {len(run_ids)} runs in {results}: {_few(listed)}; give more of the id"
+
+
+def _parts(folder: Path) -> dict[str, object]:
+    """What was asked of a run, by name; nothing of a broken one."""
+    try:
+        manifest = RunView.open(folder).manifest
+    except ResultError:
+        return {}
+    if manifest.config is None:
+        return {"made": manifest.created}
+    config = manifest.config
+    return {
+        "chunker": config.chunker,
+        "protocol": config.protocol.name,
+        "retriever": config.retriever,
+        "embedder": config.embedder,
+        "k": config.k,
+        "data": manifest.dataset.label,
+        "made": manifest.created,
+    }
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many are left out."""
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
