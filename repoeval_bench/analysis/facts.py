@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.run import Fact
@@ -33,8 +35,8 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
     """Fact -> one value per query of `query_ids`; None for a query the file lacks.
 
     A CSV has a header with `query_id`, a JSONL file an object with it in each line; in a CSV, numbers and
-    true/false/yes/no are read as such. A broken row, a query that appears twice, and a file that knows none of the
-    queries are a UsageError that names file:line.
+    true/false/yes/no are read as such. A broken row, a fact without a name or named twice, a number that is not finite,
+    a query that appears twice, and a file that knows none of the queries are a UsageError that names file:line.
     """
     wanted = {query_id: i for i, query_id in enumerate(query_ids)}
     columns: dict[str, list[Fact]] = {}
@@ -47,8 +49,12 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
             raise UsageError(f"{path}:{number}: query {query_id!r} appears twice; keep one row of it")
         seen.add(query_id)
         for name, value in row.items():
+            if not name.strip():
+                raise UsageError(f"{path}:{number}: a fact has no name; give it one, or leave it out")
             if not isinstance(value, str | int | float | bool | None):
                 raise UsageError(f"{path}:{number}: {name} is {value!r}; give a word, a number, true, false or nothing")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UsageError(f"{path}:{number}: {name} is {value}, not a finite number; leave it empty if unknown")
             column = columns.setdefault(name, [None] * len(query_ids))
             if query_id in wanted:
                 column[wanted[query_id]] = value
@@ -58,31 +64,36 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    read = _csv_rows if path.suffix.lower() == ".csv" else _json_rows
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            yield from _csv_rows(path, stream) if path.suffix.lower() == ".csv" else _json_rows(path, stream)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        with json_reader.opened(path) as stream:
+            yield from read(path, stream)
+    except json_reader.JsonFaultError as fault:
+        raise UsageError(f"{fault.where(path)}: {fault}") from fault
+    except (json_reader.UnreadableError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path} cannot be read ({error}); give a CSV or JSONL file in UTF-8") from error
 
 
-def _csv_rows(path: Path, stream: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(stream)
-    if "query_id" not in (reader.fieldnames or ()):
-        raise UsageError(f"{path}:1: the header has no query_id but {', '.join(reader.fieldnames or ['nothing'])}")
+def _csv_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
+    names = reader.fieldnames or []
+    if "query_id" not in names:
+        raise UsageError(f"{path}:1: the header has no query_id but {', '.join(names or ['nothing'])}")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise UsageError(f"{path}:1: the header names {twice!r} twice; keep one column of it")
     for row in reader:
         if None in row or None in row.values():
             raise UsageError(f"{path}:{reader.line_num}: the row has another number of fields than the header")
         yield reader.line_num, {name: value if name == "query_id" else _value(value) for name, value in row.items()}
 
 
-def _json_rows(path: Path, stream: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(stream, start=1):
-        if not line.strip():
-            continue
+def _json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in json_reader.lines(stream):
         try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise UsageError(f"{path}:{number}: not JSON ({error})") from error
+            row = json_reader.parse_plain(line)
+        except json_reader.JsonFaultError as fault:
+            raise UsageError(f"{path}:{number}: {fault}; give one object a line") from fault
         if not isinstance(row, dict):
             raise UsageError(f'{path}:{number}: not an object; write {{"query_id": …, name: value}}')
         yield number, row

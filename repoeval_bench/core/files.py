@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -39,6 +40,18 @@ def write_named(path: Path, data: str | bytes | Iterable[str], instead: str = "a
         write_atomic(path, data)
     except OSError as error:
         raise ResultError(f"{path} cannot be written ({error}); choose {instead}") from error
+
+
+def path_problem(path: str) -> str:
+    """Why a posix path from elsewhere cannot be a file below a folder, as the end of a sentence; "" where it can."""
+    parts = path.split("/")
+    if not path:
+        return "has no name"
+    if re.search("[\\x00-\\x1f\\x7f\\ud800-\\udfff]", path):
+        return "holds a character that no path may hold"
+    if re.match("/|[A-Za-z]:", path) or any(re.fullmatch("[A-Za-z]:", part) for part in parts):
+        return "has an absolute path"
+    return "leads out of the folder with '..'" if ".." in parts else ""
 
 
 def readable(text: str) -> str:

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+EXACT = 2**53
+"""The largest whole number that a file may hold: every program that reads JSON reads it exactly."""
+
+LINES = 2**31 - 1
+"""The largest line number."""
+
+Count = Annotated[int, Field(ge=0, le=EXACT)]
+Line = Annotated[int, Field(ge=0, le=LINES)]
+
+
+def _plain(value: Any) -> Any:
+    """The value, if numbers in it are finite and at most `EXACT`: what is not in a model is checked all the same."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            _plain(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _plain(inner)
+    elif (isinstance(value, int) and abs(value) > EXACT) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError("numbers that are finite, and whole ones of at most 2^53, were expected")
+    return value
+
+
+Plain = Annotated[dict[str, Any], AfterValidator(_plain)]
+"""Names and plain values of any shape."""
 
 _MAPPING = "keys with values were expected"
 _LIST = "a list was expected"
@@ -51,13 +82,33 @@ def expectation(error: Mapping[str, Any]) -> str:
     words = _EXPECTED.get(error["type"])
     if words is None:
         return str(error["msg"]).removeprefix("Value error, ")
-    return words.format(**error.get("ctx", {}))
+    return without_line(words.format(**error.get("ctx", {})))
+
+
+def without_line(text: str) -> str:
+    """A fault of JSON without a line that is always the first: what is read is often one line of a file itself."""
+    return text.replace(" at line 1 column ", " at character ")
+
+
+_SHOWN = 60
+"""Characters of a field's name or of a value that are shown, and mistakes of a value: each may be of any length."""
 
 
 def mistakes(error: ValidationError, whole: str = "") -> list[str]:
-    """`field: expectation` of each mistake; `whole` names what is wrong as a whole, if that has a name."""
+    """`field: expectation, got value` of each mistake; `whole` names what is wrong as a whole, if that has a name."""
     found = []
-    for each in error.errors():
-        field = ".".join(map(str, each["loc"])) or whole
-        found.append((f"{field}: " if field else "") + expectation(dict(each)))
+    for each in error.errors(include_url=False)[:_SHOWN]:
+        field = _cut(".".join(map(str, each["loc"]))) or whole
+        found.append((f"{field}: " if field else "") + expectation(dict(each)) + _got(each))
     return found
+
+
+def _got(error: ErrorDetails) -> str:
+    """What was there instead, where that says more than the expectation."""
+    if isinstance(error["input"], dict) or error["type"] in ("json_invalid", "extra_forbidden", "value_error"):
+        return ""
+    return f", got {_cut(json.dumps(error['input'], default=str, ensure_ascii=False))}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

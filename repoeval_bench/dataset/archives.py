@@ -8,9 +8,11 @@ import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import path_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,6 +69,8 @@ def _judge(path: Path, infos: list[zipfile.ZipInfo], max_unpacked: int) -> dict[
             raise DatasetError(f"the archive {path} is refused: its entry {info.filename!r} {problem}")
         if info.is_dir() or name.endswith("/"):
             continue
+        # Empty parts and `.` say nothing: two names that differ in them alone are one file.
+        name = PurePosixPath(name).as_posix()
         if name in files:
             raise DatasetError(f"the archive {path} is refused: its entry {info.filename!r} appears twice")
         # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
@@ -78,12 +82,10 @@ def _judge(path: Path, infos: list[zipfile.ZipInfo], max_unpacked: int) -> dict[
 
 
 def _problem(name: str, info: zipfile.ZipInfo) -> str | None:
-    if not name:
-        return "has no name"
-    if name.startswith("/") or name[1:2] == ":":
-        return "has an absolute path"
-    if ".." in name.split("/"):
-        return "leads out of the folder with '..'"
+    if "\0" in info.orig_filename:  # zipfile ends the name there
+        return "has a zero byte in its name"
+    if problem := path_problem(name):
+        return problem
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR}:
         return "is a link or a device"

@@ -8,20 +8,17 @@ full set.
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter, ValidationError
-
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.core.validation import mistakes
+from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.dataset.sources import SetFacts
 
@@ -84,13 +81,8 @@ def find_set(home: Path, folder: str, combination: Combination) -> InstalledSet 
     path = root / "set.json"
     if not path.is_file():
         return None
-    try:
-        facts = TypeAdapter(SetFacts).validate_json(path.read_bytes())
-    except ValidationError as error:
-        problems = "; ".join(mistakes(error, "file"))
-        raise DatasetError(f"{path} cannot be read ({problems}); delete the folder {root}") from error
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read ({error.strerror}); delete the folder {root}") from error
+    with faults_as(DatasetError, path, f"delete the folder {root}"):
+        facts = parse(read_document(path), SetFacts)
     return InstalledSet(root, facts, combination)
 
 
@@ -107,7 +99,7 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
         done = find_set(home, source.folder, combination)
         if done is None:
             done = InstalledSet(root, source.facts, combination)
-            write_atomic(root / "set.json", json.dumps(asdict(source.facts), indent=2) + "\n")
+            write_atomic(root / "set.json", source.facts.model_dump_json(indent=2) + "\n")
         elif done.facts != source.facts:
             raise DatasetError(f"the set of {source.facts.name} has changed at its source; delete {root}")
         if not done.task_file.is_file():
@@ -146,7 +138,11 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
         for name, content in files:
             file = temporary / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+            try:
+                with file.open("xb") as stream:
+                    stream.write(content)
+            except FileExistsError as error:  # on a file system that knows no capitals, say
+                raise DatasetError(f"{name} and a file before it have one name here; the set cannot be kept") from error
             hashes.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
         (temporary / HASHES).write_text("".join(hashes), encoding="utf-8")
         temporary.chmod(0o755)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import io
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.validation import expectation
+from repoeval_bench.core.json_reader import JsonFaultError, lines, parse
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+    from collections.abc import Iterator
 
 Row = TypeVar("Row", bound=BaseModel)
 
@@ -24,18 +24,12 @@ def read_rows(raw: bytes, name: str, schema: type[Row]) -> list[Row]:
     rows: list[Row] = []
     problems: list[str] = []
     bad_rows = 0
-    # Split at LF alone: U+2028 and its like may be part of a JSON string.
-    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(schema.model_validate_json(line.decode("utf-8")))
-        except UnicodeDecodeError as error:
+    for number, row in _parsed(raw, schema):
+        if isinstance(row, JsonFaultError):
             bad_rows += 1
-            problems.append(f"{name}:{number}: row: UTF-8 was expected, byte {error.start} is not")
-        except ValidationError as error:
-            bad_rows += 1
-            problems.extend(f"{name}:{number}: {_explain(detail)}" for detail in error.errors())
+            problems += (f"{name}:{number}: {fault}" for fault in row.faults)
+        else:
+            rows.append(row)
     if problems:
         noun = "row" if bad_rows == 1 else "rows"
         raise DatasetError("\n  ".join([f"{name} has {bad_rows} bad {noun}:", *problems]))
@@ -44,11 +38,12 @@ def read_rows(raw: bytes, name: str, schema: type[Row]) -> list[Row]:
     return rows
 
 
-def _explain(detail: ErrorDetails) -> str:
-    """One problem of one row: the field, what was expected, and what is there instead."""
-    field = ".".join(map(str, detail["loc"])) or "row"
-    message = expectation(dict(detail))
-    if isinstance(detail["input"], dict) or detail["type"] == "json_invalid":
-        return f"{field}: {message}"
-    found = json.dumps(detail["input"], default=str, ensure_ascii=False)
-    return f"{field}: {message}, got {found if len(found) <= 60 else found[:57] + '...'}"
+def _parsed(raw: bytes, schema: type[Row]) -> Iterator[tuple[int, Row | JsonFaultError]]:
+    try:
+        for number, line in lines(io.BytesIO(raw)):
+            try:
+                yield number, parse(line, schema, "row")
+            except JsonFaultError as fault:
+                yield number, fault
+    except JsonFaultError as fault:  # a line of no end: what follows is not read
+        yield fault.line, fault

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -18,8 +19,10 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.files import path_problem
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.validation import Line  # noqa: TC001 - pydantic reads it
 from repoeval_bench.dataset.jsonl import read_rows
 
 if TYPE_CHECKING:
@@ -144,12 +147,16 @@ def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
         raise UsageError(all_mistakes(nearest("repository", name, known) for name in unknown))
 
 
+_PATH = 4096
+"""Characters of a path, as file systems have it; a longer text is no tuple of its parts either."""
+
+
 def _path_parts(value: Any) -> Any:
     """A path as its parts, from a list or from the string of a tuple; anything else is left to the schema."""
     if isinstance(value, str):
         try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = ast.literal_eval(value) if len(value) <= _PATH else None
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             value = None
     if not isinstance(value, (list, tuple)) or not all(isinstance(part, str) for part in value):
         raise ValueError("a list of path parts, or the string of a tuple of them, was expected")
@@ -158,6 +165,8 @@ def _path_parts(value: Any) -> Any:
     parts = [step for part in value for step in part.replace("\\", "/").split("/")]
     if any(step in {"", ".", ".."} for step in parts):
         raise ValueError("path parts without '', '.' and '..' were expected")
+    if len(path := "/".join(parts)) > _PATH or (problem := path_problem(path)):
+        raise ValueError("a path of at most 4,096 characters was expected" if len(path) > _PATH else f"it {problem}")
     return parts
 
 
@@ -167,8 +176,8 @@ class _Metadata(BaseModel):
     task_id: str
     ground_truth: Annotated[str, Field(min_length=1)]
     fpath_tuple: Annotated[list[str], BeforeValidator(_path_parts)]
-    context_start_lineno: Annotated[int, Field(ge=0)]
-    lineno: Annotated[int, Field(ge=0, validation_alias=AliasChoices("lineno", "line_no"))]
+    context_start_lineno: Line
+    lineno: Annotated[Line, Field(validation_alias=AliasChoices("lineno", "line_no"))]
     function_name: str | None = None
 
     @model_validator(mode="after")
@@ -190,9 +199,9 @@ class _Row(BaseModel):
 
     @property
     def number(self) -> int | None:
-        """The number at the end of upstream's id; None where it is the word `idx`."""
+        """The number at the end of upstream's id; None where it is the word `idx`, or longer than a number of rows."""
         tail = self.metadata.task_id.rpartition("/")[2]
-        return int(tail) if tail.isascii() and tail.isdigit() else None
+        return int(tail) if re.fullmatch("[0-9]{1,15}", tail) else None
 
     def task(self, number: int, level: str) -> Task:
         data = self.metadata

@@ -6,7 +6,6 @@ A warm run needs nothing but the identity and the tokenizer, so both come from t
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
@@ -245,7 +245,8 @@ def read_json(path: Path, default: Any) -> Any:
     """What a file of a model's folder holds, `default` where there is none; an EmbeddingError where it is not JSON."""
     if not path.is_file():
         return default
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise EmbeddingError(f"{path} is not JSON ({error}); restore the model's folder") from error
+    with faults_as(EmbeddingError, path, "restore the model's folder"):
+        found = parse_loose(read_document(path))
+    if type(found) is not type(default):
+        raise EmbeddingError(f"{path} holds no {'list' if default == [] else 'object'}; restore the model's folder")
+    return found

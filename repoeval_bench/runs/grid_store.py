@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.runs.provenance import code_state, versions
 
@@ -110,12 +111,8 @@ VERDICT_KEYS = {"a", "b", "sizes", "protocol", "retriever", "measure", "differen
 
 def read_grid(path: Path) -> list[dict[str, Any]]:
     """The cells that `sensitivity --json` or its --output wrote; a UsageError where the file holds none."""
-    try:
-        cells = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"--sensitivity {path} cannot be read ({error}); give what sensitivity --json prints"
-        ) from error
+    with faults_as(UsageError, path, "give what sensitivity --json prints"):
+        cells = parse_plain(read_document(path))
     if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= VERDICT_KEYS for cell in cells):
         raise UsageError(f"--sensitivity {path} does not hold a grid of cells; give what sensitivity --json prints")
     if not cells:

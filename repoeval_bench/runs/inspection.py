@@ -14,15 +14,16 @@ import gzip
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.core.validation import mistakes
+from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
@@ -38,10 +39,18 @@ SOURCES = "sources.jsonl.gz"
 CHUNKS = "chunks.jsonl.gz"
 QUERIES = "queries.jsonl.gz"
 
-_Ends = Annotated[tuple[int, int], Field(strict=False)]
-_Chunk = Annotated[tuple[int, int, int, int, int], Field(strict=False)]
-_Gold = Annotated[tuple[str, int, int], Field(strict=False)]
-"""JSON knows no tuple: a list is one here."""
+
+def _in_order(span: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The numbers, if neither of the ranges among them ends before it starts."""
+    numbers = [each for each in span if isinstance(each, int)]
+    if numbers[0] > numbers[1] or (len(numbers) > 3 and numbers[2] > numbers[3]):
+        raise ValueError(f"{list(span)} is not a range: it ends before it starts")
+    return span
+
+
+_Ends = Annotated[tuple[Line, Line], AfterValidator(_in_order)]
+_Chunk = Annotated[tuple[Line, Line, Line, Line, Count], AfterValidator(_in_order)]
+_Gold = Annotated[tuple[str, Line, Line], AfterValidator(_in_order)]
 
 
 class SourceRow(Record):
@@ -216,11 +225,6 @@ _Row = TypeVar("_Row", bound=Record)
 
 
 def _rows(path: Path, model: type[_Row]) -> Iterator[_Row]:
-    try:
-        with gzip.open(path, "rt", encoding="ascii") as stream:
-            for line in stream:
-                # pydantic's own reader of JSON refuses a lone surrogate.
-                yield model.model_validate(json.loads(line))
-    except (OSError, EOFError, ValueError) as error:
-        what = mistakes(error)[0] if isinstance(error, ValidationError) else error
-        raise ResultError(f"{path} is broken ({what}); run the evaluation again") from error
+    with faults_as(ResultError, path, "run the evaluation again"):
+        for _, row in read_rows(path, model):
+            yield row

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.records import Record, pretty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 NAME = "compared.json"
 
 
+class _Compared(Record):
+    """The content of the file."""
+
+    runs: list[str]
+
+
 def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) -> None:
     """Note the runs in the results folder, by id where they are in it; where none is, it is not theirs."""
     here = out.resolve()
@@ -25,7 +32,7 @@ def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) 
         return
     names = [run.run_id if run.folder.resolve().parent == here else str(run.folder.resolve()) for run in runs]
     try:
-        write_atomic(out / NAME, json.dumps({"runs": names}, indent=2, ensure_ascii=False) + "\n")
+        write_atomic(out / NAME, pretty(_Compared(runs=names)))
     except OSError as error:
         # Stored runs are compared all the same; only `report` needs their names.
         notify(f"{out / NAME} cannot be written ({error}), so report needs the names of the runs")
@@ -36,8 +43,6 @@ def recall(out: Path) -> list[RunView]:
     path = out / NAME
     if not path.is_file():
         raise UsageError(f"no RUN was named and nothing was compared in {out} yet; name runs, or compare some first")
-    try:
-        names = json.loads(path.read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"{path} is broken ({error}); name the runs, or compare them again") from error
-    return [find_run(str(name), out) for name in names]
+    with faults_as(ResultError, path, "name the runs, or compare them again"):
+        names = parse(read_document(path), _Compared).runs
+    return [find_run(name, out) for name in names]

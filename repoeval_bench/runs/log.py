@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError, all_mistakes
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.validation import mistakes
+from repoeval_bench.core.validation import Count, Line, Plain, mistakes
 from repoeval_bench.runs.records import IndexCost, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
@@ -30,8 +31,8 @@ _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Placed(Record):
-    start_line: Annotated[int, Field(ge=0)] | None = None
-    end_line: Annotated[int, Field(ge=0)] | None = None
+    start_line: Line | None = None
+    end_line: Line | None = None
 
     @model_validator(mode="after")
     def _both_ends(self) -> Self:
@@ -52,7 +53,7 @@ class _Placed(Record):
 class Retrieved(_Placed):
     """One chunk that was retrieved. Lines are 0-based and half-open; `file` is repository/path."""
 
-    rank: Annotated[int, Field(ge=1)]
+    rank: Annotated[Count, Field(ge=1)]
     chunk_id: _Name
     score: Annotated[float, Field(allow_inf_nan=False)]
     file: str | None = None
@@ -65,7 +66,7 @@ class ChunkerOfLog(Record):
     """How the index was cut."""
 
     algo: _Name
-    parameters: dict[str, Any]
+    parameters: Plain
 
 
 class Latency(Record):
@@ -80,7 +81,7 @@ class LogRow(Record):
 
     query_id: _Name
     system: _Name
-    k_raw: Annotated[int, Field(ge=1, description="How deep the system was asked to rank.")]
+    k_raw: Annotated[Count, Field(ge=1, description="How deep the system was asked to rank.")]
     topk: list[Retrieved]
     raw_topk: list[Retrieved] | None = Field(
         default=None, description="What the retriever ranked, before the reranker."
@@ -98,11 +99,11 @@ class LogRow(Record):
     query: str | None = None
     rewritten_query: str | None = None
     query_sha256: str | None = None
-    query_tokens: Annotated[int, Field(ge=0)] | None = None
+    query_tokens: Count | None = None
     entities: list[str] | None = None
     conversation: str | None = Field(default=None, description="Queries of one conversation are resampled together.")
     index: IndexCost | None = None
-    extra: dict[str, Any] | None = None
+    extra: Plain | None = None
 
     @property
     def ranked(self) -> list[Retrieved]:
@@ -189,9 +190,9 @@ def moment(text: str) -> Moment | None:
         if len(text) == len("2024-05-01"):
             return Moment(datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC), whole_day=True)
         at = datetime.fromisoformat(text)
-    except ValueError:
+        return Moment(at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC), whole_day=False)
+    except (ValueError, OverflowError):  # OverflowError: before the year 1 or after 9999 in UTC
         return None
-    return Moment(at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC), whole_day=False)
 
 
 _Model = TypeVar("_Model", bound=Record)
@@ -200,19 +201,11 @@ _Model = TypeVar("_Model", bound=Record)
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
     """(line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
     try:
-        with path.open(encoding="utf-8-sig") as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    yield number, _row(path, number, line, model)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultError(f"{path} cannot be read ({error}); give a JSONL file in UTF-8") from error
-
-
-def _row(path: Path, number: int, line: str, model: type[_Model]) -> _Model:
-    try:
-        return model.model_validate_json(line)
-    except ValidationError as error:
-        raise ResultError(_sentence(f"{path}:{number}", error)) from error
+        yield from json_reader.read_rows(path, model)
+    except json_reader.JsonFaultError as fault:
+        raise ResultError(_sentence(fault.where(path), fault.faults)) from fault
+    except json_reader.UnreadableError as fault:
+        raise ResultError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -221,13 +214,13 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
         LogRow.model_validate(row)
     except ValidationError as error:
         where = f"the row of query {row.get('query_id')!r}"
-        raise ResultError(f"a log row violates the schema, so nothing is stored: {_sentence(where, error)}") from error
+        sentence = _sentence(where, mistakes(error))
+        raise ResultError(f"a log row violates the schema, so nothing is stored: {sentence}") from error
     return row
 
 
-def _sentence(where: str, error: ValidationError) -> str:
+def _sentence(where: str, found: Sequence[str]) -> str:
     """What is wrong with a row; several mistakes one a line."""
-    found = mistakes(error)
     return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
 
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from repoeval_bench.core.validation import EXACT, Count, Plain
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -37,7 +39,6 @@ EMBED_STEP = "embed"
 """The step in which the vectors of all runs of a command are computed; each of these runs states it whole."""
 
 Headline = Literal["micro", "macro"]
-Count = Annotated[int, Field(ge=0)]
 
 
 class Record(BaseModel):
@@ -89,13 +90,13 @@ class StoredConfig(Record):
     protocol: ProtocolChoices
     chunker: str
     embedder: str
-    embedder_identity: dict[str, Any]
+    embedder_identity: Plain
     retriever: str
-    k: int
+    k: Count
     measures: tuple[str, ...]
     skip_errors: bool
     pack: str
-    retriever_identity: dict[str, Any]
+    retriever_identity: Plain
 
 
 class ImportSource(Record):
@@ -111,7 +112,7 @@ class FirstStage(Record):
     """What a reranker ranked again: its retriever, how deep, and the id of the run that stops there."""
 
     retriever: str
-    k_raw: int
+    k_raw: Count
     run_id: str
 
 
@@ -148,9 +149,9 @@ class Sizes(Record):
     """Sizes of chunks: mean, and nearest-rank median, 95th percentile and maximum."""
 
     mean: float
-    median: int
-    p95: int
-    max: int
+    median: Count
+    p95: Count
+    max: Count
 
 
 class Averages(Record):
@@ -202,7 +203,7 @@ class Metrics(Record):
     chunker: str
     embedder: str
     retriever: str
-    k: int
+    k: Count
     counts: Counts
     chunk_nws: Sizes | None = None
     chunk_tokens: Sizes | None = None
@@ -245,9 +246,9 @@ class Metrics(Record):
 class IndexCost(Record):
     """What the index of this index_version took to build; the same in every row that gives it."""
 
-    vectors: Annotated[int, Field(ge=0)] | None = None
-    tokens: Annotated[int, Field(ge=0, description="Tokens that were embedded.")] | None = None
-    bytes: Annotated[int, Field(ge=0)] | None = None
+    vectors: Count | None = None
+    tokens: Annotated[Count, Field(description="Tokens that were embedded.")] | None = None
+    bytes: Count | None = None
     seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Of embedding.")] | None = None
 
 
@@ -271,7 +272,7 @@ class Manifest(Record):
     counts: Counts
     skipped: tuple[str, ...] = ()
     undecodable: tuple[str, ...] = ()
-    qrels_gain_factor: Annotated[int, Field(ge=1)]
+    qrels_gain_factor: Annotated[Count, Field(ge=1)]
     index_version: str
     index: IndexCost | None = None
     as_of: tuple[str, str] | None = None
@@ -289,7 +290,7 @@ class QueryRow(Record):
     cluster_by: str | None = None
     query_sha256: str | None = None
     n_relevant: Count
-    facts: dict[str, str | bool | int | float | None] = {}
+    facts: dict[str, str | bool | Annotated[int, Field(ge=-EXACT, le=EXACT)] | float | None] = {}
     measures: dict[str, float]
     ceilings: dict[str, float] = {}
     leak: dict[str, float] = {}
@@ -304,7 +305,7 @@ class TimeRow(Record):
     step: str | None = None
     seconds: Annotated[float, Field(ge=0)] | None = None
     encoded: Count | None = None
-    usage: dict[str, int] = {}
+    usage: dict[str, Count] = {}
     query_id: str | None = None
     latency_ms: dict[str, Annotated[float, Field(ge=0)]] = {}
 

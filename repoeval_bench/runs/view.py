@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.validation import mistakes
+from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
 from repoeval_bench.runs.inspection import read_inspection
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.provenance import code_state, versions
@@ -35,13 +32,16 @@ from repoeval_bench.runs.trec import read_qrels, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from pydantic import BaseModel
 
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.metrics.judged import Rankings
     from repoeval_bench.runs.inspection import Inspection
 
-_Model = TypeVar("_Model", bound=BaseModel)
+_Model = TypeVar("_Model", bound="BaseModel")
 
 _AGAIN = "run the evaluation again"
 """The way out of every damage."""
@@ -88,16 +88,19 @@ class RunView:
     @cached_property
     def manifest(self) -> Manifest:
         """What ran; a ResultError where another version wrote the folder."""
-        text = self.text(MANIFEST)
+        text = self._read(MANIFEST)
         schema = _schema(text)
         if schema not in (None, SCHEMA):
             raise ResultError(f"{self.folder} is of schema {schema}, and this version reads schema {SCHEMA}; {_AGAIN}")
-        return _parse(self.folder / MANIFEST, text, Manifest)
+        with self._explained(MANIFEST):
+            return parse(text, Manifest)
 
     @cached_property
     def metrics(self) -> Metrics:
         """Means over queries, over repositories and per repository."""
-        return _parse(self.folder / METRICS, self.text(METRICS), Metrics)
+        text = self._read(METRICS)
+        with self._explained(METRICS):
+            return parse(text, Metrics)
 
     @property
     def counts(self) -> Counts:
@@ -152,29 +155,23 @@ class RunView:
             raise ResultError(f"{self.folder / name} cannot be read ({error}); {_AGAIN}") from error
 
     def _rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
-        path = self.folder / name
-        try:
-            with path.open(encoding="utf-8") as stream:
-                for number, line in enumerate(stream, start=1):
-                    yield _parse(f"{path}:{number}", line, model)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ResultError(f"{path} cannot be read ({error}); {_AGAIN}") from error
+        with self._explained(name):
+            for _, row in read_rows(self.folder / name, model):
+                yield row
+
+    def _read(self, name: str) -> bytes:
+        with self._explained(name):
+            return read_document(self.folder / name)
+
+    def _explained(self, name: str) -> AbstractContextManager[None]:
+        return faults_as(ResultError, self.folder / name, _AGAIN)
 
 
-def _parse(where: object, text: str, model: type[_Model]) -> _Model:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        first, *others = mistakes(error)
-        more = f", and {len(others)} more" if others else ""
-        raise ResultError(f"{where} is broken ({first}{more}); {_AGAIN}") from error
-
-
-def _schema(text: str) -> Any:
+def _schema(text: bytes) -> Any:
     """The version that a manifest names; None where it is broken."""
     try:
-        content = json.loads(text)
-    except ValueError:
+        content = parse_plain(text)
+    except JsonFaultError:
         return None
     return content.get("schema") if isinstance(content, dict) else None
 

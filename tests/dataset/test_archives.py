@@ -46,6 +46,9 @@ def test_windows_separators_are_read_as_folders(tmp_path):
         ("link.py", (stat.S_IFLNK | 0o777) << 16, "is a link"),
         ("pipe.py", (stat.S_IFIFO | 0o666) << 16, "is a link or a device"),
         ("fine.py", 0, "appears twice"),
+        ("./fine.py", 0, "appears twice"),
+        ("a/C:\\evil.py", 0, "absolute path"),
+        ("ev\x1b[2Jil.py", 0, "a character that no path may hold"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -53,6 +56,14 @@ def test_a_harmful_entry_refuses_the_whole_archive_before_anything_is_read(tmp_p
     path = with_entry(tmp_path / "a.zip", name, attributes=attributes)
     with pytest.raises(DatasetError, match=complaint):
         next(read_zip(path, lambda name: name == "fine.py"))
+
+
+def test_a_name_with_a_zero_byte_is_refused(tmp_path):
+    """The library ends the name there: `fine.py` and NUL and more would be `fine.py` once more."""
+    path = with_entry(tmp_path / "a.zip", "evil.pyQ.py")
+    path.write_bytes(path.read_bytes().replace(b"evil.pyQ.py", b"evil.py\0.py"))
+    with pytest.raises(DatasetError, match="has a zero byte in its name"):
+        everything(path)
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path):

@@ -128,10 +128,28 @@ def test_a_byte_order_mark_and_blank_lines_are_no_rows():
         (changed(fpath_tuple=["a", "..", "b.py"]), "metadata.fpath_tuple: path parts without '', '.' and '..'"),
         (changed(fpath_tuple=["a", "/etc", "b.py"]), "metadata.fpath_tuple: path parts without"),
         (changed(fpath_tuple=[1, 2]), "metadata.fpath_tuple: a list of path parts"),
+        (changed(fpath_tuple="{[]: 1}"), "metadata.fpath_tuple: a list of path parts"),
+        (changed(fpath_tuple="(" * 5000), "metadata.fpath_tuple: a list of path parts"),
+        (changed(fpath_tuple="9" * 5000), "metadata.fpath_tuple: a list of path parts"),
+        (changed(fpath_tuple=["a", "b\0.py"]), "metadata.fpath_tuple: it holds a character that no path may hold"),
+        (changed(fpath_tuple="('a', '\\ud800.py')"), "metadata.fpath_tuple: it holds a character that no path"),
+        (changed(fpath_tuple=["a", "C:\\x.py"]), "metadata.fpath_tuple: it has an absolute path"),
+        (changed(fpath_tuple=["a", "b" * 5000]), "metadata.fpath_tuple: a path of at most 4,096 characters"),
+        (changed(lineno=2**31), "metadata.lineno: a number of 2147483647 or less was expected"),
+        (changed(lineno=10**4000), "metadata.lineno: a number of 2147483647 or less was expected, got 1000"),
+        ('{"prompt": ' + "9" * 5000, "row: not valid JSON (number out of range"),
+        ("[" * 5000, "row: not valid JSON (recursion limit exceeded"),
+        (changed(prompt="\ud800x"), "row: not valid JSON ("),
     ],
 )
 def test_a_broken_row_is_named_with_line_field_and_expectation(row, complaint):
     assert complaint in refused(row)
+
+
+def test_an_id_that_ends_in_a_number_of_any_length_is_read():
+    """What cannot be the number of a row is no number: rows are counted then, as where the id is `idx`."""
+    (task,) = parse(changed(task_id="acme--tools/" + "9" * 5000))
+    assert task.task_id == "acme_tools/0"
 
 
 def test_all_problems_of_a_file_stand_in_one_report():

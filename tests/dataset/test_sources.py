@@ -114,6 +114,33 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
     assert not list(found.root.rglob("*.py"))
 
 
+def test_two_task_files_of_one_name_are_refused(tmp_path, home):
+    """Found at any depth, both would be kept under one name, the second over the first."""
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    raw = minirepo.jsonl(minirepo.rows("function"))
+    name = FUNCTION.task_file
+    archive = minirepo.write_zip(mirror / "datasets.zip", {name: raw, f"old/{name}": raw.upper()})
+    manifest = json.loads((mirror / "repoeval.json").read_text())
+    manifest["sha256"]["datasets.zip"] = hashlib.sha256(archive.read_bytes()).hexdigest()
+    (mirror / "repoeval.json").write_text(json.dumps(manifest))
+    with pytest.raises(DatasetError, match=rf"datasets\.zip is refused: it holds two task files named {name}"):
+        install(home, MirrorFolder(mirror), FUNCTION)
+
+
+def test_files_that_have_one_name_here_leave_no_tree(tmp_path, home):
+    """Two names that the file system takes for one are refused, and nothing is kept."""
+
+    class Twice(MirrorFolder):
+        def tree_files(self, tree):
+            yield from super().tree_files(tree)
+            yield next(super().tree_files(tree))
+
+    source = Twice(minirepo.build_mirror(tmp_path / "m"))
+    with pytest.raises(DatasetError, match="and a file before it have one name here"):
+        install(home, source, FUNCTION)
+    assert not find_set(home, source.folder, FUNCTION).is_complete
+
+
 def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home, monkeypatch):
     mirror = minirepo.build_mirror(tmp_path / "m", "line", manifest=False)
     raw = minirepo.jsonl(minirepo.rows("line"))
@@ -302,7 +329,7 @@ def test_auto_never_takes_a_custom_set(tmp_path, home, published):
 
 @pytest.mark.parametrize(
     ("folder", "complaint"),
-    [("set.json", "cannot be read"), ("file", "cannot write the data set to")],
+    [("set.json", r"set.json is broken .*; delete the folder"), ("file", "cannot write the data set to")],
 )
 def test_a_home_that_is_broken_or_cannot_be_written_is_named(tmp_path, home, folder, complaint):
     mirror = minirepo.build_mirror(tmp_path / "m")

@@ -21,7 +21,7 @@ FUNCTION = Combination("function", "2k", "codex")
 class Official(MirrorFolder):
     """A set that says of itself that it is the published one."""
 
-    facts = SetFacts("repoeval", "mirror")
+    facts = SetFacts(name="repoeval", source="mirror")
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ A source yields verified files without installing them; `install` does that. Onl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.repoeval import NAME
@@ -20,17 +21,18 @@ class SourceError(DatasetError):
     """A source cannot be reached, or is not what it should be: another source may still serve."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetFacts:
+class SetFacts(BaseModel):
     """What a set is: `name` is `repoeval` for the published benchmark, `custom-…` for a user's own set.
 
     `pins` is the SHA-256 of a custom set's manifest, "" for the published benchmark.
     """
 
+    model_config = ConfigDict(frozen=True)
+
     name: str
     source: str
     pins: str = ""
-    licences: dict[str, str] = field(default_factory=dict)
+    licences: dict[str, str] = {}
 
     @property
     def official(self) -> bool:

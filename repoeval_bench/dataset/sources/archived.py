@@ -7,12 +7,12 @@ from abc import abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id, sha256_file
+from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.spec import short_hash
-from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import NAME, TASK_ARCHIVE, TASK_FILE_END
@@ -40,10 +40,9 @@ class Manifest(BaseModel):
     def parse(cls, raw: bytes, where: str) -> Manifest:
         """Read a manifest; a DatasetError lists every field that is not as expected."""
         try:
-            return cls.model_validate_json(raw)
-        except ValidationError as error:
-            problems = "; ".join(mistakes(error, "file"))
-            raise DatasetError(f"{where} is not a manifest of a data set: {problems}") from error
+            return parse(raw, cls, "file")
+        except JsonFaultError as fault:
+            raise DatasetError(f"{where} is not a manifest of a data set: {'; '.join(fault.faults)}") from fault
 
     def check(self, path: Path) -> None:
         """A DatasetError where an archive is not the pinned one."""
@@ -71,9 +70,9 @@ class ArchiveSource(Source):
         """See `Source`."""
         manifest = self.manifest
         if manifest is None:
-            return SetFacts(NAME, self.kind)
+            return SetFacts(name=NAME, source=self.kind)
         pins = short_hash(manifest.model_dump_json(), 64)
-        return SetFacts(f"custom-{manifest.name}", self.kind, pins, manifest.licences)
+        return SetFacts(name=f"custom-{manifest.name}", source=self.kind, pins=pins, licences=manifest.licences)
 
     @abstractmethod
     def archive(self, name: str) -> AbstractContextManager[Path]:
@@ -90,8 +89,12 @@ class ArchiveSource(Source):
         with self.archive(TASK_ARCHIVE) as path:
             if self.manifest is not None:
                 self.manifest.check(path)
+            taken: set[str] = set()
             for name, content in read_zip(path, is_wanted):
                 base = _base_name(name)
+                if base in taken:
+                    raise DatasetError(f"the archive {path} is refused: it holds two task files named {base}; keep one")
+                taken.add(base)
                 if blobs is not None and git_blob_id(io.BytesIO(content), len(content)) != blobs[base]:
                     raise _wrong_hash(f"{base} in {path}")
                 yield base, content

@@ -59,7 +59,7 @@ class PackageIndex(Source):
     """The pinned wheels; a source file whose text is not RepoEval's is put to `left_out`."""
 
     folder = "pypi"
-    facts = SetFacts(NAME, "pypi")
+    facts = SetFacts(name=NAME, source="pypi")
 
     @cached_property
     def _files(self) -> dict[str, bytes]:

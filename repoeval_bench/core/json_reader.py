@@ -1,0 +1,181 @@
+"""The one reader of JSON and JSON Lines: whatever a text holds, it becomes a checked value or one `JsonFaultError`.
+
+UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read. Refused are a line or a
+document of more than its limit of bytes, nesting of more than 200 levels, a number of more than 4,300 digits, a lone
+surrogate. What else a value may be, its model says, or `parse_plain`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+
+from repoeval_bench.core.validation import EXACT, mistakes, without_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from repoeval_bench.core.errors import BenchError
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+MOST_OF_A_LINE = 64 * 1024 * 1024
+"""Bytes of a line: four times what a source file of 16 MiB takes, each of its characters escaped."""
+
+MOST_OF_A_DOCUMENT = 256 * 1024 * 1024
+"""Bytes of a document that is read as a whole, and of a file of lines once it is unpacked from `.gz`, times 16."""
+
+_BOM = b"\xef\xbb\xbf"
+_UNPACKED = 16 * MOST_OF_A_DOCUMENT
+
+
+class JsonFaultError(ValueError):
+    """What is wrong with a text: a sentence for each mistake; `line` counts from 1, 0 where it is the whole."""
+
+    def __init__(self, *faults: str, line: int = 0) -> None:
+        first, *others = faults
+        super().__init__(first + (f", and {len(others)} more" if others else ""))
+        self.faults = faults
+        self.line = line
+
+    def where(self, path: Path) -> str:
+        """`path:line`, or the path alone where it is the whole."""
+        return f"{path}:{self.line}" if self.line else str(path)
+
+
+class UnreadableError(ValueError):
+    """A file cannot be opened or read; the text says why."""
+
+
+@contextmanager
+def faults_as(kind: type[BenchError], path: Path, way_out: str) -> Iterator[None]:
+    """Within the block a fault of this file is an error of a kind: `path:line is broken (…); way_out`."""
+    try:
+        yield
+    except JsonFaultError as fault:
+        raise kind(f"{fault.where(path)} is broken ({fault}); {way_out}") from fault
+    except UnreadableError as fault:
+        raise kind(f"{path} cannot be read ({fault}); {way_out}") from fault
+
+
+def parse(text: bytes | str, model: type[_Model], whole: str = "") -> _Model:
+    """A record of a text; a JsonFaultError says what is not as the model wants it, of the `whole` by that name."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise JsonFaultError(*_faults(text, error, whole)) from error
+
+
+def parse_loose(text: bytes | str) -> Any:
+    """Plain values of a text that another program wrote in its own way; a JsonFaultError where it is no JSON."""
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise JsonFaultError(f"not valid JSON ({without_line(str(error))})") from error
+
+
+def parse_plain(text: bytes | str) -> Any:
+    """Plain values of a text for which there is no model; a JsonFaultError says what is wrong with it.
+
+    Beside what is no JSON, it is a number that is not finite, a whole one beyond 2^53, and a key that appears twice.
+    """
+    parse_loose(text)  # which bounds depth and digits, and refuses lone surrogates
+    return json.loads(
+        text, object_pairs_hook=_distinct, parse_constant=_not_finite, parse_float=_finite, parse_int=_exact
+    )
+
+
+def _faults(text: bytes | str, error: ValidationError, whole: str = "") -> list[str]:
+    if isinstance(text, bytes):
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            return [f"{whole}{': ' if whole else ''}UTF-8 was expected, byte {fault.start} is not"]
+    return mistakes(error, whole)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise JsonFaultError(f"{twice!r} appears twice; keep one")
+    return found
+
+
+def _exact(text: str) -> int:
+    value = int(text)
+    if abs(value) > EXACT:
+        raise JsonFaultError(f"a whole number of at most 2^53 was expected, not {text[:40]}")
+    return value
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _not_finite(text)
+
+
+def _not_finite(text: str) -> float:
+    raise JsonFaultError(f"a finite number was expected, not {text[:40]}")
+
+
+def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, bytes) of every line that is not blank; lines end in LF or CRLF, and a BOM is left out.
+
+    A line of more than `MOST_OF_A_LINE` bytes is a JsonFaultError: what is read of it at most is one byte more.
+    """
+    number = 0
+    # Split at LF alone: U+2028 and its like may be part of a JSON string.
+    while line := stream.readline(MOST_OF_A_LINE + 1):
+        number += 1
+        if len(line) > MOST_OF_A_LINE:
+            raise JsonFaultError(f"the line has more than {MOST_OF_A_LINE:,} bytes", line=number)
+        if number == 1:
+            line = line.removeprefix(_BOM)
+        if not line.isspace() and line:
+            yield number, line
+
+
+def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
+    """(line number, record) of every row of a JSONL file; a JsonFaultError of the first row that is not as expected.
+
+    A file that cannot be read is an UnreadableError.
+    """
+    with opened(path) as stream:
+        for number, line in lines(stream):
+            try:
+                yield number, model.model_validate_json(line)
+            except ValidationError as error:
+                raise JsonFaultError(*_faults(line, error), line=number) from error
+
+
+def read_document(path: Path, most: int = MOST_OF_A_DOCUMENT) -> bytes:
+    """The bytes of a file, without a BOM; more than `most` are a JsonFaultError, and never read.
+
+    A file that cannot be read is an UnreadableError.
+    """
+    with opened(path) as stream:
+        text = stream.read(most + 1)
+    if len(text) > most:
+        raise JsonFaultError(f"the file has more than {most:,} bytes")
+    return text.removeprefix(_BOM)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file as it is unpacked; what the system has against it is an UnreadableError, damage of the packing a fault."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+            yield stream  # type: ignore[misc]  # both are binary streams
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise JsonFaultError(f"it cannot be unpacked: {error}") from error
+    except OSError as error:
+        raise UnreadableError(str(error)) from error
