@@ -1,0 +1,48 @@
+"""Definitions that a piece of code uses: where they are, what they are, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from repoeval_bench.core.places import Place
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.spans import LineSpan
+
+Kind = Literal["function", "method", "class", "variable", "attribute"]
+
+Tier = Literal["resolved", "imported", "distinctive", "unique"]
+"""How a name was resolved, the surest first: by static analysis or a SCIP index; by name through the file's own scope
+and imports; as the only definition of a long compound name; as the only definition of that name."""
+
+TIERS: tuple[Tier, ...] = get_args(Tier)
+
+LIMIT = 12
+"""Non-blank lines of a definition that are gold at most."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Definition:
+    """A definition of a repository; `name` is qualified in its file, as in `Class.method`.
+
+    `lines` are its gold lines: of a function or class decorators, header and docstring, of a name its statement.
+    """
+
+    file: str
+    lines: LineSpan
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class UsedDefinition:
+    """A definition, and the surest tier by which a name of the code led to it."""
+
+    definition: Definition
+    tier: Tier
+
+    @property
+    def place(self) -> Place:
+        """The definition's gold lines, as a place."""
+        return Place(self.definition.file, self.definition.lines)

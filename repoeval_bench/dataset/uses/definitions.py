@@ -1,0 +1,54 @@
+"""The definitions of a repository: which one is at a line, and which have a name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.core.uses import Definition
+    from repoeval_bench.dataset.uses.python_modules import Modules
+    from repoeval_bench.dataset.uses.python_scopes import Scope
+
+
+class Definitions:
+    """Looked up by place and by name; a definition with several sites is found at each of them."""
+
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+        self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
+
+    def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
+        """The definition that has a site of this name on a line (0-based); sites in the hole do not count for it."""
+        module = self._modules.of_file(path)
+        if module is None:
+            return None
+        if path not in self._sites:
+            sites: dict[tuple[int, str], list[Scope]] = defaultdict(list)
+            for scope, bound, own_line in module.sites():
+                sites[own_line - 1, bound].append(scope)
+            self._sites[path] = sites
+        found = (module.definition(scope, name, hole) for scope in self._sites[path].get((line, name), ()))
+        return next(filter(None, found), None)
+
+    def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
+        """The functions and methods that these lines are in, inner ones of the lines apart."""
+        module = self._modules.of_file(path)
+        return frozenset(module.around(lines)) if module else frozenset()
+
+    def named(self, name: str) -> Sequence[Definition]:
+        """All definitions whose own name this is."""
+        return self._named.get(name, ())
+
+    @cached_property
+    def _named(self) -> Mapping[str, Sequence[Definition]]:
+        found: dict[str, dict[Definition, None]] = defaultdict(dict)
+        for module in self._modules.all_modules():
+            for scope, name, _ in module.sites():
+                if definition := module.definition(scope, name):
+                    found[name][definition] = None
+        return {name: tuple(each) for name, each in found.items()}

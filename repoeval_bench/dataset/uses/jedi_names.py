@@ -1,0 +1,78 @@
+"""Names resolved by jedi, in a copy of the repository's files in a temporary folder.
+
+jedi reads code and runs none of it. It sees these files alone: no environment of the user, unless one is named.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from repoeval_bench.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.core.uses import Definition
+    from repoeval_bench.dataset.uses.definitions import Definitions
+
+
+class JediNames:
+    """Use as a context: the copy lives as long. `environment` is the folder of a virtual environment to look into."""
+
+    def __init__(self, files: Iterable[SourceFile], definitions: Definitions, environment: str | None = None) -> None:
+        try:
+            import jedi
+        except ImportError as error:
+            raise UsageError("resolving names with jedi needs it; pip install 'repoeval-bench[build]'") from error
+        self._jedi = jedi
+        self._files = {file.path: file for file in files if file.path.endswith(".py")}
+        self._definitions = definitions
+        self._environment = environment
+        self._scripts: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="names-")
+        self._root = Path(self._folder.name).resolve()
+        for file in self._files.values():
+            path = self._root / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.text.encode("utf-8", "surrogatepass"))
+        roots = [str(self._root), *(str(self._root / each) for each in ("src", "lib") if (self._root / each).is_dir())]
+        if self._environment is None:
+            self._inside = self._jedi.InterpreterEnvironment()
+            self._project = self._jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
+        else:
+            self._inside = self._jedi.create_environment(self._environment, safe=False)
+            self._project = self._jedi.Project(self._root, added_sys_path=roots, smart_sys_path=False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+    def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
+        """The definitions that the name at a place (0-based) means; none where jedi finds none in these files."""
+        script = self._scripts.get(path)
+        if script is None:
+            script = self._scripts[path] = self._jedi.Script(
+                code=self._files[path].text, path=self._root / path, project=self._project, environment=self._inside
+            )
+        try:
+            names = script.goto(line + 1, column, follow_imports=True)
+        except Exception:  # noqa: BLE001 - jedi fails in many ways on code that it does not follow; others then answer
+            return ()
+        found: dict[Definition, None] = {}
+        for name in names:
+            if name.module_path is None or name.line is None or not name.module_path.is_relative_to(self._root):
+                continue
+            at = name.module_path.relative_to(self._root).as_posix()
+            definition = self._definitions.at(at, name.line - 1, name.name, hole if at == path else None)
+            if definition is not None:
+                found[definition] = None
+        return tuple(found)

@@ -1,0 +1,365 @@
+"""A light inference of types: from constructors, annotations, returned values and the classes around a method.
+
+Nothing is run. What cannot be told from the source in a few steps has no type here.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from repoeval_bench.dataset.uses.python_bindings import decorators, own_name
+from repoeval_bench.dataset.uses.python_modules import Name, Outside, Package
+from repoeval_bench.dataset.uses.python_scopes import Function
+from repoeval_bench.dataset.uses.python_values import (
+    GIVES_ITEM,
+    GIVES_ITEMS,
+    HOLDERS,
+    ONE_OF,
+    PROPERTIES,
+    SAME,
+    WRAPPERS,
+    Class,
+    Instance,
+    Items,
+    Routine,
+    class_around,
+    last_word,
+    own_nodes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.dataset.uses.python_modules import Modules, Target
+    from repoeval_bench.dataset.uses.python_scopes import Bound, Scope
+    from repoeval_bench.dataset.uses.python_values import Type
+
+_DEPTH = 12
+"""Steps from one expression to the next; what lies farther is not known."""
+
+
+class Types:
+    """Types of expressions over the modules of one repository, remembered; names bound in the hole do not count."""
+
+    def __init__(self, modules: Modules, hole: tuple[str, LineSpan] | None = None) -> None:
+        self._modules = modules
+        self._hole = hole
+        self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
+        self._busy: set[object] = set()
+
+    def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
+        """What a name means in a scope."""
+        return self._modules.lookup(name, scope)
+
+    def targets(self, node: ast.expr, scope: Scope) -> tuple[Target, ...]:
+        """What a name or an attribute denotes; nothing where its object's type is not known."""
+        if isinstance(node, ast.Name):
+            return self._modules.lookup(node.id, scope)
+        if isinstance(node, ast.Attribute):
+            found = (self.member(each, node.attr) for each in self.infer(node.value, scope))
+            return tuple(dict.fromkeys(each for each in found if each is not None))
+        return ()
+
+    def infer(self, node: ast.expr, scope: Scope) -> tuple[Type, ...]:
+        """The types that an expression may have; none where nothing is known."""
+        key = (node, scope)
+        if key in self._known:
+            return self._known[key]
+        if key in self._busy or len(self._busy) > _DEPTH:
+            return ()
+        self._busy.add(key)
+        try:
+            found = tuple(dict.fromkeys(self._infer(node, scope)))
+        finally:
+            self._busy.discard(key)
+        # What was cut short by the depth is not remembered as unknown.
+        if found or not self._busy:
+            self._known[key] = found
+        return found
+
+    def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
+        match node:
+            case ast.Name() | ast.Attribute():
+                for target in self.targets(node, scope):
+                    yield from self.types_of(target, self._object(node, scope))
+            case ast.Call():
+                yield from self._call(node, scope)
+            case ast.Subscript():
+                for each in self.infer(node.value, scope):
+                    if isinstance(each, Items):
+                        yield Items(each.of) if isinstance(node.slice, ast.Slice) else each.of
+                    elif isinstance(each, Instance):
+                        yield from self._returned(each, "__getitem__")
+                    elif isinstance(each, Class | Outside):
+                        yield each
+            case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
+                yield from self.infer(inner, scope)
+            case ast.IfExp():
+                yield from (*self.infer(node.body, scope), *self.infer(node.orelse, scope))
+            case ast.BoolOp():
+                for value in node.values:
+                    yield from self.infer(value, scope)
+            case ast.List() | ast.Set() | ast.Tuple():
+                yield from (Items(each) for value in node.elts[:3] for each in self.infer(value, scope))
+                yield Outside("builtin")
+            case ast.Dict():
+                yield from (Items(each) for value in node.values[:3] for each in self.infer(value, scope))
+                yield Outside("builtin")
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                yield from map(Items, self.infer(node.elt, scope))
+                yield Outside("builtin")
+            case ast.DictComp():
+                yield from map(Items, self.infer(node.value, scope))
+                yield Outside("builtin")
+            case ast.BinOp():
+                yield from (each for each in self.infer(node.left, scope) if isinstance(each, Instance | Outside))
+            case ast.Constant(value=None):
+                return  # of a name that is None at first, other sites say more
+            case ast.Constant() | ast.JoinedStr():
+                yield Outside("builtin")
+
+    def _object(self, node: ast.expr, scope: Scope) -> Scope | None:
+        """The class of the instance that an attribute is looked up in."""
+        if isinstance(node, ast.Attribute):
+            for each in self.infer(node.value, scope):
+                if isinstance(each, Instance | Class):
+                    return each.scope
+        return None
+
+    def types_of(self, target: Target, on: Scope | None = None) -> Iterator[Type]:
+        """The types of what a name is bound to, over all its sites."""
+        if isinstance(target, Package | Outside):
+            yield target
+            return
+        if target in self._busy:
+            return
+        self._busy.add(target)
+        try:
+            scope, name = target.scope, target.name
+            members = [site for _, site in scope.members.get(name, ())]
+            for site in (*scope.names.get(name, ()), *members):
+                if site.imported is None:
+                    yield from self._of_site(site, scope, name, on)
+        finally:
+            self._busy.discard(target)
+
+    def _of_site(  # noqa: C901, PLR0912 - one branch a kind of site
+        self, site: Bound, scope: Scope, name: str, on: Scope | None
+    ) -> Iterator[Type]:
+        node = site.node
+        if isinstance(node, Function):
+            inner = scope.module.scopes[node]
+            if scope.kind == "class" and decorators(node) & PROPERTIES:
+                yield from self.returns(inner, on or scope)
+            else:
+                yield Routine(inner, on or (scope if scope.kind == "class" else None))
+        elif isinstance(node, ast.ClassDef):
+            yield Class(scope.module.scopes[node])
+        elif site.source is None:
+            if scope.kind == "function" and isinstance(node, ast.arg):
+                yield from self._own(scope, name)
+        elif site.role in ("type", "narrowed"):
+            yield from self.annotated(site.source, site.scope)
+        elif site.role == "value":
+            yield from self.infer(site.source, site.scope)
+        elif site.role == "item":
+            for each in self.infer(site.source, site.scope):
+                if isinstance(each, Items):
+                    yield each.of
+                elif isinstance(each, Instance):
+                    yield from self._items_of(self._returned(each, "__iter__"))
+        elif site.role == "context":
+            for each in self.infer(site.source, site.scope):
+                entered = tuple(self._returned(each, "__enter__")) if isinstance(each, Instance) else ()
+                yield from entered or ((each.of,) if isinstance(each, Items) else (each,))
+
+    def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
+        return (each.of for each in types if isinstance(each, Items))
+
+    def _own(self, scope: Scope, name: str) -> Iterator[Type]:
+        """The instance or class that a method's first parameter is."""
+        node, around = scope.node, scope.parent
+        if isinstance(node, Function) and around is not None and around.kind == "class" and own_name(scope) == name:
+            is_class = "classmethod" in decorators(node) or node.name in ("__new__", "__init_subclass__")
+            yield Class(around) if is_class else Instance(around)
+
+    def _returned(self, of: Instance, method: str) -> Iterator[Type]:
+        target = self.member(of, method)
+        if isinstance(target, Name):
+            for each in self.types_of(target, of.scope):
+                if isinstance(each, Routine):
+                    yield from self.returns(each.scope, of.scope)
+
+    def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        """What a function gives: by its annotation, else by what it returns or yields."""
+        node = scope.node
+        if not isinstance(node, Function) or (scope, "returns") in self._busy:
+            return
+        self._busy.add((scope, "returns"))
+        try:
+            if node.returns is not None:
+                found = tuple(self.annotated(node.returns, scope.parent or scope, on))
+                yield from found
+                if found:
+                    return
+            for part in own_nodes(node):
+                if isinstance(part, ast.Return) and part.value is not None:
+                    if isinstance(part.value, ast.Name) and part.value.id == own_name(scope) and on is not None:
+                        yield Class(on) if "classmethod" in decorators(node) else Instance(on)
+                    else:
+                        yield from self.infer(part.value, scope)
+                elif isinstance(part, ast.Yield) and part.value is not None:
+                    yield from map(Items, self.infer(part.value, scope))
+        finally:
+            self._busy.discard((scope, "returns"))
+
+    def _call(self, node: ast.Call, scope: Scope) -> Iterator[Type]:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if isinstance(node.func, ast.Attribute):
+            held = [each for each in self.infer(node.func.value, scope) if isinstance(each, Items)]
+            if held and name in GIVES_ITEM | GIVES_ITEMS:
+                yield from (each.of if name in GIVES_ITEM else each for each in held)
+                return
+        for each in self.infer(node.func, scope):
+            match each:
+                case Class(scope=of):
+                    yield Instance(of)
+                case Routine(scope=of, on=on):
+                    yield from self.returns(of, on)
+                case Instance():
+                    yield from self._returned(each, "__call__")
+                case Outside():
+                    yield from self._call_outside(name, node, scope) or (each,)
+
+    def _call_outside(self, name: str, node: ast.Call, scope: Scope) -> tuple[Type, ...]:
+        """What well-known functions give; the rest is not known."""
+        arguments = [each for each in node.args if not isinstance(each, ast.Starred)]
+        if name == "super":
+            around = class_around(scope)
+            return (Instance(around, above=True),) if around else ()
+        if not arguments:
+            return ()
+        if name == "cast":
+            return tuple(self.annotated(arguments[0], scope))
+        given = self.infer(arguments[-1 if name == "filter" else 0], scope)
+        if name in SAME:
+            return tuple(each for each in given if not isinstance(each, Outside))
+        if name in ONE_OF:
+            return tuple(self._items_of(given))
+        if name == "type" and len(arguments) == 1:
+            return tuple(Class(each.scope) for each in given if isinstance(each, Instance))
+        if name == "partial":
+            return tuple(each for each in given if isinstance(each, Class | Routine))
+        return ()
+
+    def annotated(self, node: ast.expr, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
+        """The types of values that an annotation allows; `on` is what `Self` means."""
+        match node:
+            case ast.Constant(value=str() as text):
+                try:
+                    inner = ast.parse(text.strip(), mode="eval").body
+                except SyntaxError:
+                    return
+                yield from self.annotated(inner, scope, on)
+            case ast.BinOp(op=ast.BitOr()):
+                yield from (*self.annotated(node.left, scope, on), *self.annotated(node.right, scope, on))
+            case ast.Tuple():
+                for each in node.elts:
+                    yield from self.annotated(each, scope, on)
+            case ast.Subscript():
+                yield from self._subscripted(node, scope, on)
+            case ast.Name() | ast.Attribute():
+                if last_word(node) == "Self" and (around := on or class_around(scope)):
+                    yield Instance(around)
+                    return
+                for target in self.targets(node, scope):
+                    yield from self._named_type(target)
+
+    def _subscripted(self, node: ast.Subscript, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        word = last_word(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if word in WRAPPERS:
+            for part in parts[:1] if word == "Annotated" else parts:
+                yield from self.annotated(part, scope, on)
+        elif word in ("Type", "type"):
+            yield from (Class(e.scope) for p in parts for e in self.annotated(p, scope, on) if isinstance(e, Instance))
+        elif word in HOLDERS:
+            # Of a generator what it yields, of a dictionary its values.
+            held = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
+            for part in held:
+                yield from map(Items, self.annotated(part, scope, on))
+            yield Outside("builtin")
+        else:
+            yield from self.annotated(node.value, scope, on)
+
+    def _named_type(self, target: Target) -> Iterator[Type]:
+        for each in self.types_of(target):
+            if isinstance(each, Class):
+                yield Instance(each.scope)
+            elif isinstance(each, Outside):
+                yield each
+        if isinstance(target, Name) and target not in self._busy:
+            # An alias of a type, or a type variable with its bound.
+            self._busy.add(target)
+            for site in target.scope.names.get(target.name, ()):
+                if site.role == "value" and isinstance(site.source, ast.Subscript | ast.BinOp):
+                    yield from self.annotated(site.source, site.scope)
+                elif isinstance(site.source, ast.Call) and last_word(site.source.func) in ("TypeVar", "NewType"):
+                    bound = [k.value for k in site.source.keywords if k.arg == "bound"]
+                    for base in bound or site.source.args[1:]:
+                        yield from self.annotated(base, site.scope)
+            self._busy.discard(target)
+
+    def member(self, of: Type, name: str) -> Target | None:
+        """What an attribute of a value denotes; None where its type says nothing."""
+        match of:
+            case Outside():
+                return of
+            case Package():
+                return self._modules.attribute(of, name) or Outside("unresolved")
+            case Items() | Routine():
+                return Outside("builtin")
+            case Class() | Instance():
+                return self._of_class(of, name)
+
+    def _of_class(self, of: Class | Instance, name: str) -> Target | None:
+        order = self.bases(of.scope)
+        outside: Outside | None = None
+        in_hole: Name | None = None
+        for each in order[1:] if isinstance(of, Instance) and of.above else order:
+            if isinstance(each, Outside):
+                outside = outside or each
+            elif sites := (*each.names.get(name, ()), *(site for _, site in each.members.get(name, ()))):
+                if imported := next((site.imported for site in sites if site.imported), None):
+                    return self._modules.follow(imported, each)
+                if not all(self._in_hole(each, site) for site in sites):
+                    return Name(each, name)
+                # It is written in the hole: a base may define it, and else it tells the type.
+                in_hole = in_hole or Name(each, name)
+            elif "__getattr__" in each.names:
+                outside = outside or Outside("dynamic")
+        known = name.startswith("__") and name.endswith("__")
+        return in_hole or outside or Outside("builtin" if known else "unresolved")
+
+    def _in_hole(self, scope: Scope, site: Bound) -> bool:
+        hole = self._hole
+        return hole is not None and scope.module.file.path == hole[0] and site.lines.overlaps(hole[1])
+
+    def bases(self, scope: Scope) -> list[Scope | Outside]:
+        """A class and what it inherits from, in the order in which names are looked up."""
+        return list(dict.fromkeys(reversed(list(self._linear(scope, ())))))[::-1]
+
+    def _linear(self, scope: Scope, below: tuple[Scope, ...]) -> Iterator[Scope | Outside]:
+        # Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
+        yield scope
+        node = scope.node
+        if not isinstance(node, ast.ClassDef) or scope in below or scope.parent is None:
+            return
+        for base in node.bases:
+            for each in self.infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
+                if isinstance(each, Class):
+                    yield from self._linear(each.scope, (*below, scope))
+                elif isinstance(each, Outside):
+                    yield each

@@ -1,0 +1,105 @@
+"""Which definitions of a repository some lines of it use, and how sure each is.
+
+A name is asked of jedi or a SCIP index first, then by scope, imports and light types, then by the name alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
+from repoeval_bench.dataset.uses.definitions import Definitions
+from repoeval_bench.dataset.uses.jedi_names import JediNames
+from repoeval_bench.dataset.uses.python_modules import Modules
+from repoeval_bench.dataset.uses.python_names import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.core.uses import Tier
+    from repoeval_bench.dataset.uses.python_names import Found
+
+_SHORTEST = 6
+_COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
+"""Two words in one name: snake_case or camelCase."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What some lines use, ordered by place; of the names without a definition how many for which reason."""
+
+    used: tuple[UsedDefinition, ...]
+    names: int
+    without: Mapping[str, int] = field(default_factory=dict)
+
+
+class Resolver:
+    """The resolvers of one repository, in order of trust. Use as a context.
+
+    `jedi` needs the extra `build`; `environment` is the folder of a virtual environment that jedi may look into.
+    """
+
+    def __init__(self, files: Iterable[SourceFile], *, jedi: bool = True, environment: str | None = None) -> None:
+        kept = tuple(files)
+        self._modules = Modules(kept)
+        self._definitions = Definitions(self._modules)
+        self._jedi = JediNames(kept, self._definitions, environment) if jedi else None
+
+    def __enter__(self) -> Self:
+        if self._jedi:
+            self._jedi.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._jedi:
+            self._jedi.__exit__(kind, error, trace)
+
+    def uses(self, path: str, lines: LineSpan) -> Resolution | None:
+        """The definitions that these lines of a file use; None where the file cannot be read.
+
+        Left out are the functions around the lines, which are being written, and what is defined in them.
+        """
+        names = names_in(self._modules, path, lines)
+        if names is None:
+            return None
+        around = self._definitions.around(path, lines)
+        tiers: dict[Definition, Tier] = {}
+        without: Counter[str] = Counter()
+        for name in names:
+            found = [(each, tier) for each, tier in self._ask(path, name, lines) if each not in around]
+            for definition, tier in found:
+                tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
+            if not found and name.reason:
+                without[name.reason] += 1
+        used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
+        return Resolution(used=used, names=len(names), without=without)
+
+    def _ask(self, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
+        found: tuple[Definition, ...] = ()
+        if self._jedi:
+            found = self._jedi.resolve(path, name.line, name.column, hole)
+            yield from ((each, "resolved") for each in found)
+        if found:
+            return
+        yield from ((each, "imported") for each in name.definitions)
+        if name.reason in ("dynamic", "unresolved"):
+            only = [each for each in self._definitions.named(name.name) if not self._inside(each, path, hole)]
+            if len(only) == 1:
+                yield only[0], "distinctive" if is_compound(name.name) else "unique"
+
+    @staticmethod
+    def _inside(definition: Definition, path: str, hole: LineSpan) -> bool:
+        return definition.file.endswith(f"/{path}") and definition.lines.overlaps(hole)
+
+
+def is_compound(name: str) -> bool:
+    """Whether a name has at least 6 characters and is made of two words or more."""
+    return len(name) >= _SHORTEST and _COMPOUND.search(name) is not None

@@ -1,0 +1,233 @@
+"""A hand-made repository: what each name of some lines means is written beside it."""
+
+import pytest
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.uses.resolver import Resolver
+
+FILES = {
+    "shop/__init__.py": "from .core import *\nfrom .core import Basket as Cart\nfrom shop.prices import rate\n",
+    "shop/core.py": '''\
+"""Baskets."""
+from __future__ import annotations
+import json
+from typing import overload, Optional
+from .prices import rate as exchange_rate, Price
+from . import prices
+from .cycle_a import ping
+
+__all__ = ["Basket", "Item"]
+LIMIT = 10
+LIMIT = 12
+_hidden = 1
+
+
+class Item:
+    """Something to buy."""
+
+    colour: str = "red"
+
+    def __init__(self, price):
+        self.amount = 1
+        self.price = Price(price)
+
+    @property
+    def owner(self) -> Basket:
+        return find_owner(self)
+
+    def renamed_in_stock(self):
+        self.stock = 3
+        return self
+
+
+class Special(Item):
+    def __init__(self):
+        super().__init__(3)
+        self.extra = {}
+
+    def late(self):
+        self.amount = 2
+
+
+class Basket:
+    def __init__(self, first: Item, name=None):
+        self.items = [first]
+        self.first = first
+        self.by_name: dict[str, Item] = {}
+        self.last: Optional[Item] = None
+        self.maker = Special()
+
+    @overload
+    def total(self, x: int) -> int: ...
+    @overload
+    def total(self, x: str) -> str: ...
+    def total(self, x):
+        return x
+
+    @classmethod
+    def empty(cls) -> Basket:
+        return cls(None)
+
+    def __enter__(self):
+        return self
+
+    def discounted_total(self): return 1
+
+
+def find_owner(item: Item) -> Basket:
+    return Basket.empty()
+
+
+try:
+    import ujson as fast
+except ImportError:
+    def fast(text):
+        return json.loads(text)
+
+
+if json:
+    def chosen(): return 1
+else:
+    def chosen(): return 2
+''',
+    "shop/prices.py": "class Price:\n    cents = 0\n\n    def plus(\n        self,\n        other,\n    ):\n        return self\n\n\n"
+    "@decorated(\n    1\n)\ndef rate(x):\n    '''Exchange.\n\n    More.\n    '''\n    return x\n",
+    "shop/cycle_a.py": "from .cycle_b import pong\ndef ping(): return pong\n",
+    "shop/cycle_b.py": "from .cycle_a import ping, missing\nfrom .cycle_a import nothing_there\ndef pong(): return ping\n",
+}
+
+
+def uses(body, head="", *, jedi, before="def written(a, item: Item, basket: Basket):\n", **more):
+    """name -> tier of what the indented body uses, and the reasons of the others."""
+    head += "from shop.core import Item, Basket, Special\nfrom shop import core\n"
+    text = head + before + "".join(f"    {line}\n" for line in body.splitlines())
+    start = (head + before).count("\n")
+    files = {**FILES, **more, "shop/task.py": text}
+    sources = [SourceFile("repo", path, content) for path, content in files.items()]
+    with Resolver(sources, jedi=jedi) as resolver:
+        found = resolver.uses("shop/task.py", LineSpan(start, text.count("\n")))
+    assert found is not None
+    return found
+
+
+@pytest.fixture(params=[False, True], ids=["by name", "jedi"])
+def jedi(request):
+    if request.param:
+        pytest.importorskip("jedi")
+    return request.param
+
+
+CASES = {
+    # What is imported, from where it is defined in the end.
+    "re-export": ("Cart", "from shop import Cart\n", {"core.Basket"}),
+    "re-export of another module": ("rate", "from shop import rate\n", {"prices.rate"}),
+    "star import": ("Special", "from shop import *\n", {"core.Special"}),
+    "relative import": ("exchange(2)", "from .prices import rate as exchange\n", {"prices.rate"}),
+    "alias of a module": ("p.rate(1)", "import shop.prices as p\n", {"prices.rate"}),
+    "dotted module": ("shop.prices.Price()", "import shop.prices\n", {"prices.Price"}),
+    "module through another": ("core.prices.rate", "", {"prices.rate"}),
+    "a name imported there": ("core.exchange_rate", "", {"prices.rate"}),
+    "a cycle of imports": ("ping; pong", "from shop.cycle_b import ping, pong\n", {"cycle_a.ping", "cycle_b.pong"}),
+    "import in the lines": ("from shop.prices import Price\nPrice.cents", "", {"prices.Price", "prices.Price.cents"}),
+    # Classes and their instances.
+    "class attribute": ("Item.colour", "", {"core.Item", "core.Item.colour"}),
+    "class attribute of an instance": ("item.colour", "", {"core.Item.colour"}),
+    "inherited attribute": ("Special().amount", "", {"core.Special", "core.Special.amount"}),
+    "inherited method": ("Special().renamed_in_stock()", "", {"core.Special", "core.Item.renamed_in_stock"}),
+    "attribute outside of __init__": ("item.stock", "", {"core.Item.stock"}),
+    "property": ("item.owner.first", "", {"core.Item.owner", "core.Basket.first"}),
+    "constructor assigned": ("item.price.plus(1)", "", {"core.Item.price", "prices.Price.plus"}),
+    "annotated parameter": ("basket.first.amount", "", {"core.Basket.first", "core.Item.amount"}),
+    "container": ("basket.by_name['a'].colour", "", {"core.Basket.by_name", "core.Item.colour"}),
+    "optional": ("basket.last.colour", "", {"core.Basket.last", "core.Item.colour"}),
+    "loop": ("for x in basket.items:\n    x.colour", "", {"core.Basket.items", "core.Item.colour"}),
+    "comprehension": ("[y.colour for y in basket.items]", "", {"core.Basket.items", "core.Item.colour"}),
+    "class method": ("Basket.empty().first", "", {"core.Basket", "core.Basket.empty", "core.Basket.first"}),
+    "returned": ("core.find_owner(1).maker.extra", "", {"core.find_owner", "core.Basket.maker", "core.Special.extra"}),
+    "with": ("with Basket(1) as b:\n    b.maker", "", {"core.Basket", "core.Basket.maker"}),
+    "narrowed": ("if isinstance(a, Item):\n    a.colour", "", {"core.Item", "core.Item.colour"}),
+    "in the hole": ("z = Special()\nz.late()", "", {"core.Special", "core.Special.late"}),
+    # One definition for several sites.
+    "overloads": ("basket.total(1)", "", {"core.Basket.total"}),
+    "assigned twice": ("core.LIMIT", "", {"core.LIMIT"}),
+    "conditional": ("core.chosen()", "", {"core.chosen"}),
+    "fallback": ("core.fast('')", "", {"core.fast"}),
+    # What is none.
+    "module": ("core", "", set()),
+    "parameter, local": ("q = a\nq", "", set()),
+    "shadowed": ("Item = 1\nItem", "", set()),
+    "builtin": ("len(str(1))", "", set()),
+    "third party": ("np.zeros(3).shape", "import numpy as np\n", set()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_lines_use(case, jedi):
+    body, head, expected = CASES[case]
+    found = uses(body, head, jedi=jedi)
+    names = {
+        each.definition.file.removeprefix("repo/shop/").removesuffix(".py") + "." + each.definition.name
+        for each in found.used
+        if each.tier != "unique"
+    }
+    assert names == expected
+
+
+def lines_of(found):
+    return {each.definition.name: (each.definition.lines.start + 1, each.definition.lines.end) for each in found.used}
+
+
+def test_gold_lines_are_header_and_docstring_or_the_statement(jedi):
+    found = lines_of(
+        uses("item.colour; item.stock; core.rate; core.exchange_rate(1); item.price.plus; core.LIMIT", jedi=jedi)
+    )
+    # Decorators, signature and docstring; of a class-level name its statement; the first of several sites.
+    assert found["rate"] == (11, 18)
+    assert found["Price.plus"] == (4, 7)
+    assert found["Item.colour"] == (18, 18)
+    assert found["Item.stock"] == (29, 29)
+    assert found["LIMIT"] == (10, 10)
+
+
+def test_at_most_twelve_lines_that_are_not_blank_are_gold(jedi):
+    doc = "def long():\n    '''One.\n\n" + "".join(f"    line {n}\n" for n in range(20)) + "    '''\n"
+    found = uses("long()", "from shop.long import long\n", jedi=jedi, **{"shop/long.py": doc})
+    assert lines_of(found)["long"] == (1, 13)
+
+
+def test_a_star_import_leaves_private_names_out():
+    assert not [each for each in uses("_hidden", "from shop.core import *\n", jedi=False).used if each.tier != "unique"]
+
+
+def test_what_is_written_and_what_it_defines_are_left_out(jedi):
+    body = "def inner(): return written(1)\nreturn inner()"
+    assert not uses(body, jedi=jedi).used
+    # A site in the hole is none; the other site of the attribute is.
+    before = "class Own(Item):\n  def other(self):\n    self.depth = 1\n  def written(self):\n"
+    found = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before, jedi=jedi)
+    assert {each.definition.name for each in found.used} == {"Own.depth", "Item.colour"}
+
+
+def test_names_without_a_definition_are_counted_by_reason():
+    found = uses("np.a\nlen\na.whatever\nmissing_name", "import numpy as np\n", jedi=False)
+    assert not found.used
+    assert found.without == {"third party": 2, "builtin": 1, "dynamic": 1, "unresolved": 1}
+    assert found.names == 6
+
+
+def test_a_tier_says_how_a_name_was_resolved():
+    found = uses("a.discounted_total()\na.late()\nitem.colour", jedi=False)
+    assert {each.definition.name: each.tier for each in found.used} == {
+        "Basket.discounted_total": "distinctive",
+        "Special.late": "unique",
+        "Item.colour": "imported",
+    }
+    assert [each.tier for each in uses("item.colour", jedi=True).used] == ["resolved"]
+
+
+def test_files_that_are_no_python_3_are_not_read():
+    sources = [SourceFile("repo", "a.py", "print 'x'\n"), SourceFile("repo", "b.py", "from a import x\nx\n")]
+    with Resolver(sources, jedi=False) as resolver:
+        assert resolver.uses("a.py", LineSpan(0, 1)) is None
+        assert not resolver.uses("b.py", LineSpan(1, 2)).used
