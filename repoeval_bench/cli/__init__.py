@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 try:
     import click
 
+    from repoeval_bench.cli.echo import echo
     from repoeval_bench.core.errors import BenchError
     from repoeval_bench.core.spec import nearest
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
@@ -133,7 +134,7 @@ def main() -> NoReturn:
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
@@ -151,5 +152,5 @@ def main() -> NoReturn:
 
 def fail(sentence: str, code: int) -> NoReturn:
     """Print one sentence on standard error and exit."""
-    click.echo(f"error: {sentence}", err=True)
+    echo(f"error: {sentence}", err=True)
     sys.exit(code)

@@ -9,6 +9,7 @@ import click
 from repoeval_bench.analysis.judgements.bounds import bounds
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import FILE, measures_option, plain, title_of, write_rows
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
@@ -71,4 +72,4 @@ def bounds_command(
     if found.corrected:
         print_lines(corrected_lines(found.corrected))
     elif calibration:
-        click.echo(f"note: no chunk of the top {found.k} has a grade, so no precision can be corrected")
+        echo(f"note: no chunk of the top {found.k} has a grade, so no precision can be corrected")

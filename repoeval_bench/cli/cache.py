@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.parts import vectors_folder
@@ -73,7 +74,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(asdict(found))
         return
-    click.echo(f"{found.folder}: {found.entries:,} entries, {show_size(found.bytes_on_disk)} on disk")
+    echo(f"{found.folder}: {found.entries:,} entries, {show_size(found.bytes_on_disk)} on disk")
     if not found.models:
         return
     from repoeval_bench.report.table import figures, make_table
@@ -108,12 +109,10 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
         print_json(asdict(found) | {"passed": found.passed})
     else:
         for reason in dict.fromkeys(found.broken):
-            click.echo(f"{found.broken.count(reason):,} x {reason}")
-        click.echo(
-            f"{found.folder}: {found.entries:,} entries read, {len(found.broken):,} broken, {found.removed:,} removed"
-        )
+            echo(f"{found.broken.count(reason):,} x {reason}")
+        echo(f"{found.folder}: {found.entries:,} entries read, {len(found.broken):,} broken, {found.removed:,} removed")
         if not found.passed:
-            click.echo("remove them with repoeval-bench cache verify --delete")
+            echo("remove them with repoeval-bench cache verify --delete")
     if not found.passed:
         click.get_current_context().exit(1)
 
@@ -138,16 +137,16 @@ def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(done))
     else:
-        click.echo(
+        echo(
             f"{done.folder}: {done.removed:,} entries removed, {done.entries:,} left; "
             f"{show_size(done.bytes_before)} before, {show_size(done.bytes_after)} now"
         )
     if done.note and not as_json:
-        click.echo(f"not packed, so new entries fill the room first: {done.note}")
+        echo(f"not packed, so new entries fill the room first: {done.note}")
     elif larger and not as_json:
         why = (
             "another process writes to it; prune again later" if done.entries else "an empty database keeps its tables"
         )
-        click.echo(f"still larger than {show_size(allowed)}: {why}")
+        echo(f"still larger than {show_size(allowed)}: {why}")
     if done.note or larger:
         click.get_current_context().exit(1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import dataset_options, json_option, say
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.progress import progress
@@ -47,11 +48,11 @@ def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
     for file in _read(path):
         for chunk in _chunks(chunker, file):
             if as_json:
-                click.echo(json.dumps(_record(chunk), ensure_ascii=False))
+                echo(json.dumps(_record(chunk), ensure_ascii=False))
             else:
                 lines = f"{chunk.path}:{chunk.lines.start + 1}-{chunk.lines.end}"
-                click.secho(f"── {lines} · {count_nws(chunk.text)} nws {'─' * 20}", fg="cyan")
-                click.echo(chunk.embed_text, nl=not chunk.text.endswith("\n"))
+                echo(f"── {lines} · {count_nws(chunk.text)} nws {'─' * 20}", colour="cyan")
+                echo(chunk.embed_text, nl=not chunk.text.endswith("\n"))
 
 
 @click.command("chunk-stats", short_help="Sizes of chunks, definitions kept whole, lines that appear twice.")
@@ -85,7 +86,7 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
         found.append(chunk_stats(chunker.spec, chunked))
     if as_json:
         for stats in found:
-            click.echo(json.dumps(asdict(stats), ensure_ascii=False))
+            echo(json.dumps(asdict(stats), ensure_ascii=False))
         return
     _print_stats(found)
 
@@ -104,7 +105,7 @@ def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool)
     if as_json:
         print_json(asdict(report) | {"conforms": report.conforms})
     else:
-        click.echo(str(report))
+        echo(str(report))
     return 0 if report.conforms else 1
 
 
@@ -171,7 +172,7 @@ def _print_stats(found: Sequence[ChunkStats]) -> None:
     ]
     print_table(make_table(["chunker", *figures(*heads, number="")], rows))
     if found:
-        click.echo(f"{found[0].definitions} functions and types, {found[0].lines} non-blank lines; sizes in nws")
+        echo(f"{found[0].definitions} functions and types, {found[0].lines} non-blank lines; sizes in nws")
 
 
 def _share(part: int, whole: int) -> str:

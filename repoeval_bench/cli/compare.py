@@ -10,6 +10,7 @@ from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import check_margin, compare
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table, print_tables
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import comparison_options, requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
@@ -72,9 +73,9 @@ def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison],
     """The score tables of the runs (an imported one has none), the differences with their notes, and the choice."""
     if not any(run.metrics.imported for run in runs):
         print_scores(runs)
-        click.echo()
+        echo()
     print_tables(comparison_tables(comparisons))
-    click.echo()
+    echo()
     print_table(choice_table(choice, comparisons))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.core.visible import visible
 from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _runs(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
 
     results = context.params.get("out") or RESULTS
     found = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
-    return [name for name in (NEWEST, *found) if name.startswith(begun)]
+    return [name for name in (NEWEST, *found) if name.startswith(begun) and visible(name) == name]
 
 
 def _part(_: click.Context, parameter: click.Parameter, begun: str) -> list[str]:

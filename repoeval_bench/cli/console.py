@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.core.visible import visible
 from repoeval_bench.report.terminal import NARROW, table_lines
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ def print_table(table: Table) -> None:
     console = _console()
     lines = table_lines(table, console, console.width if sys.stdout.isatty() else None)
     if lines:
-        click.echo("\n".join(lines))
+        # Its texts are visible already, its styles are ours.
+        click.echo("\n".join(lines))  # noqa: TID251
     print_lines(table.notes)
 
 
@@ -37,21 +40,21 @@ def print_tables(tables: Iterable[Table]) -> None:
 
 def print_json(content: Any) -> None:
     """Print plain values as one JSON document."""
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines of text, such as `  key   meaning`; on a terminal folded between words, a meaning below itself."""
-    for line in "\n".join(lines).splitlines():
+    for line in visible("\n".join(lines)).splitlines():
         if not sys.stdout.isatty():
-            click.echo(line)
+            echo(line)
             continue
         key = re.match(r"\s*(?:\S+(?: \S+)*\s{2,})?", line)
         indent = " " * min(key.end() if key else 0, NARROW)
         folded = textwrap.wrap(
             line, _console().width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
-        click.echo("\n".join(folded))
+        echo("\n".join(folded))
 
 
 def at_terminal() -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, say, set_options
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ def fetch(*, upgrade: bool, **options: Any) -> None:
 
     obtained = _obtain(**options, upgrade=upgrade)
     benchmark = load_set(obtained.installed)
-    click.echo(describe(obtained, benchmark.tasks))
-    click.echo(f"{'fetched into' if obtained.fetched else 'already in'} {obtained.installed.root}")
+    echo(describe(obtained, benchmark.tasks))
+    echo(f"{'fetched into' if obtained.fetched else 'already in'} {obtained.installed.root}")
     print_table(_table(summarize(benchmark, obtained.installed)))
-    click.echo("The repositories keep their own licences; check them before you pass anything on.")
+    echo("The repositories keep their own licences; check them before you pass anything on.")
 
 
 @data_group.command()
@@ -66,12 +67,12 @@ def info(*, as_json: bool, **options: Any) -> None:
         }
         print_json(facts)
         return
-    click.echo(benchmark.label)
-    click.echo(describe(obtained, benchmark.tasks))
-    click.echo(f"folder {obtained.installed.root}")
+    echo(benchmark.label)
+    echo(describe(obtained, benchmark.tasks))
+    echo(f"folder {obtained.installed.root}")
     print_table(_table(rows))
     if benchmark.undecodable:
-        click.echo(f"left out, not UTF-8: {', '.join(benchmark.undecodable)}")
+        echo(f"left out, not UTF-8: {', '.join(benchmark.undecodable)}")
 
 
 @data_group.command()
@@ -89,10 +90,10 @@ def verify(*, as_json: bool, **options: Any) -> None:
     else:
         say(describe(obtained, obtained.installed.read_tasks()))
         for line in (*result.wrong_tasks, *result.wrong_files):
-            click.echo(line)
+            echo(line)
         right = result.tasks - len(result.wrong_tasks)
-        click.echo(f"{right} of {result.tasks} ground truths are at their lines")
-        click.echo(f"{result.files} files hashed again, {len(result.wrong_files)} wrong")
+        echo(f"{right} of {result.tasks} ground truths are at their lines")
+        echo(f"{result.files} files hashed again, {len(result.wrong_files)} wrong")
     if not result.passed:
         click.get_current_context().exit(1)
 

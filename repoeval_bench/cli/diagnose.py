@@ -10,6 +10,7 @@ from repoeval_bench.analysis.diagnosis.report import diagnose
 from repoeval_bench.analysis.diagnosis.thresholds import LIMITS, Thresholds
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import facts_option, plain
 from repoeval_bench.core.errors import UsageError
@@ -86,12 +87,12 @@ def diagnose_command(
         print_json(plain(found))
         return
     if markdown:
-        click.echo(diagnosis_markdown(found), nl=False)
+        echo(diagnosis_markdown(found), nl=False)
         return
     tables = [checks_table(found.checks, f"{found.run}\n{summary(found.checks)}")]
     print_tables([*tables, *(gaps_table(check.gaps, found.measure) for check in found.checks if check.gaps)])
     if found.worst:
         print_lines([worst_note(found)])
     for table in worst_tables(found):
-        click.echo()
+        echo()
         print_tables([table])

@@ -10,6 +10,7 @@ import click
 from repoeval_bench.analysis.diff import diff
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import runs_folder
 from repoeval_bench.report.diff import diff_summary, diff_table
 from repoeval_bench.runs.naming import find_run
@@ -34,7 +35,7 @@ def diff_command(*, baseline: str, treatment: str, measure: str, limit: int, out
     if as_json:
         print_json([asdict(change) for change in found.changes])
         return
-    click.echo(f"baseline   {found.baseline}\ntreatment  {found.treatment}")
+    echo(f"baseline   {found.baseline}\ntreatment  {found.treatment}")
     if found.changes:
         print_table(diff_table(found, limit))
     print_lines(diff_summary(found, limit))

@@ -12,6 +12,7 @@ from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import runs_folder, say
 from repoeval_bench.cli.output import FILE, FOLDER, sensitivity_option
 from repoeval_bench.core.errors import UsageError
@@ -79,7 +80,7 @@ def export_command(
         return
     files = _files(stored, base, form, output or Path(form))
     if output is None:
-        click.echo(next(iter(files.values())), nl=False)
+        echo(next(iter(files.values())), nl=False)
         for left in list(files)[1:]:
             say(f"{left.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
         return

@@ -11,6 +11,7 @@ from repoeval_bench.analysis.gate_file import read_gates
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder, say
 from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import ResultError, UsageError
@@ -74,5 +75,5 @@ def gate_command(
         for result in results:
             if not result.passed:
                 say(f"failed: {result.name} {result.rule}: {result.reason}")
-        click.echo(gate_summary(results))
+        echo(gate_summary(results))
     return 0 if all(result.passed for result in results) else 1

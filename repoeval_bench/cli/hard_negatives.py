@@ -9,6 +9,7 @@ import click
 from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import FILE, plain, title_of
 from repoeval_bench.report.retrieval import section_tables
@@ -46,9 +47,9 @@ def hard_negatives_command(
     if as_json:
         print_json(plain(found, "unknown"))
         return
-    click.echo(title_of(stored))
+    echo(title_of(stored))
     for section in found.sections:
         print_tables(section_tables(section))
         print_lines(f"note: {note}" for note in section.notes)
     if found.unknown:
-        click.echo(f"note: rows of {negatives} of queries that this run does not score: {found.unknown}")
+        echo(f"note: rows of {negatives} of queries that this run does not score: {found.unknown}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, out_option, say
 from repoeval_bench.cli.output import FILE, measures_option
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        click.echo(schema(), nl=False)
+        echo(schema(), nl=False)
         context.exit()
 
 
@@ -87,9 +88,9 @@ def import_run_command(
         print_json(run.metrics.as_json())
         return
     counts = run.counts
-    click.echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")
+    echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")
     for name, value in run.metrics.micro.items():
-        click.echo(f"{heading(name):<14} {value:.4f}")
+        echo(f"{heading(name):<14} {value:.4f}")
     notes = {
         "queries of the gold are not in the log and score 0": counts.queries_not_in_log,
         "queries have no relevant chunk and score 0": counts.queries_without_relevant,
@@ -98,6 +99,6 @@ def import_run_command(
     }
     for what, number in notes.items():
         if number:
-            click.echo(f"note: {number} {what}")
+            echo(f"note: {number} {what}")
     if run.manifest.imported and run.manifest.imported.pooled:
-        click.echo("note: relevant chunks the log does not show are not counted: recall is too high without --corpus")
+        echo("note: relevant chunks the log does not show are not counted: recall is too high without --corpus")

@@ -10,6 +10,7 @@ import click
 
 from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.cli.console import print_tables
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import say
 from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import UsageError
@@ -48,9 +49,9 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
     found = leaderboard(results)
     if form is None:
         print_tables(leaderboard_tables(found))
-        click.echo(summary(found))
+        echo(summary(found))
     elif output is None:
-        click.echo(_content(found, form), nl=False)
+        echo(_content(found, form), nl=False)
     else:
         write_named(output, _content(found, form))
         say(f"wrote {output}: {summary(found)}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from repoeval_bench.cli.completion import names_for
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
 
@@ -159,4 +160,4 @@ def depth_option(meaning: str) -> Callable[..., Any]:
 
 def say(line: str) -> None:
     """A notice for the person at the terminal: on standard error, so that output stays clean."""
-    click.echo(line, err=True)
+    echo(line, err=True)

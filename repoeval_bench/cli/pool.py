@@ -9,6 +9,7 @@ import click
 from repoeval_bench.analysis.judgements.pooling import pool
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import FILE, write_rows
 from repoeval_bench.core.errors import UsageError
@@ -46,7 +47,7 @@ def pool_command(
             {"written": str(output), "runs": run_ids, "k": found.k, "chunks": len(found.rows), "queries": queries}
         )
         return
-    click.echo(
+    echo(
         f"{count(len(found.rows), 'chunk')} of {count(queries, 'query', 'queries')} to be judged, "
         f"from the top {found.k} of {count(len(runs), 'run')}"
     )

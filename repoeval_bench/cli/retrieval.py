@@ -9,6 +9,7 @@ import click
 from repoeval_bench.analysis.pipeline.report import SECTIONS, pipeline_report
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import plain, title_of
 from repoeval_bench.report.retrieval import missing_line, section_tables
@@ -50,11 +51,11 @@ def retrieval_command(
         print_json(plain(found, "clustered_by"))
         return
     clusters = f"resampled by {found.clustered_by}" if found.clustered_by != "query" else "each query by itself"
-    click.echo(f"{title_of(stored)} · means over queries, {clusters}")
+    echo(f"{title_of(stored)} · means over queries, {clusters}")
     for section in found.sections:
-        click.echo()
+        echo()
         if section.missing:
-            click.echo(missing_line(section))
+            echo(missing_line(section))
         else:
             print_tables(section_tables(section))
             print_lines(f"note: {note}" for note in section.notes)

@@ -11,6 +11,7 @@ from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import print_comparison
 from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, out_option, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.report.choosing import choice_record
@@ -63,12 +64,12 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
             }
             results.append(record | ({} if choice is None else {"choice": choice_record(choice)}))
             continue
-        click.echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in named.items()))
+        echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in named.items()))
         if choice is None:
             print_scores(runs)
         else:
             print_comparison(runs, comparisons, choice)
-        click.echo()
+        echo()
     if as_json:
         print_json(results)
 
@@ -101,7 +102,7 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
         print_json(rows)
         return
     for row in rows:
-        click.echo(" · ".join(row.values()))
+        echo(" · ".join(row.values()))
 
 
 def _without_protocol(combination: dict[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option
 from repoeval_bench.cli.output import FILE, measures_option
 from repoeval_bench.core.errors import UsageError
@@ -45,16 +46,16 @@ def score_command(
             )
     scores = score_run(read_run(run), read_qrels(qrels, gain_factor), wanted)
     for sentence in _notes(scores):
-        click.echo(sentence, err=True)
+        echo(sentence, err=True)
     if as_json:
         print_json(_as_json(scores, per_query=per_query))
         return
     if per_query:
         for score in scores.per_query():
-            click.echo(f"{score.query_id}\t{score.measure}\t{score.value:.4f}")
+            echo(f"{score.query_id}\t{score.measure}\t{score.value:.4f}")
     prefix = "all\t" if per_query else ""
     for name, mean in scores.mean().items():
-        click.echo(f"{prefix}{name}\t{mean:.4f}")
+        echo(f"{prefix}{name}\t{mean:.4f}")
 
 
 def _notes(scores: RunScores) -> list[str]:

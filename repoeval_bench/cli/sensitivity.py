@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from repoeval_bench.analysis.grid import sensitivity
 from repoeval_bench.analysis.sensitivity import flips
 from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, request_options, say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
@@ -76,22 +77,22 @@ def sensitivity_command(*, as_json: bool, output: Path | None, out: Path, home: 
         except OSError as error:
             raise ResultError(f"{output} cannot be written ({error}); choose another with --output") from error
     if as_json:
-        click.echo(text)
+        echo(text)
     else:
-        click.echo(benchmark.label)
+        echo(benchmark.label)
         _print(found)
 
 
 def _print(found: Sequence[PairedResult]) -> None:
     print_table(_summary(found))
-    click.echo(_bands(found), nl=False)
+    echo(_bands(found), nl=False)
     against = flips(found)
     if not against:
-        click.echo("no decided cell contradicts another of the same pair")
+        echo("no decided cell contradicts another of the same pair")
         return
     print_table(_cells(against[:SHOWN]))
     if len(against) > SHOWN:
-        click.echo(f"and {len(against) - SHOWN} more cells against the majority; --json lists all")
+        echo(f"and {len(against) - SHOWN} more cells against the majority; --json lists all")
 
 
 def _summary(found: Sequence[PairedResult]) -> Table:

@@ -8,6 +8,7 @@ import click
 
 from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
 from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.executors import ProcessPool
@@ -80,8 +81,8 @@ def sweep_command(
         print_json(rows)
         return
     metrics = runs[0].metrics
-    click.echo(metrics.dataset.label)
-    click.echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.retriever}")
+    echo(metrics.dataset.label)
+    echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.retriever}")
     print_table(_table(rows))
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from repoeval_bench.core.visible import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,4 +24,6 @@ def progress(
     Silent too in a copy of the process that was started: its bar would overwrite another.
     """
     silent = True if parent_process() else None
-    return tqdm(items, desc=desc, unit=f" {unit}", total=total, disable=silent, leave=False, miniters=1, **options)
+    return tqdm(
+        items, desc=visible(desc), unit=f" {unit}", total=total, disable=silent, leave=False, miniters=1, **options
+    )

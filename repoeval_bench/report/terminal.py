@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.visible import visible
 from repoeval_bench.report.table import Bar, Row, Table
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Drawing
     from rich.text import Text
 
-    from repoeval_bench.report.table import Cell
+from repoeval_bench.report.table import Cell
 
 NARROW = 24
 """Characters of a folded column where the terminal has no room for more: the longest options of a spec fit."""
@@ -32,6 +33,7 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """
     from rich.text import Text
 
+    table = _visible(table)
     with console.capture() as captured:
         if table.title:
             # A title within the table would be folded at the table's width.
@@ -41,6 +43,22 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
             console.print(drawing)
     # rich pads every line to the table's width; in a file or a diff that is noise.
     return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def _visible(table: Table) -> Table:
+    """The table with texts that a terminal does not obey."""
+    return replace(
+        table,
+        title=tuple(map(visible, table.title)),
+        columns=tuple(replace(column, name=visible(column.name)) for column in table.columns),
+        rows=tuple(replace(row, cells=tuple(map(_visible_cell, row.cells))) for row in table.rows),
+    )
+
+
+def _visible_cell(cell: Cell) -> Cell:
+    if isinstance(cell, tuple):
+        return tuple(map(visible, cell))
+    return visible(cell) if isinstance(cell, str) else cell
 
 
 def _drawings(table: Table, console: Console, width: int | None) -> Iterator[Drawing]:
