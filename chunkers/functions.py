@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
-from repoeval_bench.core.syntax import parse
+from repoeval_bench.core.definitions import definitions
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -31,17 +30,16 @@ class FunctionsChunker(Cutter):
         before = nws_before(file)
         if not before[-1]:
             return []
-        parsed = parse(file, chosen_language(file, self.language))
         starts = {0}
         inside = 0  # the line behind the last function: what is defined in a function stays in it
-        for found in definitions(parsed):
-            if found.glued < inside:
+        for found in definitions(file, chosen_language(file, self.language)):
+            if found.body is None or found.above < inside:
                 continue
-            end = found.end
+            end = found.lines.end
             while end < file.n_lines and before[end] == before[end + 1]:
                 end += 1  # blank lines stay with the definition that they follow
-            starts |= {found.glued, end}
-            inside = inside if found.is_type else found.end
+            starts |= {found.above, end}
+            inside = inside if found.kind == "class" else found.lines.end
         lines = sorted(line for line in starts if line < file.n_lines)
         sizes = [before[end] - before[start] for start, end in zip(lines, [*lines[1:], file.n_lines], strict=True)]
         return cut_before(file, [lines[index] for index in pack(sizes, 0)])

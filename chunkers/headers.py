@@ -8,17 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._syntax import chosen_language
+from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.spec import Spec, nearest
-from repoeval_bench.core.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.chunkers._definitions import Definition
+    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -65,7 +64,8 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
         mark = known.line_comment if known else "//"
         return [replace(chunk, header=f"{mark} {file.path}\n") for chunk in chunks]
     language = chosen_language(file)
-    return _with_scopes(file, chunks, list(definitions(parse(file, language))), language.line_comment)
+    found = [each for each in definitions(file, language) if each.kind != "variable"]
+    return _with_scopes(file, chunks, found, language.line_comment)
 
 
 def _check(kind: str) -> None:
@@ -79,13 +79,13 @@ def _with_scopes(file: SourceFile, chunks: Sequence[Chunk], found: Sequence[Defi
     following = 0
     headed: list[Chunk] = []
     for chunk in chunks:
-        while following < len(found) and found[following].start < chunk.lines.start:
-            _close(around, found[following].start)
+        while following < len(found) and found[following].lines.start < chunk.lines.start:
+            _close(around, found[following].lines.start)
             around.append(found[following])
             following += 1
         _close(around, chunk.lines.start)
         inside = following
-        while inside < len(found) and found[inside].start < chunk.lines.end:
+        while inside < len(found) and found[inside].lines.start < chunk.lines.end:
             inside += 1
         lines = [file.path]
         if around:
@@ -98,5 +98,5 @@ def _with_scopes(file: SourceFile, chunks: Sequence[Chunk], found: Sequence[Defi
 
 def _close(around: list[Definition], line: int) -> None:
     """Leave the definitions that end before a line."""
-    while around and around[-1].end <= line:
+    while around and around[-1].lines.end <= line:
         around.pop()

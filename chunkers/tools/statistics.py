@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.chunkers._definitions import definitions
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._syntax import chosen_language
+from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.source import count_nws, nearest_rank
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +21,8 @@ class ChunkStats:
     """Totals over files. Sizes are nws: mean, and median, p95 and max by nearest rank; 0 for no chunk.
 
     shared_lines, uncovered_lines: of `lines` non-blank ones, those in more than one chunk and in none.
-    definitions, whole: functions and types in the files, and those that lie within one chunk, decorators
-    included.
+    definitions, whole: functions and types with a body in the files, and those that lie within one chunk,
+    decorators included.
     """
 
     spec: str
@@ -79,8 +77,10 @@ def _definition_spans(file: SourceFile) -> list[tuple[int, int]]:
     if not file.text.strip():
         return []
     spans = []
-    for found in definitions(parse(file, chosen_language(file))):
-        chars = file.chars_of(LineSpan(found.start, found.end))
+    for found in definitions(file, chosen_language(file)):
+        if found.body is None:
+            continue
+        chars = file.chars_of(found.lines)
         text = file.slice(chars)
         start = chars.start + len(text) - len(text.lstrip())
         spans.append((start, start + len(text.strip())))

@@ -20,7 +20,8 @@ class Language:
     """One language. `endings` are those of file names, lower-cased, with the dot.
 
     `module` and `function` give its tree-sitter grammar; `extra` installs it, "" where it is always installed.
-    `block_comment` is how such a comment begins and ends; None where the language has none.
+    `block_comment` is how such a comment begins and ends; None where the language has none. `doc_comments` are how
+    comments begin that document what stands below them.
     """
 
     name: str
@@ -30,12 +31,15 @@ class Language:
     extra: str = "languages"
     line_comment: str = "//"
     block_comment: tuple[str, str] | None = ("/*", "*/")
+    doc_comments: tuple[str, ...] = ("/**",)
 
     @property
     def installed(self) -> bool:
         """Whether the grammar's package is there; it is not imported."""
         return find_spec(self.module) is not None
 
+
+_DOXYGEN = ("/**", "/*!", "///", "//!")
 
 LANGUAGES: Mapping[str, Language] = {
     language.name: language
@@ -47,6 +51,7 @@ LANGUAGES: Mapping[str, Language] = {
             extra="",
             line_comment="#",
             block_comment=None,
+            doc_comments=(),
         ),
         Language(name="javascript", endings=(".js", ".jsx", ".mjs", ".cjs"), module="tree_sitter_javascript"),
         Language(
@@ -57,15 +62,16 @@ LANGUAGES: Mapping[str, Language] = {
         ),
         Language(name="tsx", endings=(".tsx",), module="tree_sitter_typescript", function="language_tsx"),
         Language(name="java", endings=(".java",), module="tree_sitter_java"),
-        Language(name="go", endings=(".go",), module="tree_sitter_go"),
-        Language(name="rust", endings=(".rs",), module="tree_sitter_rust"),
-        Language(name="c", endings=(".c", ".h"), module="tree_sitter_c"),
+        Language(name="go", endings=(".go",), module="tree_sitter_go", doc_comments=("//", "/*")),
+        Language(name="rust", endings=(".rs",), module="tree_sitter_rust", doc_comments=("///", "/**")),
+        Language(name="c", endings=(".c", ".h"), module="tree_sitter_c", doc_comments=_DOXYGEN),
         Language(
             name="cpp",
             endings=(".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp"),
             module="tree_sitter_cpp",
+            doc_comments=_DOXYGEN,
         ),
-        Language(name="csharp", endings=(".cs",), module="tree_sitter_c_sharp"),
+        Language(name="csharp", endings=(".cs",), module="tree_sitter_c_sharp", doc_comments=("///", "/**")),
     )
 }
 """name -> language."""

@@ -148,6 +148,10 @@ class Parsed:
         last = first + len(text.strip()) - 1
         return LineSpan(self._line(min(first, end)), self._line(max(min(first, end), last)) + 1)
 
+    def is_blank(self, start: int, end: int) -> bool:
+        """Whether the tree's bytes [start, end) hold nothing but blanks."""
+        return not self._encoded[start:end].strip()
+
     def chars(self, node: Node) -> CharSpan:
         """The characters of the file that the node is."""
         return CharSpan(self._char(node.start_byte), self._char(node.end_byte))
@@ -180,9 +184,8 @@ class Parsed:
         """Whether the node holds a sequence of statements, members or elements; the root does."""
         return node.kind_id in self._grammar.lists or node == self.root
 
-    def signature(self, node: Node) -> str:
+    def signature(self, node: Node, body: Node | None) -> str:
         """A definition's text up to its body, on one line, without comments."""
-        body = node.child_by_field_name("body")
         at, end = node.start_byte, body.start_byte if body else node.end_byte
         pieces = []
         for child in node.children:
@@ -191,7 +194,7 @@ class Parsed:
                     pieces.append(self._encoded[at : part.start_byte])
                     at = part.end_byte
         pieces.append(self._encoded[at:end])
-        return " ".join(b" ".join(pieces).decode("utf-8", "replace").split()).rstrip(" {:")
+        return " ".join(b" ".join(pieces).decode("utf-8", "replace").split()).removesuffix("=>").rstrip(" {:;")
 
     def last_statement(self) -> tuple[int, int] | None:
         """Line and byte at which the last statement on the outermost level starts, comments above it included.

@@ -1,0 +1,387 @@
+"""What each grammar calls a definition: which nodes define names, and which only hold such nodes.
+
+A reader takes a syntax node to what it defines: several names for `int a, *b;`, none for a call. Readers know
+grammars; nothing here knows lines, nesting or what the definitions are used for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from tree_sitter import Node
+
+    from repoeval_bench.core.syntax import Parsed
+
+Kind: TypeAlias = Literal["function", "method", "class", "variable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A name that a node defines. `form` is the language's word, such as struct or property.
+
+    `node` is what holds it, `body` what it consists of. `scope`: the names before its own, as in `A::m`. `declared`:
+    named here and defined elsewhere; None where that is so if a function or method has no body.
+    """
+
+    kind: Kind
+    form: str
+    name: str
+    node: Node
+    body: Node | None = None
+    scope: tuple[str, ...] = ()
+    declared: bool | None = None
+
+
+Reader: TypeAlias = "Callable[[Parsed, Node], Iterator[Found]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The nodes of one grammar: `anywhere` define names, `members` do so on the level of a module or class only.
+
+    `transparent` nodes hold members of the level that they are on themselves; `namespaces` do with their bodies.
+    `barren` ones hold no definition.
+    """
+
+    anywhere: Mapping[str, Reader]
+    members: Mapping[str, Reader]
+    transparent: frozenset[str]
+    namespaces: frozenset[str] = frozenset()
+    barren: frozenset[str] = frozenset()
+
+
+def words(text: str) -> frozenset[str]:
+    """A set of node types, written with blanks between."""
+    return frozenset(text.split())
+
+
+def named(kind: Kind, form: str) -> Reader:
+    """A node with the fields `name` and `body`."""
+
+    def read(parsed: Parsed, node: Node) -> Iterator[Found]:
+        name = node.child_by_field_name("name")
+        if name is not None:
+            yield Found(kind=kind, form=form, name=parsed.text(name), node=node, body=node.child_by_field_name("body"))
+
+    return read
+
+
+def named_all(kind: Kind, **forms: str) -> dict[str, Reader]:
+    """`form="node_type other_type"` as a table of readers."""
+    return {node: named(kind, form.rstrip("_")) for form, nodes in forms.items() for node in nodes.split()}
+
+
+def _texts(parsed: Parsed, nodes: list[Node]) -> list[str]:
+    return [parsed.text(node) for node in nodes]
+
+
+def _base(parsed: Parsed, node: Node) -> str:
+    """A type's own name: `Foo` of `&m::Foo<T>` and `*Foo[T]`."""
+    while True:
+        inner = node.child_by_field_name("name") or node.child_by_field_name("type")
+        if inner is None and node.type in ("pointer_type", "reference_type", "parenthesized_type"):
+            inner = node.named_children[-1]
+        if inner is None:
+            return parsed.text(node)
+        node = inner
+
+
+# Python
+
+
+def _python_decorated(parsed: Parsed, node: Node) -> Iterator[Found]:
+    inner = node.child_by_field_name("definition")
+    if inner is None:
+        return
+    overload = any(parsed.text(child).endswith("overload") for child in node.children if child.type == "decorator")
+    for found in _PYTHON_PLAIN[inner.type](parsed, inner):
+        yield replace(found, declared=True) if overload else found
+
+
+def _python_targets(parsed: Parsed, node: Node) -> Iterator[str]:
+    if node.type == "identifier":
+        yield parsed.text(node)
+    elif node.type in ("pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"):
+        for child in node.named_children:
+            yield from _python_targets(parsed, child)
+
+
+def _python_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
+    each = node.children[0] if node.children else None
+    while each is not None and each.type == "assignment":
+        left, right = each.child_by_field_name("left"), each.child_by_field_name("right")
+        for name in _python_targets(parsed, left) if left else ():
+            yield Found(kind="variable", form="variable", name=name, node=node, declared=right is None)
+        each = right
+
+
+def _python_type(parsed: Parsed, node: Node) -> Iterator[Found]:
+    left = node.child_by_field_name("left")
+    while left is not None and left.named_children:
+        left = left.named_children[0]
+    if left is not None:
+        yield Found(kind="class", form="type", name=parsed.text(left), node=node)
+
+
+_PYTHON_PLAIN = {
+    "function_definition": named("function", "function"),
+    "class_definition": named("class", "class"),
+}
+PYTHON = Rules(
+    anywhere={**_PYTHON_PLAIN, "decorated_definition": _python_decorated},
+    members={"expression_statement": _python_assigned, "type_alias_statement": _python_type},
+    transparent=words(
+        "block if_statement elif_clause else_clause try_statement except_clause except_group_clause finally_clause "
+        "with_statement for_statement while_statement match_statement case_clause"
+    ),
+    # In Python no definition is in an expression; elsewhere functions are passed as arguments, so all is visited.
+    barren=words(
+        "expression_statement return_statement assert_statement raise_statement delete_statement import_statement "
+        "import_from_statement future_import_statement parameters argument_list"
+    ),
+)
+
+# JavaScript, TypeScript
+
+_FUNCTION_VALUES = words("arrow_function function_expression generator_function")
+
+
+def _valued(node: Node, name: str, value: Node | None, *, kind: Kind = "function") -> Iterator[Found]:
+    """What `name = value` defines: a function, a class, or a variable."""
+    if value is not None and value.type in _FUNCTION_VALUES:
+        form = "arrow" if value.type == "arrow_function" else "function"
+        yield Found(kind=kind, form=form, name=name, node=node, body=value.child_by_field_name("body"))
+    elif value is not None and value.type == "class":
+        yield Found(kind="class", form="class", name=name, node=node, body=value.child_by_field_name("body"))
+    else:
+        yield Found(kind="variable", form="variable", name=name, node=node)
+
+
+def _js_names(parsed: Parsed, node: Node) -> Iterator[str]:
+    if node.type in ("identifier", "shorthand_property_identifier_pattern"):
+        yield parsed.text(node)
+        return
+    for child in node.named_children:
+        if node.type in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
+            child = node.child_by_field_name("value" if node.type == "pair_pattern" else "left") or child  # noqa: PLW2901
+            yield from _js_names(parsed, child)
+            return
+        yield from _js_names(parsed, child)
+
+
+def _js_declared(parsed: Parsed, node: Node) -> Iterator[Found]:
+    for each in node.named_children:
+        name, value = each.child_by_field_name("name"), each.child_by_field_name("value")
+        if each.type != "variable_declarator" or name is None:
+            continue
+        if name.type == "identifier":
+            yield from _valued(each, parsed.text(name), value)
+        else:
+            for bound in _js_names(parsed, name):
+                yield Found(kind="variable", form="variable", name=bound, node=each)
+
+
+def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
+    inner = node.child_by_field_name("declaration")
+    value = node.child_by_field_name("value")
+    if inner is not None:
+        if inner.type in JAVASCRIPT.anywhere:
+            yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
+    elif value is not None and (value.type in _FUNCTION_VALUES or value.type == "class"):
+        name = value.child_by_field_name("name")
+        yield from _valued(value, parsed.text(name) if name else "default", value)
+
+
+def _js_ambient(parsed: Parsed, node: Node) -> Iterator[Found]:
+    inner = node.named_children[-1] if node.named_children else None
+    if inner is not None and inner.type in JAVASCRIPT.anywhere:
+        for found in JAVASCRIPT.anywhere[inner.type](parsed, inner):
+            yield replace(found, declared=True) if found.kind == "variable" else found
+
+
+def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
+    """`exports.f = function …` and `A.prototype.m = …`; an assigned value of another kind is no definition."""
+    each = node.children[0] if node.children else None
+    if each is None or each.type != "assignment_expression":
+        return
+    left, right = each.child_by_field_name("left"), each.child_by_field_name("right")
+    if left is None or right is None or left.type != "member_expression":
+        return
+    if right.type in _FUNCTION_VALUES or right.type == "class":
+        *scope, name = parsed.text(left).split(".")
+        owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
+        for found in _valued(each, name, right):
+            yield replace(found, scope=owners)
+
+
+def _js_pair(parsed: Parsed, node: Node) -> Iterator[Found]:
+    key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+    if key is not None and value is not None and value.type in _FUNCTION_VALUES:
+        yield from _valued(node, parsed.text(key).strip("'\""), value, kind="method")
+
+
+def _js_field(parsed: Parsed, node: Node) -> Iterator[Found]:
+    name = node.child_by_field_name("name") or node.child_by_field_name("property")
+    if name is not None:
+        yield from _valued(node, parsed.text(name), node.child_by_field_name("value"), kind="method")
+
+
+def _js_enumerator(parsed: Parsed, node: Node) -> Iterator[Found]:
+    yield Found(kind="variable", form="enumerator", name=parsed.text(node), node=node)
+
+
+JAVASCRIPT = Rules(
+    anywhere={
+        **named_all("function", function="function_declaration generator_function_declaration function_signature"),
+        **named_all("method", method="method_definition method_signature abstract_method_signature"),
+        **named_all("class", class_="class_declaration abstract_class_declaration", interface="interface_declaration"),
+        **named_all("class", enum="enum_declaration", type="type_alias_declaration"),
+        "lexical_declaration": _js_declared,
+        "variable_declaration": _js_declared,
+        "export_statement": _js_exported,
+        "ambient_declaration": _js_ambient,
+        "pair": _js_pair,
+    },
+    members={
+        **named_all("variable", property="property_signature", enumerator="enum_assignment"),
+        "expression_statement": _js_assigned,
+        "field_definition": _js_field,
+        "public_field_definition": _js_field,
+        "property_identifier": _js_enumerator,
+    },
+    transparent=words(
+        "class_body class interface_body enum_body object_type export_statement ambient_declaration "
+        "expression_statement internal_module module"
+    ),
+    namespaces=words("internal_module module"),
+)
+
+# Java
+
+
+def declarators(form: str) -> Reader:
+    """`int a, b = 2;`: each declarator with a name, here or one level down."""
+
+    def read(parsed: Parsed, node: Node) -> Iterator[Found]:
+        for child in node.named_children:
+            for each in child.named_children if child.type == "variable_declaration" else (child,):
+                name = each.child_by_field_name("name")
+                if each.type == "variable_declarator" and name is not None:
+                    yield Found(kind="variable", form=form, name=parsed.text(name), node=each)
+
+    return read
+
+
+JAVA = Rules(
+    anywhere={
+        **named_all("class", class_="class_declaration", interface="interface_declaration", enum="enum_declaration"),
+        **named_all("class", record="record_declaration", annotation="annotation_type_declaration"),
+        **named_all("method", method="method_declaration annotation_type_element_declaration"),
+        **named_all("method", constructor="constructor_declaration compact_constructor_declaration"),
+    },
+    members={
+        **named_all("variable", enumerator="enum_constant"),
+        "field_declaration": declarators("field"),
+        "constant_declaration": declarators("constant"),
+    },
+    transparent=words("class_body interface_body enum_body enum_body_declarations annotation_type_body"),
+)
+
+# Go
+
+
+def _go_method(parsed: Parsed, node: Node) -> Iterator[Found]:
+    receiver = node.child_by_field_name("receiver")
+    types = [each.child_by_field_name("type") for each in receiver.named_children] if receiver else []
+    scope = tuple(_base(parsed, each) for each in types[:1] if each is not None)
+    for found in named("method", "method")(parsed, node):
+        yield replace(found, scope=scope)
+
+
+def _go_type(parsed: Parsed, node: Node) -> Iterator[Found]:
+    of = node.child_by_field_name("type")
+    for found in named("class", "type")(parsed, node):
+        if of is not None and of.type == "struct_type":
+            yield replace(found, form="struct", body=of.named_children[-1])
+        elif of is not None and of.type == "interface_type":
+            yield replace(found, form="interface", body=of)
+        else:
+            yield found
+
+
+def _go_names(form: str) -> Reader:
+    def read(parsed: Parsed, node: Node) -> Iterator[Found]:
+        for name in _texts(parsed, node.children_by_field_name("name")):
+            if name != ",":
+                yield Found(kind="variable", form=form, name=name, node=node)
+
+    return read
+
+
+def _go_ungrouped(parsed: Parsed, node: Node) -> Iterator[Found]:
+    """`type A struct …`; the specs of `type ( … )` are read one by one."""
+    if any(child.type in ("(", "var_spec_list") for child in node.children):
+        return
+    for child in node.named_children:
+        if child.type in _GO_SPECS:
+            yield from _GO_SPECS[child.type](parsed, child)
+
+
+_GO_SPECS = {
+    "type_spec": _go_type,
+    "type_alias": _go_type,
+    "const_spec": _go_names("constant"),
+    "var_spec": _go_names("variable"),
+}
+GO = Rules(
+    anywhere={
+        **named_all("function", function="function_declaration"),
+        "method_declaration": _go_method,
+        "type_declaration": _go_ungrouped,
+        "type_spec": _go_type,
+        "type_alias": _go_type,
+    },
+    members={
+        **named_all("method", method="method_elem method_spec"),
+        **_GO_SPECS,
+        "const_declaration": _go_ungrouped,
+        "var_declaration": _go_ungrouped,
+        "field_declaration": _go_names("field"),
+    },
+    transparent=words(
+        "type_declaration const_declaration var_declaration var_spec_list struct_type field_declaration_list "
+        "interface_type"
+    ),
+)
+
+# Rust
+
+
+def _rust_impl(parsed: Parsed, node: Node) -> Iterator[Found]:
+    of = node.child_by_field_name("type")
+    if of is not None:
+        yield Found(kind="class", form="impl", name=_base(parsed, of), node=node, body=node.child_by_field_name("body"))
+
+
+def _rust_macro(parsed: Parsed, node: Node) -> Iterator[Found]:
+    for found in named("function", "macro")(parsed, node):
+        yield replace(found, declared=False)
+
+
+RUST = Rules(
+    anywhere={
+        **named_all("function", function="function_item function_signature_item"),
+        **named_all("class", struct="struct_item", enum="enum_item", union="union_item", trait="trait_item"),
+        **named_all("class", type="type_item associated_type"),
+        "impl_item": _rust_impl,
+        "macro_definition": _rust_macro,
+    },
+    members={
+        **named_all("variable", constant="const_item static_item", field="field_declaration", enumerator="enum_variant")
+    },
+    transparent=words("declaration_list field_declaration_list enum_variant_list mod_item foreign_mod_item"),
+)

@@ -1,0 +1,236 @@
+"""What the grammars of C, C++ and C# call a definition; see `definition_rules`.
+
+In C a name is at the bottom of its declarator: `int (*f)(int)` is a variable and `int *f(int)` a function, which
+what stands next to the name decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definition_rules import Found, Rules, declarators, named, named_all, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from repoeval_bench.core.definition_rules import Reader
+    from repoeval_bench.core.syntax import Parsed
+
+_NAMES = words(
+    "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
+    "template_function"
+)
+# What looks like a function behind a syntax error or a macro.
+_STATEMENTS = words("if else for while do switch catch return sizeof")
+_SHAPES = words("function_declarator pointer_declarator array_declarator reference_declarator")
+_TAGGED = {
+    "struct_specifier": "struct",
+    "union_specifier": "union",
+    "enum_specifier": "enum",
+    "class_specifier": "class",
+}
+_SCOPES = words(
+    "translation_unit declaration_list field_declaration_list template_declaration preproc_if preproc_ifdef "
+    "preproc_elif preproc_else"
+)
+
+
+def _declared(node: Node) -> tuple[Node, str] | None:
+    """The name in a declarator, and the shape that is next to it: "" for a plain name."""
+    shape = ""
+    while node.type not in _NAMES:
+        if node.type in _SHAPES:
+            shape = node.type
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((each for each in node.named_children if each.type in _NAMES or each.type in _SHAPES), None)
+        if inner is None:
+            inner = next((each for each in node.named_children if each.type.endswith("declarator")), None)
+        if inner is None:
+            return None
+        node = inner
+    return node, "function_declarator" if node.type == "operator_cast" else shape
+
+
+def _qualified(parsed: Parsed, node: Node) -> tuple[tuple[str, ...], str]:
+    """The scopes before a name, and the name: (A, m) of `A<T>::m`."""
+    scope: list[str] = []
+    while node.type == "qualified_identifier":
+        of, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
+        if of is not None:
+            inner = of.child_by_field_name("name") or of
+            scope.append(parsed.text(inner))
+        if name is None:
+            break
+        node = name
+    if node.type == "template_function":
+        node = node.child_by_field_name("name") or node
+    text = parsed.text(node)
+    return tuple(scope), " ".join((text.partition("(")[0] if node.type == "operator_cast" else text).split())
+
+
+def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
+    declarator = node.child_by_field_name("declarator")
+    found = _declared(declarator) if declarator is not None else None
+    if found is None:
+        return
+    scope, name = _qualified(parsed, found[0])
+    if name in _STATEMENTS:
+        return
+    body = node.child_by_field_name("body")
+    attempt = body or next((child for child in node.children if child.type == "try_statement"), None)
+    if attempt is not None and attempt.type == "try_statement":  # int f() try { … } catch { … }
+        body = attempt.child_by_field_name("body")
+    yield Found(kind="method" if scope else "function", form="function", name=name, node=node, body=body, scope=scope)
+
+
+def _tagged(parsed: Parsed, node: Node) -> Iterator[Found]:
+    """A struct, union, enum or class with a body; without one only where it stands alone, as in `class A;`."""
+    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    alone = body is None and node.parent is not None and node.parent.type in _SCOPES
+    if name is not None and (body is not None or alone):
+        scope, text = _qualified(parsed, name.child_by_field_name("name") or name)
+        yield Found(
+            kind="class", form=_TAGGED[node.type], name=text, node=node, body=body, scope=scope, declared=body is None
+        )
+
+
+def _declaration(parsed: Parsed, node: Node) -> Iterator[Found]:
+    """`struct a { … } x, *y, f(int);`: a type with a body, then each declarator."""
+    of = node.child_by_field_name("type")
+    tagged = of is not None and of.type in _TAGGED and of.child_by_field_name("body") is not None
+    if of is not None and tagged:
+        yield from _tagged(parsed, of)
+    extern = any(child.type == "storage_class_specifier" and parsed.text(child) == "extern" for child in node.children)
+    several = node.children_by_field_name("declarator")
+    for declarator in several:
+        found = _declared(declarator)
+        if found is None:
+            continue
+        holder = declarator if tagged or len(several) > 1 else node
+        scope, name = _qualified(parsed, found[0])
+        if found[1] == "function_declarator":
+            kind = "method" if scope else "function"
+            yield Found(kind=kind, form="function", name=name, node=holder, scope=scope)  # type: ignore[arg-type]
+        else:
+            declared = extern and declarator.type != "init_declarator"
+            yield Found(kind="variable", form="variable", name=name, node=holder, scope=scope, declared=declared)
+
+
+def _typedef(parsed: Parsed, node: Node) -> Iterator[Found]:
+    """`typedef struct a { … } b;`: both names; a struct without a name of its own has that of the typedef."""
+    of = node.child_by_field_name("type")
+    body = of.child_by_field_name("body") if of is not None and of.type in _TAGGED else None
+    if of is not None and body is not None:
+        yield from _tagged(parsed, of)
+    for declarator in node.children_by_field_name("declarator"):
+        found = _declared(declarator)
+        if found is None:
+            continue
+        name = parsed.text(found[0])
+        if of is not None and body is not None and of.child_by_field_name("name") is None:
+            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=of, body=body)
+            body = None
+        else:
+            yield Found(kind="class", form="type", name=name, node=declarator)
+
+
+def _macro(parsed: Parsed, node: Node) -> Iterator[Found]:
+    """`#define N 3` and `#define F(x) …`; without a value it is a switch or an include guard, not a definition."""
+    if node.child_by_field_name("value") is not None:
+        called = node.type == "preproc_function_def"
+        for found in named("function" if called else "variable", "macro")(parsed, node):
+            yield replace(found, declared=False)
+
+
+def _template(parsed: Parsed, node: Node) -> Iterator[Found]:
+    inner = node.named_children[-1] if node.named_children else None
+    reader = _CPP_ANYWHERE.get(inner.type, _CPP_MEMBERS.get(inner.type)) if inner is not None else None
+    if inner is not None and reader is not None:
+        yield from reader(parsed, inner)
+
+
+_C_ANYWHERE: dict[str, Reader] = {"function_definition": _function, **dict.fromkeys(_TAGGED, _tagged)}
+_C_MEMBERS: dict[str, Reader] = {
+    **named_all("variable", enumerator="enumerator"),
+    "declaration": _declaration,
+    "field_declaration": _declaration,
+    "type_definition": _typedef,
+    "preproc_def": _macro,
+    "preproc_function_def": _macro,
+}
+_CPP_ANYWHERE: dict[str, Reader] = {**_C_ANYWHERE, "template_declaration": _template}
+_CPP_MEMBERS: dict[str, Reader] = {
+    **_C_MEMBERS,
+    **named_all("class", type="alias_declaration", concept="concept_definition"),
+}
+_C_TRANSPARENT = words(
+    "linkage_specification declaration_list field_declaration_list enumerator_list preproc_if preproc_ifdef "
+    "preproc_elif preproc_elifdef preproc_else"
+)
+C = Rules(anywhere=_C_ANYWHERE, members=_C_MEMBERS, transparent=_C_TRANSPARENT)
+CPP = Rules(
+    anywhere=_CPP_ANYWHERE,
+    members=_CPP_MEMBERS,
+    transparent=_C_TRANSPARENT | {"namespace_definition"},
+    namespaces=frozenset({"namespace_definition"}),
+)
+
+
+def _property(parsed: Parsed, node: Node) -> Iterator[Found]:
+    """A property with code is a method; `{ get; set; }` alone is a variable."""
+    name, accessors = node.child_by_field_name("name"), node.child_by_field_name("accessors")
+    value = node.child_by_field_name("value")
+    if value is not None and value.type == "arrow_expression_clause":
+        accessors = value
+    coded = accessors is not None and (
+        accessors is value or any(each.child_by_field_name("body") is not None for each in accessors.named_children)
+    )
+    form = node.type.removesuffix("_declaration")
+    yield Found(
+        kind="method" if coded else "variable",
+        form=form,
+        name=parsed.text(name) if name is not None else "this",
+        node=node,
+        body=accessors if coded else None,
+    )
+
+
+def _operator(parsed: Parsed, node: Node) -> Iterator[Found]:
+    sign = node.child_by_field_name("operator") or node.child_by_field_name("type")
+    if sign is not None:
+        body = node.child_by_field_name("body")
+        yield Found(kind="method", form="operator", name=f"operator {parsed.text(sign)}", node=node, body=body)
+
+
+def _destructor(parsed: Parsed, node: Node) -> Iterator[Found]:
+    for found in named("method", "destructor")(parsed, node):
+        yield replace(found, name=f"~{found.name}")
+
+
+CSHARP = Rules(
+    anywhere={
+        **named_all("class", class_="class_declaration", interface="interface_declaration", enum="enum_declaration"),
+        **named_all("class", struct="struct_declaration", record="record_declaration"),
+        **named_all("class", delegate="delegate_declaration"),
+        **named_all("method", method="method_declaration", constructor="constructor_declaration"),
+        **named_all("function", function="local_function_statement"),
+        "destructor_declaration": _destructor,
+        "operator_declaration": _operator,
+        "conversion_operator_declaration": _operator,
+        "property_declaration": _property,
+        "indexer_declaration": _property,
+        "event_declaration": _property,
+    },
+    members={
+        **named_all("variable", enumerator="enum_member_declaration"),
+        "field_declaration": declarators("field"),
+        "event_field_declaration": declarators("event"),
+    },
+    transparent=words(
+        "declaration_list enum_member_declaration_list namespace_declaration preproc_if preproc_elif preproc_else"
+    ),
+)

@@ -1,0 +1,310 @@
+"""What a file defines: functions, methods, classes, and the variables of modules and classes, in ten languages.
+
+Read off the syntax tree by name, without resolving anything: what a name means elsewhere is not decided here.
+`definition_rules` knows the grammars; here are lines, nesting, comments above and bodies.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core import definition_rules as rules
+from repoeval_bench.core import definition_rules_c as rules_c
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import COMMENT, DECORATOR, segments
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.core.definition_rules import Found, Kind, Rules
+    from repoeval_bench.core.languages import Language
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.syntax import Parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """A docstring or doc comment: its lines, and its text without quotes, comment marks and common indentation."""
+
+    lines: LineSpan
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A name that a file defines. Lines are 0-based and half-open.
+
+    kind: a class is also a struct, interface, enum, trait, impl or type; `form` is the language's own word. A
+    variable is one of a module or class, fields and enumerators included; locals and parameters are none.
+    qualified: the names of the definitions around it and its own, joined by dots; `A.m` for a method that stands
+    outside its class too. Namespaces and modules within the file have no part in it.
+    signature: the text up to the body on one line, without comments; of a variable the name alone.
+    lines: all of it, with decorators and a doc comment above. above: where the comments right above begin,
+    of any kind; `lines.start` where none are.
+    header: decorators and signature, up to the line that the signature ends on; all of a definition without a body.
+    body: what is between the braces, or the indented block, without blank lines at its ends and comments on the
+    header's last line; a docstring is in it. It shares a line with the header where both are on one; it is empty
+    where nothing is inside, and None where there is no body.
+    doc: None where there is none. parent: the index of the definition around it.
+    declaration: named here and defined elsewhere, as `int f(int);` is, or one of several signatures (@overload).
+    broken: a syntax error is in it, so what it says can be wrong.
+    """
+
+    kind: Kind
+    form: str
+    name: str
+    qualified: str
+    signature: str
+    lines: LineSpan
+    above: int
+    header: LineSpan
+    body: LineSpan | None
+    doc: Doc | None
+    parent: int | None
+    declaration: bool
+    broken: bool
+
+
+_RULES: dict[str, Rules] = {
+    "python": rules.PYTHON,
+    "javascript": rules.JAVASCRIPT,
+    "typescript": rules.JAVASCRIPT,
+    "tsx": rules.JAVASCRIPT,
+    "java": rules.JAVA,
+    "go": rules.GO,
+    "rust": rules.RUST,
+    "c": rules_c.C,
+    "cpp": rules_c.CPP,
+    "csharp": rules_c.CSHARP,
+}
+
+
+def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
+    """Every definition in the order of the file, outer ones before those in them.
+
+    LanguageError where the grammar is not installed. A file with a syntax error gives what can be read.
+    """
+    found: list[Definition] = []
+    for parsed in segments(file, language):
+        _Walk(parsed, found).run()
+    return tuple(found)
+
+
+def definitions_in(parsed: Parsed) -> tuple[Definition, ...]:
+    """The same of a tree that is there already."""
+    found: list[Definition] = []
+    _Walk(parsed, found).run()
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Above:
+    """What stands right above a node: decorators, comments, and the line that the last thing before it ends on."""
+
+    before: int = -1
+    top: int = -1
+    below: int = -1
+    run: list[tuple[int, Node, int]] = field(default_factory=list)
+
+    def add(self, first: int, last: int, node: Node, role: int) -> None:
+        """Take in a comment or decorator; not one behind other code on its line."""
+        if first <= self.before:
+            return
+        if self.top < 0 or first > self.below:
+            self.top = first
+            self.run = []
+        self.run.append((first, node, role))
+        self.below = last + 1
+
+    def of(self, first: int) -> _Above:
+        """What belongs to a node that starts on this line; nothing where a blank line is between."""
+        if self.top < 0 or first > self.below:
+            return _Above(top=first)
+        return _Above(self.before, self.top, self.below, self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A node to be visited: its lines, what is above it, the definition around it, and whether members are here."""
+
+    node: Node
+    first: int
+    last: int
+    above: _Above
+    parent: int | None
+    level: bool
+
+
+class _Walk:
+    """One pass over a tree, by a stack and not by recursion: nesting can be deeper than Python's."""
+
+    def __init__(self, parsed: Parsed, found: list[Definition]) -> None:
+        self.parsed = parsed
+        self.found = found
+        self.rules = _RULES[parsed.language.name]
+        self.namespaces: set[str] = set()
+
+    def run(self) -> None:
+        stack = [*reversed(self._children(self.parsed.root, None, level=True))]
+        while stack:
+            place = stack.pop()
+            inner: list[_Place] = []
+            for node, parent, level in self._visit(place):
+                inner += self._children(node, parent, level=level)
+            stack.extend(reversed(inner))
+
+    def _visit(self, place: _Place) -> list[tuple[Node, int | None, bool]]:
+        """Add what a node defines; what to look into next: nodes, the definition around them, and their level."""
+        kind = place.node.type
+        reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if place.level else None)
+        found = [*reader(self.parsed, place.node)] if reader else []
+        # A parser that repairs an error can leave a name empty; "_" names nothing.
+        found = [each for each in found if each.name not in ("", "_") and (place.level or each.kind != "variable")]
+        if not found:
+            if kind in self.rules.namespaces:
+                return [(self._namespace(place.node), place.parent, place.level)]
+            return [(place.node, place.parent, place.level and kind in self.rules.transparent)]
+        inner: dict[int, tuple[Node, int | None, bool]] = {}
+        for each in found:
+            shared = each.node.id in inner
+            inner[each.node.id] = (each.node, place.parent if shared else len(self.found), each.kind == "class")
+            self.found.append(self._definition(each, place))
+        return [*inner.values()]
+
+    def _namespace(self, node: Node) -> Node:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None:
+            self.namespaces |= set(re.findall(r"\w+", self.parsed.text(name)))
+        return body or node
+
+    def _children(self, node: Node, parent: int | None, *, level: bool) -> list[_Place]:
+        """The children that can define or hold something."""
+        places: list[_Place] = []
+        above = _Above()
+        anywhere, members, rules_ = self.rules.anywhere, self.rules.members, self.rules
+        for first, last, child in self.parsed.children(node):
+            role = self.parsed.role(child)
+            if role in (COMMENT, DECORATOR):
+                above.add(first, last, child, role)
+                continue
+            kind = child.type
+            if (
+                kind in anywhere
+                or (level and (kind in members or kind in rules_.transparent))
+                or (last > first and kind not in rules_.barren)
+            ):
+                places.append(_Place(child, first, last, above.of(first), parent, level))
+            above = _Above(before=last)
+        return places
+
+    def _definition(self, found: Found, place: _Place) -> Definition:
+        parsed = self.parsed
+        kind = found.kind
+        around = self.found[place.parent] if place.parent is not None else None
+        scope = [name for name in found.scope if name not in self.namespaces]
+        if kind == "function" and (scope or (around is not None and around.kind == "class")):
+            kind = "method"
+        elif kind == "method" and found.scope and not scope and around is None:
+            kind = "function"
+        attributes, doc = self._above(place)
+        start = min([place.first, *attributes, *([doc.lines.start] if doc else [])])
+        header, body = self._parts(found, place.node)
+        declared = found.declared
+        if declared is None:
+            declared = kind in ("function", "method") and found.body is None
+        return Definition(
+            kind=kind,
+            form="method" if (kind, found.form) == ("method", "function") else found.form,
+            name=found.name,
+            qualified=".".join([*([around.qualified] if around else []), *scope, found.name]),
+            signature=found.name if kind == "variable" else parsed.signature(found.node, found.body),
+            lines=LineSpan(start, place.last + 1),
+            above=min(place.above.top, start),
+            header=LineSpan(min([header.start, *attributes]), header.end),
+            body=body,
+            doc=self._docstring(found) if parsed.language.name == "python" else doc,
+            parent=place.parent,
+            declaration=declared,
+            broken=place.node.has_error,
+        )
+
+    def _above(self, place: _Place) -> tuple[list[int], Doc | None]:
+        """The first lines of decorators that stand above a node by themselves, and its doc comment."""
+        attributes: list[int] = []
+        comments: list[Node] = []
+        marks = self.parsed.language.doc_comments
+        for first, node, role in reversed(place.above.run):
+            if role == DECORATOR:
+                attributes.append(first)
+                continue
+            text = self.parsed.text(node)
+            block = text.startswith("/*")
+            if not text.startswith(marks) or (comments and block):
+                break
+            comments.append(node)
+            if block:
+                break
+        if not marks or not comments:
+            return attributes, None
+        comments.reverse()
+        lines = LineSpan(self.parsed.lines(comments[0]).start, self.parsed.lines(comments[-1]).end)
+        text = "\n".join(self.parsed.text(comment) for comment in comments)
+        return attributes, Doc(lines, _comment_text(text, xml=self.parsed.language.name == "csharp"))
+
+    def _docstring(self, found: Found) -> Doc | None:
+        """Python's: a string that is the first statement of a body, and neither formatted nor bytes."""
+        plain = [child for child in found.body.children if child.type != "comment"] if found.body else []
+        first = plain[0].children[0] if plain and plain[0].children else None
+        if plain and plain[0].type == "string":
+            first = plain[0]
+        if first is None or first.type != "string" or not first.children:
+            return None
+        mark = self.parsed.text(first.children[0])
+        if set(mark.lower()) & {"f", "b"}:
+            return None
+        text = self.parsed.text(first)[len(mark) : -len(mark.lstrip("rRuU"))]
+        return Doc(self.parsed.lines(first), inspect.cleandoc(text))
+
+    def _parts(self, found: Found, whole: Node) -> tuple[LineSpan, LineSpan | None]:
+        """Header and body."""
+        parsed, body = self.parsed, found.body
+        if body is None:
+            return parsed.lines(whole), None
+        tokens = body.children
+        start, end, inside = body.start_byte, body.end_byte, tokens
+        header_end = start
+        opener = next((index for index, each in enumerate(tokens[:2]) if each.type in ("{", "(")), None)
+        if opener is not None and tokens[-1].type in ("}", ")"):
+            header_end, start, end = tokens[opener].start_byte, tokens[opener].end_byte, tokens[-1].start_byte
+            inside = tokens[opener + 1 :]
+        elif tokens and tokens[0].type == "=>":
+            start = tokens[0].end_byte
+        elif parsed.language.name == "python":
+            before = [child for child in found.node.children if child.end_byte <= body.start_byte]
+            colon = max((index for index, child in enumerate(before) if child.type == ":"), default=-1)
+            if colon >= 0:
+                header_end = start = before[colon].end_byte
+                inside = before[colon + 1 :]
+        header = parsed.lines_between(whole.start_byte, header_end)
+        for comment in inside:
+            if parsed.role(comment) != COMMENT or parsed.lines(comment).start >= header.end:
+                break
+            start = comment.end_byte
+        if parsed.is_blank(start, end):
+            return header, LineSpan(header.end, header.end)
+        return header, parsed.lines_between(start, end)
+
+
+_MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
+
+
+def _comment_text(text: str, *, xml: bool) -> str:
+    """A doc comment's text without its marks; `xml`: without tags too."""
+    plain = _MARKS.sub("", text)
+    if xml:
+        plain = re.sub(r'<\w+ (?:name|cref|langword)="([^"]*)" ?/>', r"\1", plain)
+        plain = re.sub(r"</?\w[^<>]*>", "", plain)
+    return inspect.cleandoc("\n".join(line.rstrip() for line in plain.splitlines())).strip()
