@@ -11,13 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.uses import UsedDefinition
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """One completion task: given `prompt`, the lines `body` of the file are to be written.
 
-    `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark.
+    `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark. `uses` are the
+    definitions of the repository that these lines use; None where that is not known.
     """
 
     task_id: str
@@ -29,6 +31,7 @@ class Task:
     context_start: int
     level: str
     function_name: str | None = None
+    uses: tuple[UsedDefinition, ...] | None = None
 
     @property
     def file(self) -> str:

@@ -17,9 +17,14 @@ from pydantic import TypeAdapter
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.repoeval import FUNCTION, Combination
+from repoeval_bench.dataset.uses.table import read_uses
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
+
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.dataset.uses.table import Uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,11 @@ def table_name(combination: Combination) -> str:
     return f"tasks-{combination}.tsv"
 
 
+def uses_name(level: str) -> str:
+    """Name of the table of what a level's tasks use."""
+    return f"uses-{level}.tsv"
+
+
 @cache
 def _folder() -> Traversable:
     """The index in an installed wheel, else in the checkout (an editable install has no copy of it)."""
@@ -160,6 +170,12 @@ def file_hashes(tree: str) -> dict[str, str]:
 def repositories() -> dict[str, Repository]:
     """The repositories of the function level by name."""
     return TypeAdapter(dict[str, Repository]).validate_json(read_text("repositories.json"))
+
+
+def used_definitions(level: str, tasks: Sequence[Task]) -> Uses | None:
+    """What these tasks of a published level use; None where the level's table is not at hand."""
+    name = uses_name(level)
+    return read_uses(read_text(name), tasks, name) if (_folder() / name).is_file() else None
 
 
 def coordinates(combination: Combination) -> list[Coordinates]:

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
+from repoeval_bench.dataset.index import used_definitions
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.dataset.sources import SetFacts
+from repoeval_bench.dataset.uses.table import read_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.dataset.repoeval import Combination
     from repoeval_bench.dataset.sources import Source
+    from repoeval_bench.dataset.uses.table import Uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,19 @@ class InstalledSet:
         except OSError as error:
             raise DatasetError(f"cannot read the task file {path}: {error.strerror}") from error
         return parse_tasks(raw, name=path.name, level=self.combination.level)
+
+    @property
+    def uses_file(self) -> Path:
+        """What the combination's tasks use, in a user's own set; of a published one the shipped index has it."""
+        return self.task_file.with_suffix(".uses.tsv")
+
+    def read_uses(self, tasks: Sequence[Task]) -> Uses | None:
+        """What these tasks use; None where it was never resolved."""
+        if self.facts.official:
+            return used_definitions(self.combination.level, tasks)
+        if not self.uses_file.is_file():
+            return None
+        return read_uses(self.uses_file.read_text(encoding="utf-8"), tasks, self.uses_file.name)
 
     def whole_size(self, tasks: Sequence[Task]) -> tuple[int, int]:
         """Tasks and repositories of the whole: published figures, or of a user's own set what its file holds."""

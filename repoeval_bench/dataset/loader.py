@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset import index, repoeval
-from repoeval_bench.dataset.assembly import check_places, fingerprint, is_misplaced
+from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import obtain
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.dataset.install import InstalledSet
     from repoeval_bench.dataset.obtain import Obtained
+    from repoeval_bench.dataset.uses.table import Uses
 
 
 def load_benchmark(
@@ -52,7 +55,7 @@ def load_benchmark(
     tasks = installed.read_tasks()
     if obtained.fetched or len(tasks) < installed.whole_size(tasks)[0]:
         notify(describe(obtained, tasks))
-    benchmark = _assemble(installed, tasks, _select(tasks, repos, limit, without))
+    benchmark = _assemble(installed, tasks, _select(tasks, repos, limit, without), notify)
     files = benchmark.by_name
     misplaced = sum(is_misplaced(task, files) for task in benchmark.tasks)
     if misplaced:
@@ -69,11 +72,17 @@ def load_set(installed: InstalledSet) -> Benchmark:
     return _assemble(installed, tasks, tasks)
 
 
-def _assemble(installed: InstalledSet, tasks: Sequence[Task], chosen: tuple[Task, ...]) -> Benchmark:
+def _assemble(
+    installed: InstalledSet,
+    tasks: Sequence[Task],
+    chosen: tuple[Task, ...],
+    notify: Callable[[str], None] = lambda _: None,
+) -> Benchmark:
     whole_tasks, whole_repos = installed.whole_size(tasks)
     trees = read_trees(installed.tree, (task.repo for task in chosen))
     check_places(chosen, trees)
     files = {repo: tree.files for repo, tree in trees.items()}
+    chosen = _with_uses(chosen, installed.read_uses(chosen), files_of(trees), notify)
     return Benchmark(
         name=f"{installed.facts.name}-{installed.combination}",
         fingerprint=fingerprint(chosen, files),
@@ -86,6 +95,27 @@ def _assemble(installed: InstalledSet, tasks: Sequence[Task], chosen: tuple[Task
         undecodable=tuple(f"{repo}/{path}" for repo, tree in trees.items() for path in tree.undecodable),
         is_published=installed.facts.official,
     )
+
+
+def _with_uses(
+    tasks: tuple[Task, ...], uses: Uses | None, files: Mapping[str, SourceFile], notify: Callable[[str], None]
+) -> tuple[Task, ...]:
+    """The tasks with what they use, where it is known; definitions in files that are not here are left out."""
+    if uses is None:
+        return tasks
+    lost = 0
+    found = []
+    for task in tasks:
+        kept = tuple(
+            each
+            for each in uses[task.task_id]
+            if (file := files.get(each.definition.file)) and each.definition.lines.end <= file.n_lines
+        )
+        lost += len(uses[task.task_id]) - len(kept)
+        found.append(replace(task, uses=kept))
+    if lost:
+        notify(f"{lost} of the definitions that tasks use are in files that this data set lacks; they are left out")
+    return tuple(found)
 
 
 def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:

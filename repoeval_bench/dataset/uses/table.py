@@ -1,0 +1,57 @@
+"""What tasks use, as a table: one row a task and definition, facts only.
+
+Columns: task_id, path (in the task's repository), start, end (lines, 0-based, half-open), kind, tier, name.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, cast, get_args
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import TIERS, Definition, Kind, Tier, UsedDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from repoeval_bench.core.benchmark import Task
+
+Uses = dict[str, tuple[UsedDefinition, ...]]
+"""task_id -> what it uses."""
+
+_KINDS: tuple[str, ...] = get_args(Kind)
+
+HEADER = "task_id\tpath\tstart\tend\tkind\ttier\tname"
+
+
+def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition]]) -> str:
+    """The table of these tasks, in their order; a task that uses nothing has no row."""
+    rows = [HEADER]
+    for task in tasks:
+        for used in uses.get(task.task_id, ()):
+            found = used.definition
+            path = found.file.removeprefix(f"{task.repo}/")
+            fields = (task.task_id, path, found.lines.start, found.lines.end, found.kind, used.tier, found.name)
+            rows.append("\t".join(map(str, fields)))
+    return "\n".join(rows) + "\n"
+
+
+def read_uses(text: str, tasks: Iterable[Task], name: str) -> Uses:
+    """What these tasks use, by a table of them or of more; a DatasetError names the file and line that is broken."""
+    repos = {task.task_id: task.repo for task in tasks}
+    found: dict[str, list[UsedDefinition]] = defaultdict(list)
+    for number, line in enumerate(text.splitlines(), start=1):
+        if number == 1 and line == HEADER:
+            continue
+        try:
+            task_id, path, start, end, kind, tier, qualified = line.split("\t")
+            lines = LineSpan(int(start), int(end))
+            _KINDS.index(kind)
+            TIERS.index(cast("Tier", tier))
+        except ValueError as error:
+            raise DatasetError(f"{name}:{number} is not a row of used definitions ({error})") from error
+        if task_id in repos:
+            definition = Definition(f"{repos[task_id]}/{path}", lines, qualified, cast("Kind", kind))
+            found[task_id].append(UsedDefinition(definition, cast("Tier", tier)))
+    return {task_id: tuple(found.get(task_id, ())) for task_id in repos}

@@ -1,0 +1,58 @@
+"""Write data/index/uses-function.tsv, which definitions RepoEval's tasks use.
+
+Run it as python scripts/build_uses.py --source FOLDER. The table holds files, lines, names and kinds, never a line of
+code. It needs the extra `build`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.dataset.index import uses_name
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.repoeval import FUNCTION
+from repoeval_bench.dataset.uses.table import Uses, dump_uses
+from repoeval_bench.dataset.uses.tasks import resolve_tasks
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Benchmark
+
+
+def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
+    """The table of a benchmark's tasks; prints how many names resolved to nothing, by reason."""
+    repos = sorted(benchmark.files, key=lambda repo: -sum(len(file.text) for file in benchmark.files[repo]))
+    uses: Uses = {}
+    names, without = 0, Counter[str]()
+    with ProcessPoolExecutor(workers) as pool:
+        jobs = [
+            pool.submit(resolve_tasks, [task for task in benchmark.tasks if task.repo == repo], benchmark.files[repo])
+            for repo in repos
+        ]
+        for job in jobs:
+            found = job.result()
+            uses |= found.uses
+            names += found.names
+            without.update(found.without)
+            for task_id in found.unread:
+                print(f"note: {task_id}: its file is not valid Python 3")
+    tiers = Counter(each.tier for of_task in uses.values() for each in of_task)
+    print(f"{len(uses)} tasks, {sum(map(bool, uses.values()))} of them use a definition: {dict(tiers)}")
+    print(f"{names} names; without a definition: {dict(without)}")
+    return dump_uses(benchmark.tasks, uses)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True, help="folder with datasets.zip and function_level.zip")
+    parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parents[1] / "data" / "index")
+    arguments = parser.parse_args()
+    started = perf_counter()
+    target = arguments.output / uses_name(FUNCTION.name)
+    write_atomic(target, build_uses(load_benchmark(arguments.source, level=FUNCTION.name)))
+    print(f"{target}: {target.stat().st_size} bytes, {perf_counter() - started:.0f} s")

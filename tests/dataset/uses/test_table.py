@@ -1,0 +1,73 @@
+"""The table of what tasks use: read and written back, shipped for RepoEval, and as the resolvers give it."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.uses.table import HEADER, dump_uses, read_uses
+from repoeval_bench.dataset.uses.tasks import resolve_tasks
+
+TASKS = [Task(f"r/{n}", "r", "a.py", "", "x\n", LineSpan(1, 2), 0, "function") for n in range(3)]
+
+used = st.builds(
+    UsedDefinition,
+    st.builds(
+        Definition,
+        st.sampled_from(["r/a.py", "r/b/c.py"]),
+        st.integers(0, 9).map(lambda start: LineSpan(start, start + 3)),
+        st.sampled_from(["f", "C.m"]),
+        st.sampled_from(["function", "method", "class", "variable", "attribute"]),
+    ),
+    st.sampled_from(TIERS),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["r/0", "r/2"]), st.lists(used, max_size=4).map(tuple)))
+def test_a_table_is_read_as_it_was_written(uses):
+    read = read_uses(dump_uses(TASKS, uses), TASKS, "uses.tsv")
+    assert read == {task.task_id: uses.get(task.task_id, ()) for task in TASKS}
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["r/0\ta.py\t1\t2\tfunction\tresolved", "r/0\ta.py\t2\t1\tclass\tunique\tx", "r/0\ta.py\t1\t2\tthing\tunique\tx"],
+)
+def test_a_broken_row_is_named(row):
+    with pytest.raises(DatasetError, match=r"uses\.tsv:2 is not a row of used definitions"):
+        read_uses(f"{HEADER}\n{row}\n", TASKS, "uses.tsv")
+
+
+@pytest.mark.full_data
+class TestShipped:
+    def test_every_definition_is_where_the_table_says(self, real_source):
+        benchmark = load_benchmark(real_source)
+        files = benchmark.by_name
+        assert sum(bool(task.uses) for task in benchmark.tasks) == 372
+        for task in benchmark.tasks:
+            for each in task.uses:
+                text = files[each.definition.file].line_text(each.definition.lines)
+                assert each.definition.name.rpartition(".")[2] in text
+                inside = each.definition.file == task.file and task.body.contains(each.definition.lines)
+                assert not inside
+
+    def test_a_sample_resolves_to_what_the_table_says(self, real_source):
+        pytest.importorskip("jedi")
+        benchmark = load_benchmark(real_source)
+        for repo in ("amazon-science_patchcore-inspection", "facebookresearch_omnivore"):
+            tasks = [task for task in benchmark.tasks if task.repo == repo][:15]
+            found = resolve_tasks(tasks, benchmark.files[repo])
+            assert found.uses == {task.task_id: task.uses for task in tasks}
+
+
+def test_the_table_that_ships_holds_facts_alone():
+    path = Path(__file__).resolve().parents[3] / "data" / "index" / "uses-function.tsv"
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert {len(row) for row in rows} == {7}
+    assert max(len(row[-1]) for row in rows) < 100
