@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import CHOICES
+from repoeval_bench.runs.query_scores import disagreement
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
 
@@ -112,6 +113,8 @@ def _differences(baseline: RunView, run: RunView) -> list[str]:
     if a.embedder == b.embedder and first != second:
         keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
         found.append(f"the embedder's {', '.join(keys)}")
+    if unlike := disagreement(baseline.scores, run.scores):
+        found.append(unlike)
     return [*found, *_other_queries(baseline, run)]
 
 

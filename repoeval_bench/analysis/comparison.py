@@ -18,6 +18,7 @@ from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, ef
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING
+from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,8 +72,10 @@ def compare(
         raise UsageError("nothing to compare: the runs share no measure")
     metrics = distinct[0].metrics
     chosen.sort(key=lambda measure: measure != metrics.headline_measure)  # the primary measure comes first
-    scores = distinct[0].scores
-    tables = [aligned(run.scores, scores.query_ids).table(chosen) for run in distinct]
+    ids = {run.scores.query_ids for run in distinct}
+    # Which run comes first must not decide the order of clusters, and so their flips.
+    joined = together([run.scores for run in distinct], min(ids) if len(ids) == 1 else sorted(min(ids)))
+    scores, tables = joined[0], [each.table(chosen) for each in joined]
     names = run_names(distinct)
     columns = [
         _Column(
@@ -271,18 +274,16 @@ def _rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
 
 
-def aligned(scores: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
-    """The scores with their queries in this order."""
-    if scores.query_ids == query_ids:
-        return scores
-    place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
-    return scores.take([place[query_id] for query_id in query_ids])
+def paired_differences(
+    baseline: RunView, others: Sequence[RunView], measures: Sequence[str]
+) -> tuple[QueryScores, FloatArray]:
+    """The baseline's scores, clustered by what all runs know, and other - baseline of the measures.
 
-
-def paired_differences(baseline: RunView, others: Sequence[RunView], measures: Sequence[str]) -> FloatArray:
-    """Other - baseline, float64 (n_queries, n_others x n_measures), the baseline's queries in its order."""
-    base = baseline.scores.table(measures)
-    return np.column_stack([aligned(run.scores, baseline.scores.query_ids).table(measures) - base for run in others])
+    The differences are float64 (n_queries, n_others x n_measures), the baseline's queries in its order.
+    """
+    base, *joined = together([run.scores for run in (baseline, *others)])
+    table = base.table(measures)
+    return base, np.column_stack([table[:, :0], *(each.table(measures) - table for each in joined)])
 
 
 def _verdict(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable
-from repoeval_bench.analysis.comparison import aligned
 from repoeval_bench.analysis.segments import Segment, find
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +71,8 @@ def check_gates(
     """`gate` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds of each query."""
     problems: list[str] = []
     results: list[GateResult] = []
-    base = None if baseline is None else aligned(baseline, scores.query_ids)
+    scores, *others = together([scores] if baseline is None else [scores, baseline])
+    base = others[0] if others else None
     for i, limit in enumerate(config.gates):
         try:
             results.append(_score(limit, scores, base, limit.mean or headline))

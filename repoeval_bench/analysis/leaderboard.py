@@ -166,10 +166,10 @@ def _board(runs: Sequence[RunView]) -> Board:
     ordered = sorted(runs, key=lambda run: (-run.metrics.over(over)[measure], run.run_id))
     best, n = ordered[0], len(ordered)
     # All columns share their draws: every run's score, then the difference of each but the first to the first.
-    own = best.scores.table([measure])
-    differences = paired_differences(best, ordered[1:], [measure]) if n > 1 else own[:, :0]
+    scores, differences = paired_differences(best, ordered[1:], [measure])
+    own = scores.table([measure])
     columns = np.column_stack([own, own + differences, differences])
-    means, intervals = mean_intervals(columns, best.scores.clusters, best.scores.repos, over)
+    means, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
     entries: list[Entry] = []
     for at, run in enumerate(ordered):
         scored = run.metrics
@@ -197,6 +197,6 @@ def _board(runs: Sequence[RunView]) -> Board:
         precision=next(filter(None, map(_precision, runs)), ""),
         measure=measure,
         over=over,
-        clustered_by=runs[0].scores.clustered_by,
+        clustered_by=scores.clustered_by,
         entries=tuple(entries),
     )

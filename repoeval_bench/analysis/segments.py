@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
-from repoeval_bench.analysis.comparison import aligned
 from repoeval_bench.analysis.facts import with_facts
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def segment(
     every fact that varies. An unknown fact and a measure that the run lacks are a UsageError.
     """
     (measure,) = shared_measures([run], [measure])
-    scores, parts = _parts(run, by, facts)
+    scores, parts = _parts(run.scores, by, facts)
     curves = recall_curves(scores.query_ids, run.ranked_ids(), run.qrels(), run.metrics.k)
     overall = curves.mean(axis=0)
     return Segmentation(
@@ -153,8 +153,8 @@ def compare_segments(
     """
     runs = baseline, treatment
     (measure,) = shared_measures(runs, [measure])
-    scores, parts = _parts(baseline, by, facts)
     check_comparable([runs])
+    scores, parts = _parts(together([run.scores for run in runs])[0], by, facts)
     names = run_names(runs)
     return SegmentComparison(
         baseline=names[0],
@@ -166,8 +166,8 @@ def compare_segments(
     )
 
 
-def _parts(run: RunView, by: Sequence[str], facts: Path | None) -> tuple[QueryScores, list[Segment]]:
-    scores, brought = with_facts(run.scores, facts)
+def _parts(known: QueryScores, by: Sequence[str], facts: Path | None) -> tuple[QueryScores, list[Segment]]:
+    scores, brought = with_facts(known, facts)
     chosen = by or brought or [name for name in segment_names(scores) if name != scores.clustered_by]
     return scores, [part for name in dict.fromkeys(chosen) for part in split(scores, name)]
 
@@ -235,12 +235,13 @@ def segment_differences(
 
     Both hold the same queries; they are paired by id.
     """
-    base = baseline.values[measure]
-    differences = aligned(treatment, baseline.query_ids).values[measure] - base
+    joined, other = together([baseline, treatment])
+    base = joined.values[measure]
+    differences = other.values[measure] - base
     overall = float(differences.mean())
     found = []
     for part in segments:
-        sample, ci = _resampled(baseline, part, differences)
+        sample, ci = _resampled(joined, part, differences)
         difference = float(sample.mean()[0])
         found.append(
             SegmentDifference(

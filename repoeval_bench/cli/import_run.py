@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,14 +12,15 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, out_option, say
 from repoeval_bench.cli.output import FILE, measures_option
-from repoeval_bench.metrics import DEFAULT_MEASURES, Measure
+from repoeval_bench.metrics import Measure
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.import_log import import_run
+from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.log import schema
 from repoeval_bench.runs.records import TIMINGS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from repoeval_bench.runs.view import RunView
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -43,6 +45,17 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.",
 )
 @click.option(
+    "--files",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="FOLDER",
+    help="The sources, by the names of gold and log, for line measures; sources.jsonl.gz beside the log if not given.",
+)
+@click.option(
+    "--cluster-by",
+    metavar="FIELD",
+    help="What queries belong together by: file, or a field of gold or log, such as conversation.",
+)
+@click.option(
     "--timings",
     type=FILE,
     metavar="FILE",
@@ -64,6 +77,8 @@ def import_run_command(
     log: Path,
     gold: Path,
     corpus: Path | None,
+    files: Path | None,
+    cluster_by: str | None,
     timings: Path | None,
     measures: tuple[str, ...],
     out: Path,
@@ -73,15 +88,17 @@ def import_run_command(
 
     The run can then be compared, segmented, gated and exported like any other.
     """
-    beside = log.with_name(TIMINGS)
+    times, sources = log.with_name(TIMINGS), log.with_name(SOURCES)
     run = import_run(
         log,
         gold,
         out,
-        measures=[str(Measure.parse(name)) for name in measures or DEFAULT_MEASURES],
+        measures=[str(Measure.parse(name)) for name in measures],
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         corpus=corpus,
-        timings=timings or (beside if beside.is_file() else None),
+        files=files or (sources if sources.is_file() else None),
+        cluster_by=cluster_by,
+        timings=timings or (times if times.is_file() else None),
     )
     say(f"{run.metrics.retriever} -> {run.folder}")
     if as_json:
@@ -95,10 +112,22 @@ def import_run_command(
         "queries of the gold are not in the log and score 0": counts.queries_not_in_log,
         "queries have no relevant chunk and score 0": counts.queries_without_relevant,
         "queries of the log have no gold and are not scored": counts.queries_without_gold,
+        "queries name no cluster, and each is one of its own": counts.queries_without_cluster,
+        "queries rank a chunk of which file or lines are not known: they are read up to it, so their line measures are "
+        "lower bounds": counts.queries_not_read,
         "queries have no answer and are not scored; retrieval says what was found for them": counts.queries_no_answer,
     }
     for what, number in notes.items():
         if number:
             echo(f"note: {number} {what}")
+    if counts.queries_not_read is None:
+        echo(f"note: no line measures for {counts.queries} queries: {_why_no_lines(run)}")
     if run.manifest.imported and run.manifest.imported.pooled:
         echo("note: relevant chunks the log does not show are not counted: recall is too high without --corpus")
+
+
+def _why_no_lines(run: RunView) -> str:
+    kind = run.manifest.imported.gold_kind if run.manifest.imported else ""
+    if kind != "lines":
+        return f"the gold names {kind}, not lines"
+    return "the sizes of lines are not known; name the folder of the sources with --files"

@@ -8,7 +8,7 @@ from repoeval_bench.core.places import join
 from repoeval_bench.protocols.exclusion import is_over_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from repoeval_bench.core.benchmark import Query, Task
     from repoeval_bench.core.places import Gold
@@ -20,16 +20,15 @@ TOP = 10
 
 
 def gold_in_query(
-    queries: Iterable[Query], files: Mapping[str, Sequence[SourceFile]], gold: Mapping[str, Gold]
+    queries: Iterable[Query], files: Mapping[str, SourceFile], gold: Mapping[str, Gold]
 ) -> dict[str, float]:
     """query_id -> share of its gold's non-blank lines that are lines of the query, blanks at their ends apart.
 
-    0 where the gold has no non-blank line.
+    `files` are by name, as the gold names them. 0 where the gold has no non-blank line.
     """
-    by_name = {file.name: file for repo_files in files.values() for file in repo_files}
     shares = {}
     for query in queries:
-        texts = (by_name[place.file].line_text(place.lines) for place in join(gold[query.query_id]))
+        texts = (files[place.file].line_text(place.lines) for place in join(gold[query.query_id]))
         wanted = [line for text in texts for each in text.splitlines() if (line := each.strip())]
         asked = {line.strip() for line in query.text.splitlines()}
         shares[query.query_id] = sum(line in asked for line in wanted) / len(wanted) if wanted else 0.0

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.places import Place as GoldPlace
+from repoeval_bench.runs.import_groups import add_names
 from repoeval_bench.runs.log import RANKINGS, Gold, LogRow, Place, read_rows
 
 if TYPE_CHECKING:
@@ -15,22 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
+    from repoeval_bench.core.places import Gold as GoldPlaces
     from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.records import IndexCost
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
     """query_id -> chunk_id -> gain, gain 0 for what was judged not relevant.
 
     `pooled` says that files or lines were matched with the chunks that the log shows, for want of a corpus: then
-    chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files, in
-    the order of the gold.
+    chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files, by
+    name, `places` query_id -> its gold's lines, where gold is of kind `lines`. `names` is query_id -> field -> what the
+    gold names of the query.
     """
 
     gains: dict[str, dict[str, float]]
     files: dict[str, tuple[str, ...]]
+    places: dict[str, GoldPlaces]
+    names: dict[str, dict[str, str]]
     pooled: bool
     kind: str
 
@@ -82,9 +88,9 @@ def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
     return _by_file(each for row in rows for name in RANKINGS for each in getattr(row, name) or ())
 
 
-def corpus_places(corpus: Path) -> dict[str, dict[str, LineSpan | None]]:
-    """The chunks that a corpus names, by file."""
-    return _by_file(place for _, place in read_rows(corpus, Place))
+def corpus_chunks(corpus: Path) -> Iterator[Place]:
+    """The chunks that a corpus names."""
+    return (place for _, place in read_rows(corpus, Place))
 
 
 def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
@@ -96,17 +102,24 @@ def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpa
 
 
 def judge_log(
-    shown: ByFile, gold: Path, corpus: Path | None, unanswerable: AbstractSet[str] = frozenset()
+    shown: ByFile,
+    gold: Path,
+    corpus: Path | None,
+    unanswerable: AbstractSet[str] = frozenset(),
+    cluster_by: str | None = None,
 ) -> Judgements:
     """Which chunks are relevant: those that the gold names, that are in a file it names, or overlap a range it names.
 
     A query may have any number of rows, in any number of files. `corpus` names every chunk with its place; without it
-    the chunks that the log has `shown` are taken for all. A gold row that is neither a chunk nor a file, gold that
-    mixes ids with files, and an answer to a query that is `unanswerable` are a ResultError.
+    the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters. A gold row
+    that is neither a chunk nor a file, gold that mixes ids with files, two names of one query's repository, and an
+    answer to a query that is `unanswerable` are a ResultError.
     """
-    by_file = shown if corpus is None else corpus_places(corpus)
+    by_file = shown if corpus is None else _by_file(corpus_chunks(corpus))
     gains: dict[str, dict[str, float]] = {}
-    files: dict[str, dict[str, None]] = {}
+    files: dict[str, set[str]] = {}
+    places: dict[str, list[GoldPlace]] = {}
+    names: dict[str, dict[str, str]] = {}
     kinds: set[str] = set()
     for number, row in read_rows(gold, Gold):
         where = f"{gold}:{number}"
@@ -117,6 +130,7 @@ def judge_log(
                 f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of "
                 "them"
             )
+        add_names(names, row, cluster_by)
         judged = gains.setdefault(row.query_id, {})
         if row.chunk_id is not None:
             kinds.add("chunks")
@@ -125,7 +139,10 @@ def judge_log(
             judged[row.chunk_id] = row.gain
         elif row.file is not None:
             kinds.add("files" if row.lines is None else "lines")
-            files.setdefault(row.query_id, {})[row.file] = None
+            files.setdefault(row.query_id, set()).add(row.file)
+            held = places.setdefault(row.query_id, [])
+            if row.lines is not None and row.gain > 0:
+                held.append(GoldPlace(row.file, row.lines))
             for chunk_id in _within(where, row.file, row.lines, by_file):
                 judged[chunk_id] = max(row.gain, judged.get(chunk_id, 0.0))
     if not gains:
@@ -134,8 +151,10 @@ def judge_log(
         raise ResultError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
     (kind,) = kinds
     return Judgements(
-        {query_id: judged for query_id, judged in gains.items() if query_id not in unanswerable},
-        {query_id: tuple(named) for query_id, named in files.items()},
+        gains={query_id: judged for query_id, judged in gains.items() if query_id not in unanswerable},
+        files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
+        places={query_id: tuple(held) for query_id, held in places.items()} if kind == "lines" else {},
+        names=names,
         pooled=corpus is None and kind != "chunks",
         kind=kind,
     )

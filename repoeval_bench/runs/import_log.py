@@ -8,15 +8,20 @@ from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.spec import short_hash, slug
-from repoeval_bench.metrics import score_run
+from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, inputs_of, score_run
 from repoeval_bench.metrics.condensed import bpref, judged_at
-from repoeval_bench.runs.import_gold import judge_log, places_of, read_log
+from repoeval_bench.protocols.leak import gold_in_query
+from repoeval_bench.runs.import_gold import corpus_chunks, judge_log, places_of, read_log
+from repoeval_bench.runs.import_groups import Groups, names_of
+from repoeval_bench.runs.import_lines import INPUTS, LineInputs, add_place
 from repoeval_bench.runs.log import read_rows
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     SCHEMA,
+    Averages,
     Counts,
     DatasetRecord,
     ImportSource,
@@ -35,9 +40,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self, TextIO
 
-    from repoeval_bench.metrics import RunScores
+    from repoeval_bench.metrics import ChunkPlace, RunScores
     from repoeval_bench.runs.import_gold import ByFile, Judgements
     from repoeval_bench.runs.log import LogRow
+
+
+LINE_HEADLINE = "line_recall_auc"
+"""What imported runs are compared by first, where they have lines."""
 
 
 def import_run(
@@ -45,29 +54,35 @@ def import_run(
     gold: Path,
     results: Path,
     *,
-    measures: Sequence[str],
     created: str,
+    measures: Sequence[str] = (),
     corpus: Path | None = None,
+    files: Path | None = None,
+    cluster_by: str | None = None,
     timings: Path | None = None,
 ) -> RunView:
     """Judge a log and store it as a run.
 
     Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are left out and
-    counted; those that are `no_answer` are kept in the log and not scored, for there is nothing to be found.
-    `timings` holds rows with query_id and latency_ms; the log's own take precedence. Beside `measures`, judged@5,
-    judged@10 and bpref are scored. A log and a gold that share no query, and an answer to a query that is
-    `no_answer`, are a ResultError.
+    counted; those that are `no_answer` are kept in the log and not scored, for there is nothing to be found. `files` is
+    a folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored
+    too. `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with
+    query_id and latency_ms; the log's own take precedence. Without `measures` the usual ones are scored; judged@5,
+    judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a gold that share no
+    query, or contradict each other, are a ResultError.
     """
     try:
         # What is read of a log takes many times its bytes in memory, so that it waits on disk to be written.
         with _spool() as rows, _spool() as run:
-            read = _Log.read(log, rows, shown=corpus is None)
-            result = _JudgedLog.of(read, judge_log(read.shown, gold, corpus, read.unanswerable), gold, measures)
+            read = _Log.read(log, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
+            judged = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
+            lines = _lines(read, judged, corpus, files)
+            result = _JudgedLog.of(read, judged, gold, _chosen(measures, lines, judged), lines, cluster_by)
             # Before anything is written: scores that rise are refused.
             run.writelines(run_lines(result.rankings, read.first.system))
             run.seek(0)
             qrels, factor = format_qrels(result.judged.gains)
-            files = RunFiles(
+            content = RunFiles(
                 manifest=result.manifest(created, factor),
                 metrics=result.metrics(),
                 queries=result.query_rows(),
@@ -76,9 +91,34 @@ def import_run(
                 qrels=qrels,
                 log=(line for _, line in read.lines(result.kept)),
             )
-            return RunView(write_folder(results / result.run_id, files))
+            return RunView(write_folder(results / result.run_id, content))
     except OSError as error:
         raise ResultError(f"{error}; make room for a copy of {log}, or name another folder with TMPDIR") from error
+
+
+def _lines(log: _Log, judged: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
+    """What line measures need; None without sources, or where the gold names no lines."""
+    if files is None or judged.kind != "lines":
+        return None
+    places = dict(log.places)
+    for chunk in corpus_chunks(corpus) if corpus else ():
+        add_place(places, chunk)
+    gold = {query_id: judged.places[query_id] for query_id in judged.gains}
+    return LineInputs.of(log.rankings, places, gold, files)
+
+
+def _chosen(measures: Sequence[str], lines: LineInputs | None, judged: Judgements) -> Sequence[str]:
+    """The measures, or the usual ones; a UsageError where one needs lines and there are none."""
+    if not measures:
+        return (*LINE_MEASURES, *DEFAULT_MEASURES) if lines else DEFAULT_MEASURES
+    if lines is None and (lacking := [name for name in measures if inputs_of([name]) == INPUTS]):
+        why = (
+            "the size of a line is counted in the sources; name their folder with --files"
+            if judged.kind == "lines"
+            else f"the gold names {judged.kind}; give it as line ranges, and the sources with --files"
+        )
+        raise UsageError(f"{', '.join(lacking)}: {why}")
+    return measures
 
 
 def _spool() -> TextIO:
@@ -89,7 +129,8 @@ class _Row(NamedTuple):
     """What of a log's row is used when its rankings are known."""
 
     facts: dict[str, Any]
-    conversation: str | None
+    names: dict[str, str]
+    query: str | None
     as_of: str | None
     latency_ms: dict[str, float] | None
 
@@ -98,22 +139,29 @@ class _Row(NamedTuple):
 class _Log:
     """A log read once: `rows` and `rankings` by query, the places that are `shown`, and every row as it is stored.
 
-    `first` is the first row. `spool` holds the rows' lines in the order of `rows`.
+    `places` is chunk_id -> its place, of ranked chunks. `first` is the first row. `spool` holds the rows' lines in the
+    order of `rows`.
     """
 
     path: Path
     rows: dict[str, _Row]
     rankings: dict[str, list[tuple[str, float]]]
     shown: ByFile
+    places: Mapping[str, ChunkPlace]
     first: LogRow
     spool: TextIO
 
     @classmethod
-    def read(cls, path: Path, spool: TextIO, *, shown: bool) -> Self:
-        """Read and check the log; the place of every chunk is kept if it is to be `shown`."""
+    def read(cls, path: Path, spool: TextIO, *, shown: bool, placed: bool, cluster_by: str | None) -> Self:
+        """Read and check the log.
+
+        The file and lines of every chunk are kept if they are to be `shown`, those of ranked chunks, and the texts of
+        queries, if they are to be `placed`.
+        """
         rows: dict[str, _Row] = {}
         rankings: dict[str, list[tuple[str, float]]] = {}
         ids: dict[str, str] = {}
+        ranked: dict[str, ChunkPlace] = {}
         first: LogRow | None = None
 
         def spooled() -> Iterator[LogRow]:
@@ -122,7 +170,8 @@ class _Log:
                 first = first or row
                 rows[row.query_id] = _Row(
                     row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
-                    row.conversation,
+                    names_of(row, cluster_by),
+                    row.query if placed else None,
                     row.as_of,
                     row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
                 )
@@ -130,6 +179,8 @@ class _Log:
                 rankings[row.query_id] = [
                     (ids.setdefault(each.chunk_id, each.chunk_id), each.score) for each in row.topk
                 ]
+                for each in row.topk if placed else ():
+                    add_place(ranked, each)
                 # Without empty fields, so that a field more in the contract gives no run another name.
                 spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
                 yield row
@@ -139,7 +190,7 @@ class _Log:
             for _ in spooled():
                 pass
         assert first is not None
-        return cls(path=path, rows=rows, rankings=rankings, shown=places, first=first, spool=spool)
+        return cls(path=path, rows=rows, rankings=rankings, shown=places, places=ranked, first=first, spool=spool)
 
     @property
     def unanswerable(self) -> frozenset[str]:
@@ -175,27 +226,50 @@ class _JudgedLog:
     judged: Judgements
     scores: RunScores
     values: Mapping[str, list[float]]
+    groups: Groups
+    lines: LineInputs | None
     kept: Mapping[str, _Row]
     run_id: str
     dataset: DatasetRecord
 
     @classmethod
-    def of(cls, log: _Log, judged: Judgements, gold: Path, measures: Sequence[str]) -> Self:
+    def of(
+        cls,
+        log: _Log,
+        judged: Judgements,
+        gold: Path,
+        measures: Sequence[str],
+        lines: LineInputs | None,
+        cluster_by: str | None,
+    ) -> Self:
         """Score the log; a ResultError where it shares no query with the gold."""
         if not judged.gains.keys() & log.rows.keys():
             raise ResultError(f"{log.path} and {gold} share no query; check their query_id")
         relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judged.gains.items()}
-        scores = score_run(log.rankings, relevant, measures)
-        values = {name: column.tolist() for name, column in scores.values.items()}
+        by_lines = [name for name in measures if lines and inputs_of([name]) == INPUTS]
+        scores = score_run(log.rankings, relevant, [name for name in measures if name not in by_lines])
+        columns = dict(scores.values)
+        if lines:
+            columns |= score_run(lines.rankings, relevant, by_lines, lines.context).values
+        values = {name: columns[name].tolist() for name in measures}
         kept = {q: row for q, row in log.rows.items() if q in judged.gains or q in log.unanswerable}
         n = len(judged.gains)
-        fingerprint = short_hash(json.dumps(judged.gains if judged.kind == "chunks" else _gold_lines(gold)), 12)
+        content = judged.gains if judged.kind == "chunks" else _gold_lines(gold)
+        fingerprint = short_hash(json.dumps(content, sort_keys=True), 12)
         return cls(
             log=log,
             gold=gold,
             judged=judged,
             scores=scores,
             values=values | _over_judged(judged, log.rankings),
+            groups=Groups.of(
+                judged.gains,
+                judged.names,
+                {query_id: row.names for query_id, row in log.rows.items()},
+                with_files=len(judged.files) == len(judged.gains),
+                cluster_by=cluster_by,
+            ),
+            lines=lines,
             kept=kept,
             run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(kept)}",
             dataset=DatasetRecord(
@@ -220,19 +294,38 @@ class _JudgedLog:
             queries_not_in_log=self.scores.missing,
             queries_without_gold=len(self.log.rows.keys() - self.judged.gains.keys() - self.log.unanswerable),
             queries_no_answer=len(self.log.unanswerable),
+            queries_without_cluster=self.groups.alone,
+            **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
 
+    @property
+    def repos(self) -> list[str]:
+        """The repository of each query; one for all where none is named."""
+        return [self.groups.repositories.get(query_id, "all") for query_id in self.judged.gains]
+
+    def leak(self) -> Averages | None:
+        """How much of the gold is in the queries, over those of the log; None where a text or the sources lack."""
+        rows = {query_id: self.log.rows[query_id] for query_id in self.judged.gains if query_id in self.log.rows}
+        if self.lines is None or any(row.query is None for row in rows.values()):
+            return None
+        repos = dict(zip(self.judged.gains, self.repos, strict=True))
+        queries = [Query(query_id, repos[query_id], row.query or "") for query_id, row in rows.items()]
+        shares = gold_in_query(queries, self.lines.files, self.judged.places)
+        means = Means.of({"gold_lines_in_query": list(shares.values())}, [repos[query_id] for query_id in shares])
+        return Averages(micro=means.micro, macro=means.macro)
+
     def metrics(self) -> Metrics:
-        """The content of metrics.json: one group of queries, so that macro and micro are the same."""
+        """The content of metrics.json; where no repository is named, macro and micro are the same."""
         first = self.log.first
         parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
-        means = Means.of(self.values, ["all"] * len(self.judged.gains))
+        means = Means.of(self.values, self.repos)
         return Metrics(
             run_id=self.run_id,
             imported=True,
             dataset=self.dataset,
             protocol=f"imported+gold={self.judged.kind}" + ("+pooled" if self.judged.pooled else ""),
             headline="micro",
+            headline_measure=LINE_HEADLINE if LINE_HEADLINE in self.values else None,
             chunker=first.chunker.algo + (f":{parameters}" if parameters else ""),
             embedder=f"index {first.index_version}",
             retriever=first.system,
@@ -241,6 +334,7 @@ class _JudgedLog:
             micro=means.micro,
             macro=means.macro,
             per_repo=means.per_repo,
+            leak=self.leak(),
         )
 
     def manifest(self, created: str, gain_factor: int) -> Manifest:
@@ -263,20 +357,15 @@ class _JudgedLog:
         )
 
     def query_rows(self) -> Iterator[QueryRow]:
-        """The rows of per_query.jsonl.
-
-        All queries are clustered in the same way: by their gold's first file, else by conversation, else each alone.
-        """
-        judged, rows = self.judged, self.log.rows
-        by_file = len(judged.files) == len(judged.gains)
-        talks = {query_id: row.conversation for query_id, row in rows.items() if row.conversation}
-        by_talk = not by_file and judged.gains.keys() <= talks.keys()
+        """The rows of per_query.jsonl."""
+        judged, rows, groups = self.judged, self.log.rows, self.groups
         for i, (query_id, gains) in enumerate(judged.gains.items()):
             yield QueryRow(
                 query_id=query_id,
-                path=judged.files[query_id][0] if by_file else None,
-                cluster=talks[query_id] if by_talk else None,
-                cluster_by="conversation" if by_talk else None,
+                repo=groups.repositories.get(query_id),
+                gold_files=judged.files.get(query_id, ()),
+                cluster=groups.clusters.get(query_id),
+                cluster_by=groups.cluster_by,
                 n_relevant=sum(gain > 0 for gain in gains.values()),
                 facts=rows[query_id].facts if query_id in rows else {},
                 measures={name: column[i] for name, column in self.values.items()},

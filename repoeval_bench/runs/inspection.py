@@ -157,12 +157,17 @@ def inspection_files(
     }
 
 
+def read_sources(path: Path) -> dict[str, SourceFile]:
+    """`repo/path` -> file, of a run's sources.jsonl.gz; a ResultError where it is broken."""
+    files = (SourceFile(row.repo, row.path, row.text) for row in _rows(path, SourceRow))
+    return {file.name: file for file in files}
+
+
 def read_inspection(folder: Path) -> Inspection | None:
     """What `inspection_files` made; None where the run folder lacks one of them, a ResultError where one is broken."""
     if not all((folder / name).is_file() for name in (SOURCES, CHUNKS, QUERIES)):
         return None
-    files = (SourceFile(row.repo, row.path, row.text) for row in _rows(folder / SOURCES, SourceRow))
-    sources = {file.name: file for file in files}
+    sources = read_sources(folder / SOURCES)
     chunks: dict[str, tuple[StoredChunk, ...]] = {}
     own: dict[str, tuple[StoredChunk, ...]] = {}
     for row in _rows(folder / CHUNKS, ChunksRow):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
 _Name = Annotated[str, Field(min_length=1)]
+_Nws = Annotated[int, Field(ge=0, description="Non-whitespace characters of a header put before the text; they cost.")]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -57,6 +58,7 @@ class Retrieved(_Placed):
     chunk_id: _Name
     score: Annotated[float, Field(allow_inf_nan=False)]
     file: str | None = None
+    header_nws: _Nws | None = None
     doc_version: str | None = Field(default=None, description="Version or ISO 8601 date of the document.")
     source: str | None = Field(default=None, description="Which source (index, collection) the chunk came from.")
     entities: list[str] | None = None
@@ -102,6 +104,7 @@ class LogRow(Record):
     query_tokens: Count | None = None
     entities: list[str] | None = None
     conversation: str | None = Field(default=None, description="Queries of one conversation are resampled together.")
+    repository: str | None = Field(default=None, description="What the macro mean is over.")
     index: IndexCost | None = None
     extra: Plain | None = None
 
@@ -123,12 +126,18 @@ RANKINGS = ("topk", "raw_topk", "original_topk")
 
 
 class Gold(_Placed):
-    """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file."""
+    """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file.
+
+    What a row names of its query (`repository`, `conversation`, a field of `extra`) holds for all of the query's rows.
+    """
 
     query_id: _Name
     chunk_id: str | None = None
     file: str | None = None
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    repository: str | None = None
+    conversation: str | None = None
+    extra: dict[str, Any] | None = None
 
 
 class Place(_Placed):
@@ -136,6 +145,7 @@ class Place(_Placed):
 
     chunk_id: _Name
     file: _Name
+    header_nws: _Nws | None = None
 
 
 _Grade = Annotated[int, Field(ge=0, le=2)]

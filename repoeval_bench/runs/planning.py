@@ -81,7 +81,7 @@ class Inputs:
     def gold_in_query(self) -> Mapping[str, float]:
         """query_id -> share of its gold's non-blank lines that are in the query."""
         gold = {task.task_id: gold_of(task, self.protocol) for task in self.benchmark.tasks}
-        return gold_in_query(self.queries, self.benchmark.files, gold)
+        return gold_in_query(self.queries, self.benchmark.by_name, gold)
 
     @cached_property
     def sources(self) -> bytes:

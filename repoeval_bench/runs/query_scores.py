@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.clusters import Alone, clusters_of
+from repoeval_bench.core.errors import ResultError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -26,15 +27,18 @@ if TYPE_CHECKING:
 class QueryScores:
     """Queries of a run in stored order, with what statistics need of each.
 
-    `repos` are the groups of the macro mean, `clusters` what is resampled: files where the gold has one, else what
-    `clustered_by` names. `values` is measure -> float64 (n_queries,); `facts` is name -> one fact per query;
-    `query_sha256` is the hash of each query's text, None where it was not stored.
+    `repos` are the groups of the macro mean. `clusters` are what is resampled, by what `clustered_by` names: a field
+    of the gold or the log, else the gold's files, else `query`; a query of which that is not known is `Alone`.
+    `gold_files` are the files of each query's gold, empty where none is known. `values` is measure -> float64
+    (n_queries,); `facts` is name -> one fact per query; `query_sha256` is the hash of each query's text, None where it
+    was not stored.
     """
 
     query_ids: tuple[str, ...]
     repos: tuple[str, ...]
     clusters: tuple[Hashable, ...]
     clustered_by: str
+    gold_files: tuple[tuple[str, ...], ...]
     values: Mapping[str, FloatArray]
     facts: Mapping[str, Sequence[Fact]]
     query_sha256: tuple[str | None, ...]
@@ -43,33 +47,40 @@ class QueryScores:
     def from_rows(cls, rows: Iterable[QueryRow]) -> Self:
         """Columns of the rows of per_query.jsonl.
 
-        A row's cluster is its file (`repo`, `path`), else its `cluster`, else the query itself. Rows that are not
-        clustered in the same way, or do not have the same measures, are a ResultError.
+        Rows that are clustered by different fields, or do not have the same measures, are a ResultError.
         """
         ids: list[str] = []
         repos: list[str] = []
-        clusters: list[tuple[str, str]] = []
+        files: list[tuple[str, ...]] = []
+        named: list[str | None] = []
+        fields: set[str] = set()
         hashes: list[str | None] = []
         measures: list[Mapping[str, float]] = []
         facts: list[Mapping[str, Fact]] = []
         for row in rows:
             ids.append(row.query_id)
             repos.append(row.repo or "all")
-            clusters.append(_cluster(row))
+            files.append(row.gold_files or ((f"{row.repo or ''}/{row.path}",) if row.path else ()))
+            named.append(row.cluster)
+            fields |= {row.cluster_by} if row.cluster_by else set()
             hashes.append(row.query_sha256)
             measures.append(row.measures)
             facts.append({"relevant_chunks": row.n_relevant, **row.facts})
-        kinds = sorted({kind for kind, _ in clusters})
+        kinds = fields or ({"file" if held else "query" for held in files} or {"query"})
         if len(kinds) > 1:
-            raise ResultError(f"queries are clustered by {' and '.join(kinds)}; give all the same fields")
+            raise ResultError(f"queries are clustered by {' and '.join(sorted(kinds))}; give all the same fields")
         if len(set(ids)) < len(ids):
             repeated = Counter(ids).most_common(1)[0][0]
             raise ResultError(f"query {repeated!r} is scored twice; keep one row of it")
+        (clustered_by,) = kinds
+        if clustered_by == "file":
+            named = list(clusters_of(dict(zip(ids, files, strict=True))).values())
         return cls(
             query_ids=tuple(ids),
             repos=tuple(repos),
-            clusters=tuple(cluster for _, cluster in clusters),
-            clustered_by=kinds[0] if kinds else "query",
+            clusters=tuple(Alone(q) if name is None else name for q, name in zip(ids, named, strict=True)),
+            clustered_by=clustered_by,
+            gold_files=tuple(files),
             values=_columns(measures),
             facts={name: [each.get(name) for each in facts] for name in dict.fromkeys(chain.from_iterable(facts))},
             query_sha256=tuple(hashes),
@@ -111,6 +122,7 @@ class QueryScores:
             repos=tuple(self.repos[i] for i in chosen),
             clusters=tuple(self.clusters[i] for i in chosen),
             clustered_by=self.clustered_by,
+            gold_files=tuple(self.gold_files[i] for i in chosen),
             values={name: column[index] for name, column in self.values.items()},
             facts={name: [column[i] for i in chosen] for name, column in self.facts.items()},
             query_sha256=tuple(self.query_sha256[i] for i in chosen),
@@ -129,9 +141,49 @@ def _columns(rows: Sequence[Mapping[str, float]]) -> dict[str, FloatArray]:
     return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in (rows[0] if rows else ())}
 
 
-def _cluster(row: QueryRow) -> tuple[str, str]:
-    if row.path:
-        return "file", f"{row.repo or ''}/{row.path}"
-    if row.cluster is not None:
-        return row.cluster_by or "cluster", row.cluster
-    return "query", row.query_id
+def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) -> list[QueryScores]:
+    """Scores of the same queries, in one order and with the same clusters: what any of the runs knows of them.
+
+    The order is the first run's unless it is given; which run is the first makes no difference to the clusters. Runs
+    that disagree about a query's cluster or repository are a UsageError.
+    """
+    ids = tuple(order or runs[0].query_ids)
+    found = [run if run.query_ids == ids else run.take(_positions(run, ids)) for run in runs]
+    clusters, clustered_by = found[0].clusters, found[0].clustered_by
+    for run in found[1:]:
+        if sentence := disagreement(replace(found[0], clusters=clusters, clustered_by=clustered_by), run):
+            raise UsageError(f"the runs have {sentence}; import them with one gold file and one --cluster-by")
+        if run.clusters != clusters:
+            pairs = zip(clusters, run.clusters, strict=True)
+            clusters = tuple(theirs if isinstance(known, Alone) else known for known, theirs in pairs)
+        clustered_by = run.clustered_by if clustered_by == "query" else clustered_by
+    return [replace(run, clusters=clusters, clustered_by=clustered_by) for run in found]
+
+
+def disagreement(a: QueryScores, b: QueryScores) -> str:
+    """What two runs state differently of the clusters or the repositories of their queries; empty where nothing."""
+    if a.clustered_by != b.clustered_by and "query" not in (a.clustered_by, b.clustered_by):
+        return f"queries clustered by {a.clustered_by} against {b.clustered_by}"
+    if a.query_ids == b.query_ids and (a.clusters, a.repos) == (b.clusters, b.repos):
+        return ""
+    found = []
+    for what in ("clusters", "repos"):
+        theirs = dict(zip(b.query_ids, getattr(b, what), strict=True))
+        apart = {
+            query_id: (ours, other)
+            for query_id, ours in zip(a.query_ids, getattr(a, what), strict=True)
+            if (other := theirs.get(query_id, ours)) != ours
+            and not isinstance(ours, Alone)
+            and not isinstance(other, Alone)
+        }
+        if apart:
+            query_id, (ours, other) = min(apart.items())
+            name = "cluster" if what == "clusters" else "repository"
+            queries = "1 query" if len(apart) == 1 else f"{len(apart)} queries"
+            found.append(f"another {name} of {queries} (such as {query_id}: {ours} against {other})")
+    return " and ".join(found)
+
+
+def _positions(scores: QueryScores, order: Sequence[str]) -> list[int]:
+    place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
+    return [place[query_id] for query_id in order]

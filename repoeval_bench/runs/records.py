@@ -127,6 +127,8 @@ class Counts(Record):
     queries_not_in_log: Count = 0
     queries_without_gold: Count = 0
     queries_no_answer: Count = 0
+    queries_without_cluster: Count = 0
+    queries_not_read: Count | None = None
     chunks: Count = 0
     chunks_truncated: Count | None = None
     chunks_tokens: Count | None = None
@@ -189,9 +191,10 @@ class Means(Averages):
 
 
 class Metrics(Record):
-    """The content of metrics.json. Sizes, ceilings and leaks of an imported run are not known.
+    """The content of metrics.json. Sizes and ceilings of an imported run are not known.
 
-    `leak` says how much of the gold is in the query, and how much of the top 10 overlaps the prompt.
+    `leak` says how much of the gold is in the query, and how much of the top 10 overlaps the prompt; of an imported run
+    the first alone, where queries and sources are known.
     """
 
     run_id: str
@@ -281,11 +284,16 @@ class Manifest(Record):
 
 
 class QueryRow(Record):
-    """A row of per_query.jsonl. Queries of one `path`, or else one `cluster`, are resampled together."""
+    """A row of per_query.jsonl. Queries of one `cluster` are resampled together, else those whose gold shares a file.
+
+    The gold is in `gold_files`, in `path` alone where they are not given. `cluster_by` names the field that `cluster`
+    is from; a row without a cluster is then by itself.
+    """
 
     query_id: str
     repo: str | None = None
     path: str | None = None
+    gold_files: Annotated[tuple[str, ...], Field(strict=False)] = ()
     cluster: str | None = None
     cluster_by: str | None = None
     query_sha256: str | None = None

@@ -108,6 +108,7 @@ def execute(
         documents=planned.documents,
         judged=Judged(
             queries=planned.queries,
+            gold=judged.gold,
             qrels=judged.qrels,
             run=run,
             scores=scores,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import readable, sha256_text, write_atomic
+from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark, Query
+    from repoeval_bench.core.places import Gold
     from repoeval_bench.core.run import Fact, Qrels, Run
     from repoeval_bench.core.source import Chunk
     from repoeval_bench.metrics import RunScores
@@ -58,10 +60,11 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 class Judged:
     """A ranking with its judgements and scores.
 
-    `leak` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value.
+    `gold` is query_id -> its places, `leak` diagnostic -> query_id -> share, `facts` query_id -> fact -> value.
     """
 
     queries: tuple[Query, ...]
+    gold: Mapping[str, Gold]
     qrels: Qrels
     run: Run
     scores: RunScores
@@ -248,10 +251,14 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
     hashes = {query.query_id: sha256_text(query.text) for query in judged.queries}
     for task in outcome.benchmark.tasks:
         row = position[task.task_id]
+        # The query is made of its own file, so that it resembles the queries of that file too.
+        elsewhere = {place.file for place in judged.gold[task.task_id]} - {task.file}
+        files: dict[str, Any] = {"gold_files": (task.file, *sorted(elsewhere))} if elsewhere else {}
         yield QueryRow(
             query_id=task.task_id,
             repo=task.repo,
             path=task.path,
+            **files,
             query_sha256=hashes[task.task_id],
             n_relevant=len(judged.qrels[task.task_id]),
             facts=dict(judged.facts[task.task_id]),
@@ -306,6 +313,7 @@ def _place(chunk: Chunk) -> dict[str, Any]:
         "file": chunk.file,
         "start_line": chunk.lines.start,
         "end_line": chunk.lines.end,
+        **({"header_nws": count_nws(chunk.header)} if chunk.header else {}),
     }
 
 

@@ -93,6 +93,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
         "queries_not_in_log": 0,
         "queries_without_gold": 0,
         "queries_no_answer": 0,
+        "queries_without_cluster": 0,
     }
     run = metrics["run_id"]
     stored = (tmp_path / "results" / run / "retrieved.jsonl").read_text().splitlines()

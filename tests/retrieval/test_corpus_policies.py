@@ -125,7 +125,7 @@ def test_copies_are_credited_where_a_query_has_chunks_of_its_own():
 def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
     """Gold lines, of any file, found in the query by text; of the top chunks those over [c, h) of the task's file."""
     queries = [Query("r/0", "r", "  line5 = 5\nline41 = 41")]
-    files = {"r": (FILE, SourceFile("r", "other.py", "line5 = 5\n\nline6 = 6\n"))}
+    files = {file.name: file for file in (FILE, SourceFile("r", "other.py", "line5 = 5\n\nline6 = 6\n"))}
     here, other = Place("r/p.py", LineSpan(40, 44)), Place("r/other.py", LineSpan(0, 3))
     assert gold_in_query(queries, files, {"r/0": (here,)}) == {"r/0": 1 / 4}
     assert gold_in_query(queries, files, {"r/0": (here, other, other)}) == {"r/0": 2 / 6}

@@ -120,12 +120,9 @@ class Evidence:
     def gold_files(self) -> dict[str, set[str]]:
         """query_id -> the files of its relevant chunks; without those of which no file is known."""
         found: dict[str, set[str]] = {}
-        by_file = self.scores.clustered_by == "file"
-        for i, query_id in enumerate(self.scores.query_ids):
+        for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
             files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))}
-            if not files and by_file:
-                files = {str(self.scores.clusters[i]).removeprefix("/")}
-            if files:
+            if files := files or set(named):
                 found[query_id] = files
         return found
 

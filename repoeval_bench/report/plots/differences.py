@@ -38,13 +38,13 @@ def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple
     `names` are those of baseline and run, as in the other figures of these runs.
     """
     parts = segment_differences(baseline.scores, run.scores, split(baseline.scores, "repo"), measure)
-    differences = paired_differences(baseline, [run], [measure])
+    scores, differences = paired_differences(baseline, [run], [measure])
     rows: list[tuple[str, int, float, Interval]] = [
         (part.name, part.n_queries, part.difference, part.ci)
         for part in sorted(parts, key=lambda each: each.difference)
     ]
     for over in ("micro", "macro"):
-        (mean,), (ci,) = mean_intervals(differences, baseline.scores.clusters, baseline.scores.repos, over)
+        (mean,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, over)
         rows.append((f"{over} mean", len(differences), mean, ci))
 
     def fill(axes: Axes) -> None:

@@ -1,0 +1,53 @@
+"""Which queries belong together: those whose gold is in the same files. The benchmark says so, never a run.
+
+Queries of one file resemble each other, so statistics resample clusters of them. Gold may be in several files: queries
+that share a file are one cluster, and so are those that are linked by further queries. The order of rows, of places
+and of files makes no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """The cluster of a query of which nothing is known: no other query is in it."""
+
+    query_id: str
+
+    def __str__(self) -> str:
+        return f"query {self.query_id}"
+
+
+def clusters_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """query_id -> its cluster, from query_id -> the files of its gold, at least one.
+
+    A cluster is named after its first file by name, with the number of its other files.
+    """
+    parents: dict[str, str] = {}
+
+    def root(file: str) -> str:
+        while (above := parents.setdefault(file, file)) != file:
+            parents[file] = parents[above]  # halves the way for the next search
+            file = parents[file]
+        return file
+
+    for held in files.values():
+        first, *others = map(root, held)
+        for other in others:
+            parents[root(other)] = root(first)
+    members: dict[str, list[str]] = {}
+    for file in parents:
+        members.setdefault(root(file), []).append(file)
+    names = {top: _name(held) for top, held in members.items()}
+    return {query_id: names[root(next(iter(held)))] for query_id, held in files.items()}
+
+
+def _name(files: Collection[str]) -> str:
+    others = len(files) - 1
+    return min(files) + (f" (+{others} file{'s' * (others > 1)})" if others else "")

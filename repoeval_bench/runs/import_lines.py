@@ -1,0 +1,116 @@
+"""Line measures of an imported log: what the measures of `eval` look up, for queries whose gold and chunks have lines.
+
+The size of a line is not in a log. It is counted in the sources, so that every system reads the same lines at the same
+cost. Without sources there are no line measures: a line without a size has no place in a budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset.trees import decode
+from repoeval_bench.metrics import ChunkPlace, Context
+from repoeval_bench.runs.inspection import read_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.places import Gold
+    from repoeval_bench.runs.log import Place, Retrieved
+
+INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
+"""What line measures need."""
+
+
+def place_of(chunk: Retrieved | Place) -> ChunkPlace | None:
+    """Where a chunk is and what its header costs; None where it names no file or no lines."""
+    if chunk.file is None or chunk.lines is None:
+        return None
+    return ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
+
+
+def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | Place) -> None:
+    """Add a chunk's place, if it has one; a second place of the same chunk is a ResultError."""
+    place = place_of(chunk)
+    if place is not None and places.setdefault(chunk.chunk_id, place) != place:
+        known = places[chunk.chunk_id]
+        raise ResultError(
+            f"chunk {chunk.chunk_id!r} is {_words(place)} after {_words(known)}; give a chunk one place and one header"
+        )
+
+
+def _words(place: ChunkPlace) -> str:
+    header = f" with a header of {place.header_nws} nws" if place.header_nws else ""
+    return f"{place.file} [{place.lines.start}, {place.lines.end}){header}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineInputs:
+    """What line measures are computed from: the context, the rankings as far as they can be read, the files by name.
+
+    `unread` counts the queries that rank a chunk of which file or lines are not known: their reading ends there, for
+    what it would cost is not known. So their line measures are lower bounds.
+    """
+
+    context: Context
+    rankings: Mapping[str, Sequence[tuple[str, float]]]
+    files: Mapping[str, SourceFile]
+    unread: int
+
+    @classmethod
+    def of(
+        cls,
+        rankings: Mapping[str, Sequence[tuple[str, float]]],
+        places: Mapping[str, ChunkPlace],
+        gold: Mapping[str, Gold],
+        sources: Path,
+    ) -> LineInputs:
+        """Look up the files of gold and chunks; a ResultError where one of the gold's is not there."""
+        golden = {place.file for each in gold.values() for place in each}
+        files = find_sources(sources, golden | {place.file for place in places.values()})
+        if missing := sorted(golden - files.keys()):
+            raise ResultError(
+                f"{len(missing)} of the gold's {len(golden)} files are not in {sources} (such as {missing[0]}); name "
+                "the folder that holds them as the gold does with --files"
+            )
+        known = {chunk_id for chunk_id, place in places.items() if place.file in files}
+        readable = {query_id: _up_to(ranking, known) for query_id, ranking in rankings.items() if query_id in gold}
+        return cls(
+            context=Context(places=places, gold=gold, line_nws={name: file.line_nws() for name, file in files.items()}),
+            rankings=readable,
+            files=files,
+            unread=sum(len(ranking) < len(rankings[query_id]) for query_id, ranking in readable.items()),
+        )
+
+
+def _up_to(ranking: Sequence[tuple[str, float]], known: Collection[str]) -> Sequence[tuple[str, float]]:
+    """The ranking before its first chunk that is not known."""
+    end = next((i for i, (chunk_id, _) in enumerate(ranking) if chunk_id not in known), len(ranking))
+    return ranking[:end]
+
+
+def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]:
+    """Name -> file, of those names that a folder, or a run's sources.jsonl.gz, holds as text.
+
+    A name that leads out of the folder is not looked up. A folder or file that cannot be read is a ResultError.
+    """
+    if not sources.is_dir():
+        return {name: file for name, file in read_sources(sources).items() if name in names}
+    root = sources.resolve()
+    found: dict[str, SourceFile] = {}
+    for name in sorted(names):
+        path = (root / name).resolve()
+        if not path.is_relative_to(root) or not path.is_file():
+            continue
+        repository, _, rest = name.partition("/")
+        try:
+            found[name] = SourceFile(repository, rest, decode(path.read_bytes()))
+        except UnicodeDecodeError:
+            continue
+        except OSError as error:
+            raise ResultError(f"{path} cannot be read ({error}); name another folder with --files") from error
+    return found

@@ -1,0 +1,55 @@
+"""Does the order of a comparison's arguments change what it says?
+
+python scripts/argument_order.py RUN RUN [RUN …] [--out FOLDER]
+
+Each pair of stored runs is compared both ways, A with B and B with A. Printed are the largest difference of any p and of
+any mirrored interval end, and how many verdicts differ, over all measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench import compare, find_run
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Comparison
+
+TURNED = {"better": "worse", "worse": "better"}
+
+
+def main() -> None:
+    """Compare each pair both ways, and print one line for it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    asked = parser.parse_args()
+    runs = [find_run(name, asked.out) for name in asked.runs]
+    print(f"{'tests':>5}  {'p differs by':>12}  {'interval by':>11}  {'verdicts':>8}  pair")
+    for a, b in combinations(runs, 2):
+        other_way = {each.measure: each for each in compare([b, a])}
+        both = [(each, other_way[each.measure]) for each in compare([a, b])]
+        p = max(abs((one.p_adjusted or 0) - (other.p_adjusted or 0)) for one, other in both)
+        ends = max((_apart(one, other) for one, other in both), default=0.0)
+        verdicts = sum(_turned(one.verdict) != other.verdict for one, other in both)
+        print(f"{len(both):5}  {p:12.2g}  {ends:11.2g}  {verdicts:8}  {both[0][0].baseline} | {both[0][0].treatment}")
+
+
+def _apart(one: Comparison, other: Comparison) -> float:
+    """How far an interval is from the mirror image of the other; infinite where one of them alone has none."""
+    if one.ci is None or other.ci is None:
+        return 0.0 if one.ci is other.ci else float("inf")
+    return max(abs(one.ci[0] + other.ci[1]), abs(one.ci[1] + other.ci[0]))
+
+
+def _turned(verdict: str) -> str:
+    """The verdict of the other order: better is worse, and all else the same."""
+    word, *rest = verdict.split(",", 1)
+    return ",".join([TURNED.get(word, word), *rest])
+
+
+if __name__ == "__main__":
+    main()

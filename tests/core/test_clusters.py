@@ -1,0 +1,43 @@
+"""Clusters of queries: whoever shares a file, directly or through others, whatever the order."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.core.clusters import Alone, clusters_of
+
+GOLD = st.dictionaries(
+    st.integers(0, 12).map("q{}".format),
+    st.lists(st.integers(0, 9).map("f{}".format), min_size=1, max_size=3, unique=True),
+    max_size=10,
+)
+
+
+def test_queries_that_share_a_file_are_one_cluster():
+    """q1 and q3 share no file, and are linked by q2; a cluster is named after its first file."""
+    found = clusters_of({"q1": ["b", "c"], "q2": ["c", "a"], "q3": ["a"], "q4": ["d"]})
+    assert found == {"q1": "a (+2 files)", "q2": "a (+2 files)", "q3": "a (+2 files)", "q4": "d"}
+
+
+@given(GOLD, st.randoms(use_true_random=False))
+def test_the_order_of_rows_and_places_makes_no_difference(gold, random):
+    """Shuffled queries with shuffled files have the same clusters."""
+    rows = [(query, random.sample(files, len(files))) for query, files in gold.items()]
+    random.shuffle(rows)
+    assert clusters_of(dict(rows)) == clusters_of(gold)
+
+
+@given(GOLD)
+def test_clusters_are_the_connected_components(gold):
+    """Two queries are together exactly if a chain of shared files leads from one to the other."""
+    found = clusters_of(gold)
+    reached = {query: {query} for query in gold}
+    for _ in gold:
+        for query, known in reached.items():
+            files = {file for each in known for file in gold[each]}
+            reached[query] = known | {other for other in gold if files & set(gold[other])}
+    assert {q: {other for other in gold if found[other] == found[q]} for q in gold} == reached
+
+
+def test_a_query_of_which_nothing_is_known_is_in_no_named_cluster():
+    assert str(Alone("q")) == "query q"
+    assert Alone("q") != "query q"
