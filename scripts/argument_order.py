@@ -1,9 +1,9 @@
-"""Does the order of a comparison's arguments change what it says?
+"""Compare stored runs both ways round, and print what changes: nothing should.
 
 python scripts/argument_order.py RUN RUN [RUN …] [--out FOLDER]
 
-Each pair of stored runs is compared both ways, A with B and B with A. Printed are the largest difference of any p and of
-any mirrored interval end, and how many verdicts differ, over all measures.
+Each pair is compared as A, B and as B, A. Printed are the largest difference of any p and of any mirrored interval end,
+and how many verdicts differ, over all measures.
 """
 
 from __future__ import annotations

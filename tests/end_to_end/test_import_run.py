@@ -1,5 +1,6 @@
 """`import-run` as a person runs it: a log of plain bm25s, this project's own log, and broken ones."""
 
+import gzip
 import json
 
 import bm25s
@@ -200,3 +201,114 @@ def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
         gold.read_text() + json.dumps(json.loads(gold.read_text().splitlines()[0]) | {"query_id": "none"}) + "\n"
     )
     assert "the log calls query 'none' no_answer" in one_sentence(bench("import-run", log, "--gold", gold, *options), 1)
+
+
+def own_gold(folder):
+    """The gold of a run made here, as rows of a gold file."""
+    with gzip.open(folder / "queries.jsonl.gz", "rt") as stream:
+        for query in map(json.loads, stream):
+            for file, start, end in query["gold"]:
+                yield {"query_id": query["query_id"], "file": file, "start_line": start, "end_line": end}
+
+
+LINES = ("line_rprec", "line_recall_auc", *(f"line_recall@{b}" for b in (250, 500, 1000, 1500, 3000, 6000, 12000)))
+
+
+@pytest.mark.parametrize("options", [(), ("--header", "path"), ("--protocol", "body")])
+def test_this_projects_own_log_has_the_same_line_measures(evaluate, tmp_path, options):
+    """Every query's line measures are what `eval` stored, bit for bit, and the overlap of query and gold too."""
+    assert evaluate("-c", "ast:max_nws=400", *options).code == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    gold = write(tmp_path / "gold.jsonl", own_gold(folder))
+    done = bench("import-run", folder / "retrieved.jsonl", "--gold", gold, "--out", tmp_path / "in", "--json")
+    imported, stored = json.loads(done.out), json.loads((folder / "metrics.json").read_text())
+    assert imported["headline_measure"] == "line_recall_auc"
+    assert imported["counts"]["queries_not_read"] == 0
+
+    def per_query(run):
+        rows = map(json.loads, (run / "per_query.jsonl").read_text().splitlines())
+        return {row["query_id"]: {name: row["measures"][name] for name in LINES} for row in rows}
+
+    assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
+    assert imported["leak"]["micro"]["gold_lines_in_query"] == pytest.approx(
+        stored["leak"]["micro"]["gold_lines_in_query"]
+    )
+
+
+@pytest.fixture
+def by_hand(tmp_path):
+    """Two files of four lines of 10, 0, 20 and 30 nws; gold is line 2 of the first, and lines 0 to 2 of the second."""
+    sources = tmp_path / "src"
+    (sources / "r").mkdir(parents=True)
+    for name in ("a.py", "b.py"):
+        (sources / "r" / name).write_text("x" * 10 + "\n\n" + "y" * 20 + "\n" + "z" * 30 + "\n")
+
+    def log(*rankings, **named):
+        return write(
+            tmp_path / "log.jsonl",
+            [
+                {
+                    "query_id": f"q{i}",
+                    "system": "s",
+                    "k_raw": 5,
+                    "topk": [{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(ranking, start=1)],
+                    "index_version": "1",
+                    "chunker": {"algo": "lines", "parameters": {}},
+                    **named,
+                }
+                for i, ranking in enumerate(rankings)
+            ],
+        )
+
+    gold = [("q0", "r/a.py", 2, 3), ("q1", "r/b.py", 0, 3)]
+    rows = [dict(zip(("query_id", "file", "start_line", "end_line"), each, strict=True)) for each in gold]
+    return sources, log, write(tmp_path / "gold.jsonl", rows)
+
+
+def chunk(file, start, end, **more):
+    return {"chunk_id": f"{file}:{start}", "file": f"r/{file}", "start_line": start, "end_line": end, **more}
+
+
+def test_line_measures_of_a_log_are_those_worked_out_by_hand(by_hand, tmp_path):
+    """q0 reads 30 nws of another file and a header of 5 before its line of 20; q1 reads its gold at once."""
+    sources, log, gold = by_hand
+    path = log([chunk("b.py", 0, 3), chunk("a.py", 2, 4, header_nws=5)], [chunk("b.py", 0, 3)])
+    names = ("line_recall@50", "line_recall@55", "line_precision@55", "line_rprec", "line_recall_auc")
+    asked = [word for name in names for word in ("-m", name)]
+    options = ("--gold", gold, "--out", tmp_path / "out")
+    metrics = json.loads(bench("import-run", path, *options, "--files", sources, *asked, "--json").out)
+    rows = (tmp_path / "out" / metrics["run_id"] / "per_query.jsonl").read_text().splitlines()
+    first, second = (json.loads(row)["measures"] for row in rows)
+    # Of 55 nws q0 reads two lines of b.py (30), the header (5) and its line (20). The gold's own 20 nws hold no line of it.
+    assert [first[name] for name in names[:4]] == pytest.approx([0, 1, 1 / 3, 0])
+    assert [second[name] for name in names[:4]] == pytest.approx([1, 1, 1, 1])
+    assert second["line_recall_auc"] == pytest.approx(1 - 125 / 12000)
+
+
+def test_a_query_is_read_up_to_a_chunk_without_lines(by_hand, tmp_path):
+    """The chunk's cost is not known: what follows it is not read, and such queries are counted."""
+    sources, log, gold = by_hand
+    blind = {"chunk_id": "somewhere"}
+    path = log([blind, chunk("a.py", 2, 3)], [chunk("b.py", 0, 3), blind], [chunk("b.py", 0, 3)])
+    options = ("--gold", gold, "--out", tmp_path / "out", "--files", sources)
+    metrics = json.loads(bench("import-run", path, *options, "-m", "line_rprec", "-m", "hit@5", "--json").out)
+    assert metrics["counts"]["queries_not_read"] == 2
+    assert (metrics["micro"]["line_rprec"], metrics["micro"]["hit@5"]) == (0.5, 1.0)
+    assert "2 queries rank a chunk of which file or lines are not known" in bench("import-run", path, *options).out
+
+
+def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
+    """The command says for how many queries and why; asked for, it is refused; wrong sources are refused."""
+    sources, log, gold = by_hand
+    path = log([chunk("a.py", 2, 3)], [chunk("b.py", 0, 3)])
+    options = ("--gold", gold, "--out", tmp_path / "out")
+    done = bench("import-run", path, *options)
+    assert "no line measures for 2 queries: the sizes of lines are not known" in done.out
+    assert "--files" in one_sentence(bench("import-run", path, *options, "-m", "line_rprec"), 2)
+    told = one_sentence(bench("import-run", path, *options, "--files", sources / "r"), 1)
+    assert "2 of the gold's 2 files are not in" in told
+    (sources / "r" / "b.py").write_text("short\n")
+    assert "pass the file's 1 lines" in one_sentence(bench("import-run", path, *options, "--files", sources), 1)
+    files = [{"query_id": "q0", "file": "r/a.py"}]
+    done = bench("import-run", path, "--gold", write(gold, files), "--out", tmp_path / "out", "--files", sources)
+    assert "the gold names files, not lines" in done.out
