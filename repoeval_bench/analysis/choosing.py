@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
-from repoeval_bench.analysis.comparison import aligned
 from repoeval_bench.analysis.records import Candidate, Choice
 from repoeval_bench.analysis.robust_errors import POWER, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs, near_holm
 from repoeval_bench.analysis.statistics import SEED, Sample, holm
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,14 +50,15 @@ def choose(runs: Sequence[RunView]) -> Choice:
         raise UsageError("nothing to choose from: give at least two different runs")
     check_comparable((distinct[0], run) for run in distinct[1:])
     first, measure = distinct[0], headline_measure(distinct)
-    table = np.column_stack([aligned(run.scores, first.scores.query_ids).values[measure] for run in distinct])
+    joined = together([run.scores for run in distinct])
+    table = np.column_stack([each.values[measure] for each in joined])
     unit, costs = _costs(distinct)
     over = first.metrics.headline
     candidates = [
         Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(over)[measure], cost=cost)
         for name, run, cost in zip(run_names(distinct), distinct, costs, strict=True)
     ]
-    return choice_of(table, first.scores, candidates, measure=measure, over=over, cost_unit=unit)
+    return choice_of(table, joined[0], candidates, measure=measure, over=over, cost_unit=unit)
 
 
 def choice_of(

@@ -72,9 +72,7 @@ def compare(
         raise UsageError("nothing to compare: the runs share no measure")
     metrics = distinct[0].metrics
     chosen.sort(key=lambda measure: measure != metrics.headline_measure)  # the primary measure comes first
-    ids = {run.scores.query_ids for run in distinct}
-    # Which run comes first must not decide the order of clusters, and so their flips.
-    joined = together([run.scores for run in distinct], min(ids) if len(ids) == 1 else sorted(min(ids)))
+    joined = together([run.scores for run in distinct])
     scores, tables = joined[0], [each.table(chosen) for each in joined]
     names = run_names(distinct)
     columns = [
@@ -279,7 +277,7 @@ def paired_differences(
 ) -> tuple[QueryScores, FloatArray]:
     """The baseline's scores, clustered by what all runs know, and other - baseline of the measures.
 
-    The differences are float64 (n_queries, n_others x n_measures), the baseline's queries in its order.
+    The differences are float64 (n_queries, n_others x n_measures), queries in the order of the scores.
     """
     base, *joined = together([run.scores for run in (baseline, *others)])
     table = base.table(measures)

@@ -235,7 +235,7 @@ def segment_differences(
 
     Both hold the same queries; they are paired by id.
     """
-    joined, other = together([baseline, treatment])
+    joined, other = together([baseline, treatment], baseline.query_ids)
     base = joined.values[measure]
     differences = other.values[measure] - base
     overall = float(differences.mean())

@@ -144,10 +144,11 @@ def _columns(rows: Sequence[Mapping[str, float]]) -> dict[str, FloatArray]:
 def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) -> list[QueryScores]:
     """Scores of the same queries, in one order and with the same clusters: what any of the runs knows of them.
 
-    The order is the first run's unless it is given; which run is the first makes no difference to the clusters. Runs
-    that disagree about a query's cluster or repository are a UsageError.
+    The order is that of ids where it is not given and the runs have different ones, so that which run is the first
+    changes nothing. Runs that disagree about a query's cluster or repository are a UsageError.
     """
-    ids = tuple(order or runs[0].query_ids)
+    orders = {run.query_ids for run in runs}
+    ids = tuple(order or (runs[0].query_ids if len(orders) == 1 else sorted(runs[0].query_ids)))
     found = [run if run.query_ids == ids else run.take(_positions(run, ids)) for run in runs]
     clusters, clustered_by = found[0].clusters, found[0].clustered_by
     for run in found[1:]:

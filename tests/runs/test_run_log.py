@@ -119,7 +119,7 @@ def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
 
 
 def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
-    """A row for each place: chunks of every file count, the highest gain of a chunk holds, files keep their order."""
+    """A row for each place: chunks of every file count, the highest gain of a chunk holds, files are by name."""
     rows = read_log(
         write(
             tmp_path / "log.jsonl",
@@ -135,7 +135,7 @@ def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
     lines = {"query_id": "q", "start_line": 0, "end_line": 5}
     gold = [{**lines, "file": "r/g.py"}, {**lines, "file": "r/f.py"}, {**lines, "file": "r/g.py", "gain": 2.0}]
     found = judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), None)
-    assert (found.gains, found.files) == ({"q": {"b": 2.0, "a": 1.0}}, {"q": ("r/g.py", "r/f.py")})
+    assert (found.gains, found.files) == ({"q": {"b": 2.0, "a": 1.0}}, {"q": ("r/f.py", "r/g.py")})
 
 
 @pytest.mark.parametrize(
