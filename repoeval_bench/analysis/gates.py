@@ -80,6 +80,9 @@ def check_gates(
             problems.append(f"gates[{i}]: {error}")
     for i, slow in enumerate(config.latency):
         if times := latency.get(slow.step):
+            if not np.isfinite(times).all():
+                problems.append(f"latency[{i}]: a time of {slow.step} is not a finite number, so no limit can hold")
+                continue
             results.extend(_latency(slow, times))
         else:
             known = ", ".join(latency) or "no step"
@@ -122,6 +125,9 @@ def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) ->
     """The gate's measure of each query, or its difference to the baseline where the gate is on a drop."""
     if limit.measure not in run.values:
         raise UsageError(f"{limit.measure} was not scored in this run; it has {', '.join(run.values)}")
+    for scores in (run, baseline):
+        if scores is not None and not np.isfinite(scores.values.get(limit.measure, 0.0)).all():
+            raise UsageError(f"a score of {limit.measure} is not a finite number, so no limit can hold")
     if limit.max_drop is None:
         return run.values[limit.measure]
     if baseline is None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import expectation
+from repoeval_bench.core.validation import EXACT, expectation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     import yaml
@@ -22,9 +23,9 @@ Place = tuple[str | int, ...]
 
 
 class Strict(BaseModel):
-    """A part of a file: unknown keys and values of another type are errors."""
+    """A part of a file: unknown keys, values of another type, and numbers that are not finite are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +62,47 @@ class Document:
         return found
 
 
+MOST = 256 * 1024
+"""Bytes of a file; those that people write have a hundredth of it."""
+
+DEEPEST = 32
+"""Levels of nesting; our files have four."""
+
+VALUES = 100_000
+"""Values of a file, one that is repeated by its name (`*name`) counted each time."""
+
+_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "merge")
+)
+"""What a value may be. A date is a text, as it is everywhere else here."""
+
+
 def read_yaml(path: Path, way_out: str) -> Document:
-    """Read a YAML file; a UsageError where it cannot be read (`way_out` says how to name another) or is no YAML."""
+    """Read a YAML file; a UsageError where it cannot be read (`way_out` says how to name another) or is no YAML.
+
+    Values are texts, numbers, true, false, null, lists, and keys with values, within the limits above.
+    """
     import yaml
 
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as stream:
+            raw = stream.read(MOST + 1)
+        text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read ({error}); {way_out}") from error
+    if len(raw) > MOST:
+        raise UsageError(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")
     try:
-        content, root = yaml.safe_load(text), yaml.compose(text, Loader=yaml.SafeLoader)
+        _check_size(yaml.parse(text, Loader=yaml.SafeLoader))
+        loader = _loader(text)
+        root = loader.get_single_node()
+        found = list(_places(root, (), set())) if root is not None else []
+        content = loader.construct_document(root) if root is not None else None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f":{mark.line + 1}" if mark else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
         raise UsageError(f"{path}{at}: not valid YAML ({reason})") from error
-    found = list(_places(root, (), set())) if root is not None else []
     seen: dict[Place, int] = {}
     repeated = []
     for place, line, is_key in found:
@@ -84,6 +110,74 @@ def read_yaml(path: Path, way_out: str) -> Document:
             repeated.append(place)
         seen[place] = line
     return Document(path, content, seen, tuple(repeated))
+
+
+def _check_size(events: Iterable[yaml.Event]) -> None:
+    """A MarkedYAMLError where values are nested too deeply, are too many, or are of a kind that no file here has.
+
+    Looked at before anything is built: the library builds nested values by recursion, and repeated ones without end.
+    """
+    import yaml
+
+    sizes: dict[str, int] = {}  # name -> how many values it stands for
+    around: list[str | None] = []  # the names of the lists and mappings that are open
+    counts = [0]
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            count, name = counts.pop(), around.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in around:
+                _refuse(f"{event.anchor!r} is within itself", event)
+            count, name = sizes.get(event.anchor, 1), None  # a name that is not known is refused later
+        elif isinstance(event, yaml.NodeEvent):
+            if event.tag is not None and event.tag not in _TAGS:
+                _refuse(f"a value cannot be of the kind {event.tag}", event)
+            count, name = 1, event.anchor
+            if isinstance(event, yaml.CollectionStartEvent):
+                around.append(name)
+                counts.append(1)
+                if len(around) > DEEPEST:
+                    _refuse(f"values are nested more than {DEEPEST} levels deep", event)
+                continue
+        else:
+            continue
+        counts[-1] += count
+        if name is not None:
+            sizes[name] = count
+        if counts[-1] > VALUES:
+            _refuse(f"it has more than {VALUES:,} values", event)
+
+
+def _refuse(reason: str, at: yaml.Event | yaml.Node) -> NoReturn:
+    import yaml
+
+    raise yaml.MarkedYAMLError(problem=reason, problem_mark=at.start_mark)
+
+
+def _loader(text: str) -> yaml.SafeLoader:
+    """A loader that leaves dates as texts, and refuses what is not what it says, with its line."""
+    import yaml
+
+    loader = yaml.SafeLoader(text)
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in known if tag in _TAGS]
+        for first, known in loader.yaml_implicit_resolvers.items()
+    }
+    construct = loader.construct_object
+
+    def checked(node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = construct(node, deep)
+        except (ValueError, TypeError, OverflowError, KeyError):  # `!!float x`, `!!map x`, a number without end
+            _refuse(f"{str(node.value)[:40]!r} is not of the kind {node.tag.rpartition(':')[2]}", node)
+        if isinstance(value, int) and abs(value) > EXACT:
+            _refuse(f"{str(node.value)[:40]!r} is larger than 2^53", node)
+        if isinstance(value, str) and value != readable(value):
+            _refuse("a text holds half of a character", node)
+        return value
+
+    loader.construct_object = checked
+    return loader
 
 
 def _places(node: yaml.Node, place: Place, walked: set[int]) -> Iterator[tuple[Place, int, bool]]:

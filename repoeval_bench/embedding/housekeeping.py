@@ -28,7 +28,8 @@ _IDENTITY = tag("identity", "")[:1]
 class ModelShare:
     """What one model has in the cache: entries by kind, bytes of their values, and the day of the last use.
 
-    `counts` are those of tokens and of characters read, `scores` those of pairs. `identity` is what decides what the
+    `counts` are those of tokens and of characters read, `scores` those of pairs; `last_used` is `not known` where the
+    database has no date. `identity` is what decides what the
     model computes; None where the cache does not say.
     """
 
@@ -97,7 +98,7 @@ def info(folder: Path) -> CacheInfo:
         return CacheInfo(str(folder), 0, 0, ())
     entries: dict[bytes, Counter[bytes]] = defaultdict(Counter)
     sizes: dict[bytes, Counter[bytes]] = defaultdict(Counter)
-    used: dict[bytes, float] = {}
+    used: dict[bytes, object] = {}
     with cache.explained("read"):
         identities = {
             tag("identity", content.decode())[1:]: json.loads(content)
@@ -110,7 +111,7 @@ def info(folder: Path) -> CacheInfo:
                 shown = kind if kind in {b"v", b"s"} else b""
                 entries[owner][shown] += 1
                 sizes[owner][shown] += size or 0
-                used[owner] = last or 0.0
+                used[owner] = last
     cache.close()
     models = [
         ModelShare(
@@ -121,13 +122,22 @@ def info(folder: Path) -> CacheInfo:
             vector_bytes=sizes[owner][b"v"],
             score_bytes=sizes[owner][b"s"],
             count_bytes=sizes[owner][b""],
-            last_used=datetime.fromtimestamp(used[owner], UTC).date().isoformat(),
+            last_used=_day(used[owner]),
         )
         for owner, number in entries.items()
     ]
     models.sort(key=lambda model: (-model.vector_bytes, -model.score_bytes, model.name))
     on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     return CacheInfo(str(folder), on_disk, sum(map(Counter.total, entries.values())), tuple(models))
+
+
+def _day(seconds: object) -> str:
+    """The day of a time since 1970, which another program may have written: `not known` where it is no time."""
+    try:
+        day = datetime.fromtimestamp(float(seconds), UTC).date()  # type: ignore[arg-type]  # what is no number too
+    except (TypeError, ValueError, OverflowError, OSError):
+        return "not known"
+    return day.isoformat() if day.year >= 1970 else "not known"
 
 
 def _is_identity(label: object) -> bool:

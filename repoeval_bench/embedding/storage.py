@@ -111,7 +111,7 @@ class VectorCache:
                         f"(its checksum is wrong); {self.mend}"
                     )
                 found[key] = value
-                if expires is None or expires < fresh:
+                if not isinstance(expires, int | float) or expires < fresh:
                     stale.append(key)
             if stale and not self.read_only:
                 self._note_use(stale)

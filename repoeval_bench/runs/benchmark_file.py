@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.strict_yaml import Document, Place
     from repoeval_bench.runs.problems import Problem
+
+MOST_RUNS = 10_000
+"""Runs that a file may ask for; each entry of a list multiplies them."""
 
 _WAY_OUT = "name a bench file, or `repoeval` for the one that is shipped"
 _SETS = frozenset({"all", "six"})
@@ -105,6 +109,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     content = _without(document.content, [place for place, _ in problems])
     file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
     base = RunRequest.of(_fields(file) | dict(given))
+    _check_number(document, file)
     requests = list(_requests(file, base))
     found = Problems()
     baseline: int | None = None
@@ -129,6 +134,14 @@ def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
     if not names:
         return found
     return found | ({"repositories": names[0]} if _SETS.issuperset(names) else {"repos": names})
+
+
+def _check_number(document: Document, file: Mapping[str, Any]) -> None:
+    number = prod(len(file.get(_KEYS[name]) or (None,)) for name in _COMBINED)
+    if number > MOST_RUNS:
+        raise UsageError(
+            f"{document.path}: it asks for {number:,} runs; {MOST_RUNS:,} or fewer can be compared, so name less"
+        )
 
 
 def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:

@@ -32,7 +32,7 @@ from repoeval_bench.runs.records import (
     TimeRow,
 )
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
-from repoeval_bench.runs.trec import format_qrels, run_lines
+from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ def import_run(
             lines = _lines(read, judged, corpus, files)
             result = _JudgedLog.of(read, judged, gold, _chosen(measures, lines, judged), lines, cluster_by)
             # Before anything is written: scores that rise are refused.
-            run.writelines(run_lines(result.rankings, read.first.system))
+            fields = Fields()
+            run.writelines(run_lines(result.rankings, read.first.system, fields))
             run.seek(0)
-            qrels, factor = format_qrels(result.judged.gains)
+            qrels, factor = format_qrels(result.judged.gains, fields)
             content = RunFiles(
                 manifest=result.manifest(created, factor),
                 metrics=result.metrics(),

@@ -45,7 +45,7 @@ class Option:
 class Request(BaseModel):
     """Fields with their options; unknown fields and values of another type are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     @classmethod
     def options(cls) -> dict[str, Option]:

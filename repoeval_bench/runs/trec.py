@@ -34,12 +34,39 @@ _SLACK = 1e-5
 """By how much (relative) a score may pass the one above it and still be written as its equal's neighbour."""
 
 
+class Fields:
+    """Ids as the fields they are written as: an id is written for many queries and looked at once.
+
+    Give one to both the run and its qrels: two ids of either that would be one field are a MetricError.
+    """
+
+    def __init__(self) -> None:
+        self.queries = _FieldsOf("query id")
+        self.chunks = _FieldsOf("chunk id")
+
+
+class _FieldsOf(dict[str, str]):
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+        self._encoded: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> str:
+        field = self[name] = as_field(name, self._what)
+        # Only what is encoded, or looks like it, can meet another name.
+        if "%" in field and (other := self._encoded.setdefault(field, name)) != name:
+            raise MetricError(f"{self._what} {other!r} and {name!r} are one in a TREC file; rename one of them")
+        return field
+
+
 def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> str:
     """The text of a run file, as `run_lines` gives it query by query."""
     return "".join(run_lines(rankings, tag))
 
 
-def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> Iterator[str]:
+def run_lines(
+    rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str, fields: Fields | None = None
+) -> Iterator[str]:
     """The lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which float32 survives. Two scores that float32 cannot tell apart, or a tie that
@@ -47,10 +74,10 @@ def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> 
     down. A score that is not finite, or clearly above the one before it, is a MetricError.
     """
     word = as_field(tag or "run", "tag")
-    fields = _Fields()
+    fields = fields or Fields()
     for query_id, ranking in rankings.items():
-        query = as_field(query_id, "query id")
-        chunks = [fields[chunk_id] for chunk_id, _ in ranking]
+        query = fields.queries[query_id]
+        chunks = [fields.chunks[chunk_id] for chunk_id, _ in ranking]
         scores = _in_file_order(query_id, ranking, chunks)
         yield "".join(
             [
@@ -60,15 +87,7 @@ def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> 
         )
 
 
-class _Fields(dict[str, str]):
-    """Chunk id -> the field it is written as: an id is written for many queries and looked at once."""
-
-    def __missing__(self, chunk_id: str) -> str:
-        field = self[chunk_id] = as_field(chunk_id, "chunk id")
-        return field
-
-
-def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
+def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None = None) -> tuple[str, int]:
     """The text of a qrels file, and the factor its gains were multiplied with: 1, or 1000 where one is not an integer.
 
     A query without a relevant chunk gets one row with gain 0. A relevant chunk keeps at least gain 1, however small
@@ -83,25 +102,28 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
     whole = all(float(gain).is_integer() for gains in qrels.values() for gain in gains.values())
     factor = 1 if whole else GAIN_FACTOR
     lines: list[str] = []
+    fields = fields or Fields()
     for query_id, gains in qrels.items():
-        query = as_field(query_id, "query id")
+        query = fields.queries[query_id]
         for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
             written = max(1, round(gain * factor)) if gain > 0 else 0
-            lines.append(f"{query} 0 {as_field(chunk_id, 'chunk id')} {written}\n")
+            lines.append(f"{query} 0 {fields.chunks[chunk_id]} {written}\n")
     return "".join(lines), factor
 
 
 def read_run(path: Path) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
-    A line without six fields, a score that is not a number, and a chunk that appears twice in a query are a MetricError
-    with file:line. The tag is the last line's; a query without a result has no line, so it is not there.
+    A line without six fields, a score that is not a finite number, and a chunk that appears twice in a query are a
+    MetricError with file:line. The tag is the last line's; a query without a result has no line, so it is not there.
     """
     found: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
     for number, fields in _rows(path, 6, "query Q0 chunk rank score tag"):
         query_id, _, chunk_id, _, text, tag = fields
         score = _number(path, number, "score", text)
+        if math.isinf(score):
+            raise MetricError(f"{path}:{number}: the score {text!r} is not a finite number")
         if chunk_id in found[query_id]:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         found[query_id][chunk_id] = score
@@ -176,7 +198,7 @@ def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str
 
 def _lines(path: Path) -> Iterable[str]:
     try:
-        return path.read_text(encoding="utf-8").split("\n")
+        return path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise MetricError(f"{path} cannot be read ({error}); give a TREC file in UTF-8") from error
 

@@ -244,3 +244,13 @@ def test_no_sizes(text):
 def test_sizes_are_shown(size, text):
     """Three digits and a unit."""
     assert show_size(size) == text
+
+
+@pytest.mark.parametrize("when", [1e300, -1e300, "soon", 9e15, None])
+def test_a_use_at_no_time_is_not_known(tmp_path, when):
+    """Whatever another program noted as the last use: the rest is described."""
+    fill(tmp_path, 2)
+    with closing(sqlite3.connect(tmp_path / "cache.db")) as database, database:
+        database.execute("UPDATE Cache SET access_time = ?, expire_time = ?", (when, when))
+    (model,) = info(tmp_path).models
+    assert (model.vectors, model.last_used) == (2, "not known")

@@ -144,6 +144,15 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     assert all("wrap.py" in text for text in texts(browser, "#q-list button"))
 
 
+def test_an_address_that_encodes_nothing_opens_the_page(browser, page):
+    """Whatever follows `#query=`: no error, the first query is shown as without it."""
+    for part in ("#query=%zz", "#query=%", "#query=%E0%A4%A", "#query=nobody"):
+        console(browser)
+        visit(browser, page, part=part)
+        assert console(browser) == []
+        assert texts(browser, "#q-list button")
+
+
 def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     """Gold lines are the protocol's, every lane has the chunker's chunks, ranks are the log's, the cut is struck out."""
     inside = runs[1].inspection

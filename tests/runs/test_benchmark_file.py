@@ -137,7 +137,16 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
             "chunkers: [ast, 'fixed:header=scope']\nheader: path",
             ":2: header path contradicts chunker fixed:max_nws=1500",
         ),
-        ("chunkers: &a [*a]", "a text was expected"),
+        ("chunkers: &a [*a]", ":1: not valid YAML ('a' is within itself)"),
+        ("chunkers: 2024-99-99", "did you mean"),
+        ("chunkers: ast\nequivalence: .nan", ":2: equivalence: a finite number was expected"),
+        ("chunkers: ast\nk: " + "9" * 50, ":2: not valid YAML ('999"),
+        (
+            "\n".join(
+                f"{key}: [{', '.join(f'x{i}' for i in range(99))}]" for key in ("chunkers", "protocol", "embedder")
+            ),
+            ": it asks for 970,299 runs; 10,000 or fewer can be compared",
+        ),
     ],
 )
 def test_files_that_describe_no_benchmark(tmp_path, text, message):

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.runs.trec import format_qrels, format_run, read_qrels, read_run
+from repoeval_bench.runs.trec import Fields, format_qrels, format_run, read_qrels, read_run, run_lines
 
 
 def lines(text):
@@ -110,6 +110,7 @@ def test_scores_are_compared_as_float32(tmp_path):
         ("q Q0 b 2 0.5 t more", "7 fields, not 6"),
         ("q Q0 b 2 high t", "'high' is not a number"),
         ("q Q0 b 2 nan t", "'nan' is not a number"),
+        ("q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
         ("q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
     ],
 )
@@ -141,6 +142,28 @@ def test_a_malformed_qrels_line_is_named_by_file_and_line(tmp_path, line, piece)
         read_qrels(path)
     assert f"{path}:2: " in str(caught.value)
     assert piece in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_query_id(tmp_path):
+    """Editors of Windows write one before the first field."""
+    path = tmp_path / "file.trec"
+    path.write_bytes(b"\xef\xbb\xbfq Q0 a 1 0.5 t\n")
+    assert read_run(path).rankings == {"q": (("a", 0.5),)}
+    path.write_bytes(b"\xef\xbb\xbfq 0 a 1\n")
+    assert read_qrels(path) == {"q": {"a": 1.0}}
+
+
+def test_two_ids_that_would_be_one_field_are_refused():
+    """`a b` is written as `a%20b`: where that is another id, results of one would count for the other."""
+    with pytest.raises(MetricError, match=r"chunk id 'a b' and 'a%20b' are one in a TREC file"):
+        format_run({"q": [("a b", 2.0), ("a%20b", 1.0)]}, "t")
+    with pytest.raises(MetricError, match=r"query id 'q%20r' and 'q r' are one in a TREC file"):
+        format_qrels({"q%20r": {"a": 1}, "q r": {"a": 1}})
+    fields = Fields()
+    list(run_lines({"q": [("a b", 2.0)]}, "t", fields))
+    with pytest.raises(MetricError, match=r"chunk id 'a b' and 'a%20b' are one in a TREC file"):
+        format_qrels({"q": {"a%20b": 1}}, fields)
+    assert format_qrels({"q": {"a b": 1, "c%20d": 1}}, fields)[0] == "q 0 a%20b 1\nq 0 c%20d 1\n"
 
 
 @pytest.mark.parametrize("read", [read_run, read_qrels])

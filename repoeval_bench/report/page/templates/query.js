@@ -95,7 +95,8 @@ function queryView(data) {
   }
 
   function follow() {
-    const asked = decodeURIComponent((location.hash.match(/^#query=(.*)/) || [])[1] || "");
+    let asked = (location.hash.match(/^#query=(.*)/) || [])[1] || "";
+    try { asked = decodeURIComponent(asked); } catch { /* a % that encodes nothing: the id may hold it as it is */ }
     const query = data.queries.find((each) => each.id === asked);
     if (query) { open(query, false); byId("queries").scrollIntoView(); }
     return query;

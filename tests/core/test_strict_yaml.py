@@ -1,0 +1,67 @@
+"""YAML that people write: plain values with their lines, and whatever else a file holds in one sentence, soon."""
+
+import time
+
+import pytest
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.strict_yaml import read_yaml
+
+
+def read(tmp_path, text):
+    path = tmp_path / "a.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_yaml(path, "name another")
+
+
+def test_plain_values_are_read_with_their_lines(tmp_path):
+    """A BOM is left out, a date is a text, a repeated list is one value twice, a key that is given twice is told."""
+    found = read(tmp_path, "\ufeffa: &x [1, 2.5]\nb: *x\nc: {day: 2024-05-01, on: yes, none: ~}\nb: 2024-99-99\n")
+    assert found.content == {"a": [1, 2.5], "b": "2024-99-99", "c": {"day": "2024-05-01", True: True, "none": None}}
+    assert found.where(("c", "day")).endswith("a.yaml:3")
+    assert found.repeated == (("b",),)
+    assert read(tmp_path, "").content is None
+    assert read(tmp_path, "base: &b {x: 1}\nmore:\n  <<: *b\n  y: 2\n").content["more"] == {"x": 1, "y": 2}
+
+
+BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: !!float x\n", "a.yaml:1: not valid YAML ('x' is not of the kind float)"),
+        ("b: 1\na: !!int x\n", "a.yaml:2: not valid YAML ('x' is not of the kind int)"),
+        ("a: !!map x\n", "a.yaml:1: not valid YAML ("),
+        (
+            "a: !!timestamp 2024-99-99\n",
+            "a.yaml:1: not valid YAML (a value cannot be of the kind tag:yaml.org,2002:tim",
+        ),
+        ("a: !!python/object:os.system x\n", "a value cannot be of the kind"),
+        ("a: !!set {x}\n", "a value cannot be of the kind"),
+        ("a: 0x_\n", "'0x_' is not of the kind int"),
+        ("a: ._\n", "'._' is not of the kind float"),
+        ("a: " + "9" * 5000 + "\n", "99' is not of the kind int"),
+        ("a: " + "9" * 50 + "\n", "is larger than 2^53"),
+        ('a: "\\uD800"\n', "a text holds half of a character"),
+        ("[" * 5000, "a.yaml:1: not valid YAML (values are nested more than 32 levels deep)"),
+        ("- " * 5000, "values are nested more than 32 levels deep"),
+        ("a: &a [*a]\n", "a.yaml:1: not valid YAML ('a' is within itself)"),
+        (BOMB, "it has more than 100,000 values"),
+        ("? [a]\n: b\n", "a.yaml:1: not valid YAML (found unhashable key)"),
+        ("a: *b\n", "a.yaml:1: not valid YAML (found undefined alias 'b')"),
+        ("a: b: c\n", "a.yaml:1: not valid YAML (mapping values are not allowed here)"),
+        ("a: 1\n--- \nb: 1\n", "a.yaml:2: not valid YAML (but found another document)"),
+        (b"a: \xff\n", "cannot be read ("),
+        ("a: \x00\n", "not valid YAML ("),
+        ("# " + "x" * 300_000, "cannot be read (it has more than 262,144 bytes); name another"),
+    ],
+)
+def test_what_is_no_plain_value_is_one_sentence(tmp_path, text, says):
+    """With the line where there is one, and without building what it asks for."""
+    started = time.monotonic()
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, text)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+    assert time.monotonic() - started < 5
