@@ -1,4 +1,4 @@
-"""Parts of a run's queries: how each scores, and whether the overall winner loses one (Simpson's paradox)."""
+"""Parts of a run's queries: how each scores, and how much the difference between two runs varies between them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
 from repoeval_bench.analysis.facts import with_facts
+from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.query_scores import together
-from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.core.run import Fact, Qrels
+    from repoeval_bench.core.run import Fact
     from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 
 UNKNOWN = "unknown"
@@ -49,7 +50,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentMean:
-    """A segment's mean over its queries with its 95 % interval (None for one cluster), and what it is made of.
+    """A segment's mean with its 95 % interval (None for fewer than six clusters), and what it is made of.
 
     `recall_curve` is the mean recall@k for k = 1, 2, …; `knee` its knee.
     """
@@ -66,7 +67,7 @@ class SegmentMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDifference:
-    """A segment's paired difference; `loses` where its sign is against the overall one, `shown` where ci omits 0."""
+    """A segment's paired difference; `against` where its sign is not the overall one's, `shown` where ci omits 0."""
 
     by: str
     name: str
@@ -75,13 +76,26 @@ class SegmentDifference:
     baseline: float
     difference: float
     ci: Interval
-    loses: bool
+    against: bool
     shown: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Heterogeneity:
+    """How much the difference varies between the segments of one fact: the lowest and the highest with an interval.
+
+    `apart` says that these two intervals do not overlap. Segments without an interval are left out.
+    """
+
+    by: str
+    lowest: SegmentDifference
+    highest: SegmentDifference
+    apart: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Segmentation:
-    """The segments of a run, called `name` in words.
+    """The segments of a run, called `name` in words; `over` is the protocol's mean, which all means here are.
 
     `distribution` is band or quantile -> share or value of the measure over all queries; `knee` and `recall_curve` are
     theirs too.
@@ -90,6 +104,7 @@ class Segmentation:
     run: str
     name: str
     measure: str
+    over: Headline
     n_queries: int
     clustered_by: str
     distribution: Mapping[str, float]
@@ -100,20 +115,22 @@ class Segmentation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentComparison:
-    """Paired differences (treatment - baseline) of the segments of two runs, and that of the means over all queries."""
+    """Paired differences (treatment - baseline) of the segments of two runs, and of the protocol's mean, `over`."""
 
     baseline: str
     treatment: str
     measure: str
+    over: Headline
     clustered_by: str
     difference: float
     segments: tuple[SegmentDifference, ...]
+    heterogeneity: tuple[Heterogeneity, ...]
 
 
 def segment(
     run: RunView, *, by: Sequence[str] = (), measure: str = "recall@10", facts: Path | None = None
 ) -> Segmentation:
-    """How each part of a run's queries scores.
+    """How each part of a run's queries scores, by the protocol's own mean: macro is over the part's repositories.
 
     `by` are facts, `repo` or what the queries are clustered by; unless given, the facts of the file `facts`, else
     every fact that varies. An unknown fact and a measure that the run lacks are a UsageError.
@@ -121,11 +138,14 @@ def segment(
     (measure,) = shared_measures([run], [measure])
     scores, parts = _parts(run.scores, by, facts)
     curves = recall_curves(scores.query_ids, run.ranked_ids(), run.qrels(), run.metrics.k)
-    overall = curves.mean(axis=0)
+    over = run.metrics.headline
+    everything = Segment("", "", np.arange(len(scores)))
+    overall = _sample(scores, everything, curves, over).mean()
     return Segmentation(
         run=run.run_id,
         name=run_names([run])[0],
         measure=measure,
+        over=over,
         n_queries=len(scores),
         clustered_by=scores.clustered_by,
         distribution=distribution(scores.values[measure]),
@@ -133,8 +153,8 @@ def segment(
         recall_curve=tuple(overall.tolist()),
         segments=tuple(
             replace(mean, knee=knee(curve), recall_curve=tuple(curve.tolist()))
-            for mean, part in zip(segment_means(scores, parts, measure), parts, strict=True)
-            for curve in [curves[part.positions].mean(axis=0)]
+            for mean, part in zip(segment_means(scores, parts, measure, over), parts, strict=True)
+            for curve in [_sample(scores, part, curves, over).mean()]
         ),
     )
 
@@ -156,13 +176,17 @@ def compare_segments(
     check_comparable([runs])
     scores, parts = _parts(together([run.scores for run in runs])[0], by, facts)
     names = run_names(runs)
+    over = baseline.metrics.headline
+    differences = segment_differences(scores, treatment.scores, parts, measure, over)
     return SegmentComparison(
         baseline=names[0],
         treatment=names[1],
         measure=measure,
+        over=over,
         clustered_by=scores.clustered_by,
-        difference=treatment.metrics.micro[measure] - baseline.metrics.micro[measure],
-        segments=tuple(segment_differences(scores, treatment.scores, parts, measure)),
+        difference=treatment.metrics.over(over)[measure] - baseline.metrics.over(over)[measure],
+        segments=tuple(differences),
+        heterogeneity=tuple(heterogeneity(differences)),
     )
 
 
@@ -210,11 +234,12 @@ def find(scores: QueryScores, by: str, name: str) -> Segment:
     raise UsageError(nearest(f"{by}", name, [segment.name for segment in segments]))
 
 
-def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str) -> list[SegmentMean]:
-    """Mean and interval of each segment, clusters resampled within it."""
+def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str, over: Headline) -> list[SegmentMean]:
+    """Mean (`over` queries or repositories) and interval of each segment, signs of its clusters flipped."""
     found = []
     for part in segments:
-        sample, ci = _resampled(scores, part, scores.values[measure])
+        sample = _sample(scores, part, scores.values[measure], over)
+        (ci,) = intervals(sample, np.random.default_rng(SEED))
         found.append(
             SegmentMean(
                 by=part.by,
@@ -229,41 +254,58 @@ def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str
 
 
 def segment_differences(
-    baseline: QueryScores, treatment: QueryScores, segments: Iterable[Segment], measure: str
+    baseline: QueryScores, treatment: QueryScores, segments: Iterable[Segment], measure: str, over: Headline
 ) -> list[SegmentDifference]:
-    """Paired differences (treatment - baseline) within each of the baseline's segments.
+    """Paired differences (treatment - baseline) of the mean `over` within each of the baseline's segments.
 
     Both hold the same queries; they are paired by id.
     """
     joined, other = together([baseline, treatment], baseline.query_ids)
     base = joined.values[measure]
     differences = other.values[measure] - base
-    overall = float(differences.mean())
+    both = np.column_stack([differences, base])
+    everything = Segment("", "", np.arange(len(joined)))
+    overall = float(_sample(joined, everything, differences, over).mean()[0])
     found = []
     for part in segments:
-        sample, ci = _resampled(joined, part, differences)
-        difference = float(sample.mean()[0])
+        difference, level = _sample(joined, part, both, over).mean().tolist()
+        sample = _sample(joined, part, differences, over)
+        (ci,) = intervals(sample, np.random.default_rng(SEED))
         found.append(
             SegmentDifference(
                 by=part.by,
                 name=part.name,
                 n_queries=len(part.positions),
                 n_clusters=sample.n_clusters,
-                baseline=float(base[part.positions].mean()),
+                baseline=level,
                 difference=difference,
                 ci=ci,
-                loses=difference * overall < 0 and abs(difference) > 1e-12,
+                against=difference * overall < 0 and abs(difference) > 1e-12,
                 shown=ci is not None and not ci[0] <= 0 <= ci[1],
             )
         )
     return found
 
 
-def _resampled(scores: QueryScores, part: Segment, values: FloatArray) -> tuple[Sample, Interval]:
-    clusters = [scores.clusters[i] for i in part.positions.tolist()]
-    sample = Sample.micro(values[part.positions], clusters)
-    (ci,) = intervals(sample, np.random.default_rng(SEED))
-    return sample, ci
+def heterogeneity(differences: Iterable[SegmentDifference]) -> list[Heterogeneity]:
+    """The range of each fact's differences; a fact with fewer than two intervals has none."""
+    by: dict[str, list[tuple[SegmentDifference, tuple[float, float]]]] = {}
+    for each in differences:
+        if each.ci is not None:
+            by.setdefault(each.by, []).append((each, each.ci))
+    found = []
+    for fact, parts in by.items():
+        (lowest, below), (highest, above) = (pick(parts, key=lambda part: part[0].difference) for pick in (min, max))
+        if len(parts) > 1:
+            found.append(Heterogeneity(by=fact, lowest=lowest, highest=highest, apart=below[1] < above[0]))
+    return found
+
+
+def _sample(scores: QueryScores, part: Segment, values: FloatArray, over: Headline) -> Sample:
+    """The segment's clusters with sums of its queries' values, (n_queries,) or (n_queries, n_columns)."""
+    positions = part.positions.tolist()
+    clusters, repos = [scores.clusters[i] for i in positions], [scores.repos[i] for i in positions]
+    return Sample.of(values[part.positions], clusters, repos, over)
 
 
 def distribution(values: FloatArray) -> dict[str, float]:
@@ -279,38 +321,6 @@ def distribution(values: FloatArray) -> dict[str, float]:
     for quantile in (0.1, 0.25, 0.5, 0.75, 0.9):
         found[f"p{quantile * 100:.0f}"] = float(np.quantile(values, quantile))
     return found
-
-
-def recall_curves(
-    query_ids: Sequence[str], rankings: Mapping[str, Sequence[str]], qrels: Qrels, depth: int
-) -> FloatArray:
-    """recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk.
-
-    `qrels` spell their ids as TREC files do, `rankings` as the run log does.
-    """
-    curves = np.zeros((len(query_ids), depth))
-    for row, query_id in enumerate(query_ids):
-        gains = qrels.get(as_field(query_id, "query id"), {})
-        for rank, chunk_id in enumerate(rankings.get(query_id, ())[:depth]):
-            if as_field(chunk_id, "chunk id") in gains:
-                curves[row, rank] = 1 / len(gains)
-    return np.cumsum(curves, axis=1)
-
-
-def knee(values: FloatArray | Sequence[float], cutoffs: Sequence[int] | None = None) -> int | None:
-    """The k at which a curve over k bends: farthest above the line between its ends (Satopaa et al. 2011).
-
-    `values` are the curve at each of `cutoffs`, which rise; at k = 1, 2, … unless given. Beyond the knee another
-    retrieved chunk brings less than on average. Of several that are equally far the first; None where the curve does
-    not rise, or has fewer than three points.
-    """
-    curve = np.asarray(values, dtype=np.float64)
-    at = np.arange(1, len(curve) + 1) if cutoffs is None else np.asarray(cutoffs)
-    if len(curve) < 3 or curve[-1] - curve[0] <= 1e-12:
-        return None
-    height = (curve - curve[0]) / (curve[-1] - curve[0])
-    along = (at - at[0]) / (at[-1] - at[0])
-    return int(at[np.argmax(np.round(height - along, 12))])
 
 
 def _labels(column: Sequence[Fact]) -> list[str]:

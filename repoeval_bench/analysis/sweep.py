@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.segments import knee
+from repoeval_bench.analysis.recall_curves import knee
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView

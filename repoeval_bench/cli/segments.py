@@ -1,4 +1,4 @@
-"""`segments`: for which queries a run is good, and whether the overall winner loses a part."""
+"""`segments`: for which queries a run is good, and how much the difference between two runs varies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from repoeval_bench.report.segments import (
     comparison_table,
     segmentation_lines,
     segmentation_table,
-    winner_note,
 )
 from repoeval_bench.runs.naming import find_run
 
@@ -51,7 +50,7 @@ def segments_command(
         return
     compared = compare_segments(find_run(run, out), find_run(other, out), by=by, measure=measure, facts=facts)
     if as_json:
-        print_json(plain(compared) | {"note": winner_note(compared)})
+        print_json(plain(compared))
         return
     print_table(comparison_table(compared))
     print_lines(comparison_lines(compared))

@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.segments import BANDS
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
-from repoeval_bench.report.text import count, heading
+from repoeval_bench.report.text import count, heading, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.analysis.segments import Segmentation, SegmentComparison, SegmentDifference, SegmentMean
+    from repoeval_bench.analysis.segments import (
+        Heterogeneity,
+        Segmentation,
+        SegmentComparison,
+        SegmentDifference,
+        SegmentMean,
+    )
     from repoeval_bench.report.table import Cell, Table
-
-
-FEW = 10
-"""With fewer clusters than this, a 95 % interval holds the truth clearly less often."""
 
 
 def segmentation_table(found: Segmentation) -> Table:
@@ -34,7 +37,8 @@ def segmentation_table(found: Segmentation) -> Table:
         )
         for name, segment in zip(_names(found.segments), found.segments, strict=True)
     ]
-    title = f"{found.name}: {heading(found.measure)} over {count(found.n_queries, 'query', 'queries')}"
+    queries = count(found.n_queries, "query", "queries")
+    title = f"{found.name}: {heading(found.measure)} over {queries}, {found.over} mean"
     return make_table(columns, rows, title=title)
 
 
@@ -62,29 +66,23 @@ def comparison_table(found: SegmentComparison) -> Table:
         (*name, segment.baseline, Estimate(segment.difference, segment.ci), _against(segment))
         for name, segment in zip(_names(found.segments), found.segments, strict=True)
     ]
-    title = (
-        f"{found.treatment}\nminus {found.baseline}: {heading(found.measure)} {found.difference:+.4f} over all queries"
-    )
+    overall = f"{heading(found.measure)} {found.difference:+.4f} overall, {found.over} mean"
+    title = f"{found.treatment}\nminus {found.baseline}: {overall}"
     return make_table(columns, rows, title=title)
 
 
 def comparison_lines(found: SegmentComparison) -> list[str]:
-    """What the table leaves open, which intervals not to trust, and what the overall winner loses."""
+    """What the table leaves open, which intervals not to trust, and how much the difference varies."""
     lines = [
         "Facts are those of the first run. Intervals are not adjusted for the number of segments.",
         few_note(found.segments),
-        winner_note(found),
+        *heterogeneity_lines(found.heterogeneity),
     ]
     return [line for line in lines if line]
 
 
-def winner_note(found: SegmentComparison) -> str:
-    """`simpson_note` of a comparison."""
-    return simpson_note(found.segments, found.difference, (found.baseline, found.treatment))
-
-
 def _against(segment: SegmentDifference) -> str:
-    if not segment.loses:
+    if not segment.against:
         return ""
     return "against the overall difference" + (", 0 outside the interval" if segment.shown else "")
 
@@ -103,19 +101,17 @@ def _names(found: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Cell,
     ]
 
 
-def simpson_note(found: Sequence[SegmentDifference], overall: float, names: Sequence[str]) -> str:
-    """One sentence on the segments that the overall winner loses; empty where it loses none."""
-    lost = [segment for segment in found if segment.loses]
-    if not lost:
-        return ""
-    winner = names[1] if overall > 0 else names[0]
-    clear = sum(segment.shown for segment in lost)
-    listed = _listed(lost)
-    if len(lost) == 1:
-        sure = f"its interval {'excludes' if clear else 'includes'} 0"
-    else:
-        sure = f"in {clear or 'none'} of them the interval excludes 0"
-    return f"note: {winner} has the higher mean overall but loses {count(len(lost), 'segment')} ({listed}); {sure}"
+def heterogeneity_lines(found: Sequence[Heterogeneity]) -> list[str]:
+    """The range of each fact whose lowest and highest interval lie apart, and the facts whose intervals overlap."""
+    lines = []
+    for each in found:
+        if each.apart:
+            ends = (f"{with_interval(at.difference, at.ci, '+.4f')} ({at.name})" for at in (each.lowest, each.highest))
+            lines.append(f"heterogeneity by {each.by}: {' to '.join(ends)}; these intervals do not overlap")
+    if rest := [each.by for each in found if not each.apart]:
+        shown = "no heterogeneity is shown" if not lines else "none is shown"
+        lines.append(f"{shown} by {', '.join(rest)}: the intervals of the lowest and the highest difference overlap")
+    return lines
 
 
 def distribution_line(shares: Mapping[str, float], measure: str) -> str:
@@ -127,11 +123,11 @@ def distribution_line(shares: Mapping[str, float], measure: str) -> str:
 
 def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
     """One sentence where an interval rests on few clusters; empty where none does."""
-    small = [segment for segment in found if 1 < segment.n_clusters < FEW]
+    small = [segment for segment in found if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
     rest = count(len(small), "interval rests", "intervals rest")
-    return f"note: {rest} on fewer than {FEW} clusters ({_listed(small)}): too short to be trusted"
+    return f"note: {rest} on fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): too short to be trusted"
 
 
 def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:

@@ -1,4 +1,6 @@
-"""Segments, their intervals, Simpson's paradox, distributions and knees; facts of tasks and facts a user brings."""
+"""Segments, their intervals, heterogeneity, distributions and knees; facts of tasks and facts a user brings."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis.facts import read_facts
+from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
     SegmentComparison,
-    SegmentDifference,
     SegmentMean,
     distribution,
     find,
-    knee,
-    recall_curves,
+    heterogeneity,
     segment_differences,
     segment_means,
     segment_names,
@@ -25,7 +26,7 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.facts import FACTS, task_facts
-from repoeval_bench.report.segments import comparison_table, few_note, simpson_note
+from repoeval_bench.report.segments import comparison_table, few_note, heterogeneity_lines
 from support.runs import query_scores, write_run
 
 
@@ -73,61 +74,59 @@ def test_numbers_are_cut_into_quarters_and_few_numbers_are_not():
 def test_means_of_segments_have_their_own_interval_and_counts():
     """Mean and clusters of the segment alone; fewer than six clusters have no interval."""
     run = scored([1, 1, 0, 0, 0.5, 0.5] * 5, [{"x": v} for v in "aabbab" * 5])
-    a, b = segment_means(run, split(run, "x"), "mrr")
+    a, b = segment_means(run, split(run, "x"), "mrr", "micro")
     assert (a.name, a.n_queries, a.n_clusters, a.mean) == ("a", 15, 10, pytest.approx(2.5 / 3))
     assert a.ci is not None
     assert a.ci[0] <= a.mean <= a.ci[1]
-    single = segment_means(run, split(run, "file"), "mrr")
+    single = segment_means(run, split(run, "file"), "mrr", "micro")
     assert [part.ci for part in single] == [None] * 15
     assert b.mean == pytest.approx(0.5 / 3)
 
 
-def test_the_overall_winner_that_loses_a_segment_is_named():
-    """Simpson: better overall, worse in the small segment, with the sign and the interval said."""
-    facts = [{"hard": i >= 40} for i in range(60)]
+def test_how_much_a_difference_varies_is_a_range_with_intervals():
+    """Better overall, worse in the small segment: the range is named with its intervals, which do not overlap."""
+    facts = [{"hard": i >= 40, "even": i % 2 == 0} for i in range(60)]
     base = scored([0.5] * 60, facts)
     other = scored([0.8] * 40 + [0.3] * 20, facts)
-    easy, hard = segment_differences(base, other, split(base, "hard"), "mrr")
-    assert (easy.loses, hard.loses, hard.shown) == (False, True, True)
+    parts = [part for by in ("hard", "even") for part in split(base, by)]
+    easy, hard, *even = segment_differences(base, other, parts, "mrr", "micro")
+    assert (easy.against, hard.against, hard.shown) == (False, True, True)
     assert hard.difference == pytest.approx(-0.2)
-    note = simpson_note([easy, hard], 0.13, ["A", "B"])
-    assert note.startswith("note: B has the higher mean overall but loses 1 segment (hard = yes); its interval")
-    assert note.endswith("its interval excludes 0")
-    assert simpson_note([easy], 0.3, ["A", "B"]) == ""
+    by_hard, by_even = heterogeneity([easy, hard, *even])
+    assert (by_hard.lowest, by_hard.highest, by_hard.apart) == (hard, easy, True)
+    assert not by_even.apart
+    told, rest = heterogeneity_lines([by_hard, by_even])
+    assert told == (
+        "heterogeneity by hard: -0.2000 [-0.2000, -0.2000] (yes) to +0.3000 [+0.3000, +0.3000] (no); "
+        "these intervals do not overlap"
+    )
+    assert rest.startswith("none is shown by even: ")
+    assert heterogeneity_lines([by_even])[0].startswith("no heterogeneity is shown by even: ")
+    assert heterogeneity([replace(easy, ci=None), hard]) == []
 
 
-@pytest.mark.parametrize(
-    ("shown", "says"),
-    [
-        ([False], "its interval includes 0"),
-        ([False, False], "in none of them the interval excludes 0"),
-        ([True, False], "in 1 of them the interval excludes 0"),
-    ],
-)
-def test_lost_segments_are_said_with_their_intervals(shown, says):
-    """However many are lost, and also where no interval is clear of 0."""
-    lost = [
-        SegmentDifference(
-            by="by",
-            name=f"s{at}",
-            n_queries=5,
-            n_clusters=5,
-            baseline=0.5,
-            difference=-0.1,
-            ci=None,
-            loses=True,
-            shown=each,
-        )
-        for at, each in enumerate(shown)
+def test_segments_use_the_protocols_own_mean():
+    """Under a macro protocol a repository counts once in a segment too, however many queries it has there."""
+    repos = ["big"] * 30 + ["small"] * 10
+    rows = [
+        {"query_id": f"q{i}", "repo": repo, "path": f"f{i}.py", "measures": {"mrr": 0.2}, "facts": {"x": i % 2 == 0}}
+        for i, repo in enumerate(repos)
     ]
-    assert simpson_note(lost, 0.1, ["A", "B"]).endswith(says)
+    base = query_scores(rows)
+    other = query_scores([row | {"measures": {"mrr": 0.3 if row["repo"] == "big" else 0.0}} for row in rows])
+    for over, mean in (("micro", 0.3 * 0.75), ("macro", 0.15)):
+        for part in segment_means(other, split(other, "x"), "mrr", over):
+            assert part.mean == pytest.approx(mean)
+        for part in segment_differences(base, other, split(base, "x"), "mrr", over):
+            assert (part.baseline, part.difference) == (pytest.approx(0.2), pytest.approx(mean - 0.2))
+            assert part.against is False
 
 
 def test_intervals_over_few_clusters_are_named():
-    """Which ones, not how many only; one cluster has no interval and is not among them."""
+    """Which ones, not how many only; what has no interval is not among them."""
     found = [
-        SegmentMean(by="by", name=name, n_queries=30, n_clusters=n, mean=0.5, ci=None)
-        for name, n in (("one", 1), ("few", 9), ("many", 10))
+        SegmentMean(by="by", name=name, n_queries=30, n_clusters=n, mean=0.5, ci=(0.4, 0.6) if n > 5 else None)
+        for name, n in (("five", 5), ("few", 9), ("many", 10))
     ]
     assert "1 interval rests on fewer than 10 clusters (by = few)" in few_note(found)
     assert few_note(found[::2]) == ""
@@ -137,7 +136,14 @@ def test_intervals_over_few_clusters_are_named():
 def test_the_column_of_clusters_is_a_word(clustered_by, heading):
     """An imported run's queries are each for itself."""
     empty = SegmentComparison(
-        baseline="a", treatment="b", measure="mrr", clustered_by=clustered_by, difference=0.0, segments=()
+        baseline="a",
+        treatment="b",
+        measure="mrr",
+        over="micro",
+        clustered_by=clustered_by,
+        difference=0.0,
+        segments=(),
+        heterogeneity=(),
     )
     assert comparison_table(empty).columns[3].name == heading
 

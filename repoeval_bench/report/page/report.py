@@ -79,6 +79,7 @@ def report_page(
             ],
             measure_title=title(measure),
             segments=segments(runs, measure, found.best),
+            segment_mean="queries" if metrics.headline == "micro" else "repositories",
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
             artefacts=artefacts(runs, _report_command(stored, bm25, output, grid)),

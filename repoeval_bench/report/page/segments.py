@@ -1,13 +1,20 @@
-"""Segments for the page: for whom each run is good, and where the overall winner loses."""
+"""Segments for the page: for whom each run is good, and how much its distance to the best varies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.segments import segment_differences, segment_means, segment_names, split
+from repoeval_bench.analysis.segments import (
+    heterogeneity,
+    segment_differences,
+    segment_means,
+    segment_names,
+    split,
+)
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.report.page.scores import Cell, on_one_scale
-from repoeval_bench.report.segments import FEW, clusters_heading, few_note, simpson_note
+from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 class Row:
     """One segment: a cell for each run.
 
-    `few` where its intervals rest on too few clusters; `loses` names the runs that are ahead here of the overall best.
+    `few` where its intervals rest on too few clusters; `ahead` names the runs that are ahead here of the overall best.
     """
 
     by: str
@@ -28,7 +35,7 @@ class Row:
     n_clusters: int
     cells: tuple[Cell, ...]
     few: bool
-    loses: tuple[str, ...]
+    ahead: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +52,23 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
     scored = [run.scores for run in runs]
     first = scored[0]
     parts = [part for by in segment_names(first) if by != first.clustered_by for part in split(first, by)]
-    means = [segment_means(each, parts, measure) for each in scored]
+    over = runs[0].stored.metrics.headline
+    means = [segment_means(each, parts, measure, over) for each in scored]
     found = [(mean.mean, mean.ci) for column in means for mean in column]
     cells = on_one_scale(found)
     per_run = [cells[i * len(parts) : (i + 1) * len(parts)] for i in range(len(runs))]
-    lost: list[list[str]] = [[] for _ in parts]
+    ahead: list[list[str]] = [[] for _ in parts]
     warnings = [few_note(means[0])]
     for i, run in enumerate(runs):
         if i == best:
             continue
-        # From the other run to the best: a segment that loses is one where the overall winner is behind.
-        differences = segment_differences(scored[i], scored[best], parts, measure)
-        overall = float(scored[best].values[measure].mean() - scored[i].values[measure].mean())
-        warnings.append(simpson_note(differences, overall, [run.short, runs[best].short]))
+        differences = segment_differences(scored[best], scored[i], parts, measure, over)
+        varying = [each for each in heterogeneity(differences) if each.apart]
+        warnings += [f"{run.short} minus {runs[best].short}, {line}." for line in heterogeneity_lines(varying)]
         for place, difference in enumerate(differences):
-            if difference.loses and overall > 0:
-                lost[place].append(run.short)
+            # The best has the highest mean, so a sign that is not the overall one's is the other run's lead.
+            if difference.against:
+                ahead[place].append(run.short)
     rows = tuple(
         Row(
             part.by,
@@ -68,8 +76,8 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
             means[0][at].n_queries,
             means[0][at].n_clusters,
             tuple(column[at] for column in per_run),
-            means[0][at].n_clusters < FEW,
-            tuple(lost[at]),
+            means[0][at].n_clusters < FEW_CLUSTERS,
+            tuple(ahead[at]),
         )
         for at, part in enumerate(parts)
     )

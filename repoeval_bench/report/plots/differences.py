@@ -37,7 +37,7 @@ def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple
 
     `names` are those of baseline and run, as in the other figures of these runs.
     """
-    parts = segment_differences(baseline.scores, run.scores, split(baseline.scores, "repo"), measure)
+    parts = segment_differences(baseline.scores, run.scores, split(baseline.scores, "repo"), measure, "micro")
     scores, differences = paired_differences(baseline, [run], [measure])
     rows: list[tuple[str, int, float, Interval]] = [
         (part.name, part.n_queries, part.difference, part.ci)
