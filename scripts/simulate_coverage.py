@@ -2,7 +2,7 @@
 
 python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
-Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20 files, as many as 20 of them
+Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20 and 8 files, as so many of them
 drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both exponential
 less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred. +- is two
 Monte-Carlo errors.
@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable, robust_error
-from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
+from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ BATCH = 500
 FLIPS = 4_000
 FILE_DEVIATION, QUERY_DEVIATION = 0.1, 0.2
 REPOSITORY_CORRELATION = 0.1
-DRAWN_FILES = 20
+DRAWN_FILES, FEW_FILES = 20, 8
+FROM_LIMIT = (-0.5, 0.0, 0.5, 1.0, 1.5)
+"""True values of gated runs, in detectable differences from the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +112,14 @@ def measure(
     draw: Callable[[Layout], FloatArray],
     rng: np.random.Generator,
     samples: int,
-) -> list[str]:
-    """Coverage, false verdicts, power at the detectable difference, and false equality at the margin."""
+) -> tuple[list[str], list[str]]:
+    """What intervals and verdicts get wrong, and what gates do.
+
+    Of intervals: coverage, false verdicts, power at the detectable difference, false equality at the margin. Of gates:
+    how often one passes whose true value lies so many detectable differences below its limit, or above it.
+    """
     covered = wrong = shown = equal = 0
+    passed = np.zeros(len(FROM_LIMIT))
     for _ in range(samples // BATCH):
         layout = layouts()
         sample = layout.sample(draw(layout), over)
@@ -126,7 +134,10 @@ def measure(
         margin = 1.5 * detectable
         equal += int(((found.low + margin > -margin) & (found.high + margin < margin)).sum())
         equal += int(((found.low - margin > -margin) & (found.high - margin < margin)).sum())
-    return [share(covered, samples), share(wrong, samples), share(shown, samples), share(equal / 2, samples)]
+        # The limit is 0: a gate passes where the lower end reaches it.
+        passed += [int((found.low + step * detectable >= 0).sum()) for step in FROM_LIMIT]
+    verdicts = [share(covered, samples), share(wrong, samples), share(shown, samples), share(equal / 2, samples)]
+    return verdicts, [share(hits, samples) for hits in passed]
 
 
 def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> str:
@@ -134,8 +145,9 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
     variance = FILE_DEVIATION**2 + QUERY_DEVIATION**2
     deviation = sqrt(variance * REPOSITORY_CORRELATION / (1 - REPOSITORY_CORRELATION))
     n_repositories = int(layout.repositories.max()) + 1
-    by_files = by_repositories = 0
+    by_files = by_repositories = two_levels = 0
     weights_r = np.full(n_repositories, 1 / n_repositories)
+    t = float(stdtrit(n_repositories - 1, 0.975))
     for _ in range(samples // BATCH):
         effects = deviation * rng.normal(0, 1, (n_repositories, BATCH))
         sums = simulate(rng, layout, "normal", None) + layout.sizes[:, None] * effects[layout.repositories]
@@ -145,7 +157,39 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
         means = np.array([(s.sum(axis=0) / n.sum()) for s, n in sample.members()])
         over = flip_signs(means * weights_r[:, None], weights_r, rng)
         by_repositories += int(((over.low <= 0) & (over.high >= 0)).sum())
-    return f"interval over files {share(by_files, samples)}, over repositories {share(by_repositories, samples)}"
+        errors = np.array([robust_error(one).error for one in by_repository(layout, sums)])
+        half = t * np.sqrt(np.maximum(means.var(axis=0, ddof=1), (errors**2).mean(axis=0)) / n_repositories)
+        two_levels += int((np.abs(means.mean(axis=0)) <= half).sum())
+    return (
+        f"interval over files {share(by_files, samples)}, over repositories {share(by_repositories, samples)}, "
+        f"two-level {share(two_levels, samples)}"
+    )
+
+
+def by_repository(layout: Layout, sums: FloatArray) -> list[Sample]:
+    """The files of each repository as a sample of their own."""
+    return [
+        Layout(layout.sizes[inside], np.zeros(int(inside.sum()), dtype=np.int64)).sample(sums[inside], "micro")
+        for inside in (layout.repositories == i for i in range(int(layout.repositories.max()) + 1))
+    ]
+
+
+def heterogeneity(layout: Layout, kind: str, residuals: Residuals | None, samples: int) -> str:
+    """How often the lowest and the highest repository's intervals lie apart where no true difference does."""
+    rng = np.random.default_rng(21)
+    apart = 0
+    for _ in range(samples // BATCH):
+        found = [
+            (one.mean(), flip_signs(*one.parts(), rng, first=FLIPS, most=FLIPS))
+            for one in by_repository(layout, simulate(rng, layout, kind, residuals))
+            if one.n_clusters >= FEWEST_CLUSTERS
+        ]
+        means = np.array([mean for mean, _ in found])
+        columns = np.arange(BATCH)
+        below = np.array([flipped.high for _, flipped in found])[means.argmin(axis=0), columns]
+        above = np.array([flipped.low for _, flipped in found])[means.argmax(axis=0), columns]
+        apart += int((below < above).sum())
+    return share(apart, samples)
 
 
 def stored_residuals(runs: Sequence[str], name: str) -> Residuals:
@@ -188,18 +232,26 @@ def main() -> None:
     )
     kinds = ("normal", "exponential", *(("real",) if residuals else ()))
     lines = [(over, kind, len(layout.sizes)) for over in ("micro", "macro") for kind in kinds]
-    lines += [("micro", kind, DRAWN_FILES) for kind in kinds]
+    lines += [("micro", kind, n_files) for n_files in (DRAWN_FILES, FEW_FILES) for kind in kinds]
+    gates = []
     for over, kind, n_files in lines:
         rng = np.random.default_rng([n_files, len(kind), len(over)])
         whole = n_files == len(layout.sizes)
-        cells = measure(
-            lambda whole=whole, rng=rng: layout if whole else layout.drawn(rng, DRAWN_FILES),
+        cells, passes = measure(
+            lambda whole=whole, rng=rng, n_files=n_files: layout if whole else layout.drawn(rng, n_files),
             over,
             lambda chosen, rng=rng, kind=kind: simulate(rng, chosen, kind, residuals),
             rng,
             samples,
         )
         print(f"{n_files:>5}  {over:5}  {kind:11}  " + "  ".join(f"{cell:>15}" for cell in cells), flush=True)
+        gates.append((n_files, over, kind, passes))
+    print("a gate passes, the true value being so many detectable differences from its limit:")
+    print(f"{'files':>5}  {'mean':5}  {'residuals':11}  " + "  ".join(f"{step:>+15.1f}" for step in FROM_LIMIT))
+    for n_files, over, kind, passes in gates:
+        print(f"{n_files:>5}  {over:5}  {kind:11}  " + "  ".join(f"{cell:>15}" for cell in passes))
+    false = ", ".join(f"{kind} {heterogeneity(layout, kind, residuals, samples)}" for kind in kinds)
+    print(f"no heterogeneity between repositories, and yet two intervals lie apart: {false}")
     rng = np.random.default_rng(8)
     print(
         f"new repositories, correlation within one {REPOSITORY_CORRELATION}: {new_repositories(layout, rng, samples)}"

@@ -40,8 +40,8 @@ _DIGITS = 12
 """Means are compared at so many digits: a sum's rounding error must not break a tie."""
 
 
-def choose(runs: Sequence[RunView]) -> Choice:
-    """Which of two or more stored runs of one question to choose.
+def choose(runs: Sequence[RunView], *, seed: int = SEED) -> Choice:
+    """Which of two or more stored runs of one question to choose; `seed` is that of every draw.
 
     A UsageError for fewer than two different runs, and for runs that `compare` refuses.
     """
@@ -58,7 +58,7 @@ def choose(runs: Sequence[RunView]) -> Choice:
         Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(over)[measure], cost=cost)
         for name, run, cost in zip(run_names(distinct), distinct, costs, strict=True)
     ]
-    return choice_of(table, joined[0], candidates, measure=measure, over=over, cost_unit=unit)
+    return choice_of(table, joined[0], candidates, measure=measure, over=over, cost_unit=unit, seed=seed)
 
 
 def choice_of(
@@ -69,22 +69,27 @@ def choice_of(
     measure: str,
     over: Headline,
     cost_unit: str = "",
+    seed: int = SEED,
 ) -> Choice:
     """`choose` of bare scores: `table` is float64 (n_queries, n_runs), its rows the queries of `scores`.
 
     `candidates` are the runs in the order of the columns; probabilities and p are worked out here.
     """
+
+    def rng() -> np.random.Generator:
+        return np.random.default_rng(seed)
+
     sample = Sample.of(table, scores.clusters, scores.repos, over)
     means = np.round(sample.mean(), _DIGITS)
     order = sorted(range(len(means)), key=lambda i: (-means[i], candidates[i].cost or 0.0, candidates[i].run_id))
     best, others = order[0], order[1:]
     leads = Sample.of(table[:, [best]] - table[:, others], scores.clusters, scores.repos, over)
     family = [range(len(others))]
-    flipped = flip_signs(*leads.parts(), _rng(), undecided=lambda p, error: near_holm(p, error, family))
+    flipped = flip_signs(*leads.parts(), rng(), undecided=lambda p, error: near_holm(p, error, family))
     p: list[float | None] = [None, *holm(flipped.p.tolist())]
     chances: list[float | None] = [None] * len(means)
     if sample.n_clusters >= FEWEST_CLUSTERS:
-        chances = [*best_shares(sample, _rng()).tolist()]
+        chances = [*best_shares(sample, rng()).tolist()]
     ranked = [replace(candidates[at], probability=chances[at], p=p_of) for at, p_of in zip(order, p, strict=True)]
     by_repo = _repository_leads(table[:, best] - table[:, others[0]], scores)
     return Choice(
@@ -96,12 +101,8 @@ def choice_of(
         cost_unit=cost_unit,
         candidates=tuple(ranked),
         more_clusters=_more(leads, ranked[1].p or 0.0),
-        more_repositories=None if by_repo is None else _more(by_repo, float(flip_signs(*by_repo.parts(), _rng()).p[0])),
+        more_repositories=None if by_repo is None else _more(by_repo, float(flip_signs(*by_repo.parts(), rng()).p[0])),
     )
-
-
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(SEED)
 
 
 def best_shares(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:

@@ -21,7 +21,7 @@ from repoeval_bench.metrics import CEILING
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
@@ -49,6 +49,7 @@ def compare(
     *,
     measures: Sequence[str] = (),
     equivalence: float | None = None,
+    seed: int = SEED,
 ) -> list[Comparison]:
     """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
 
@@ -58,8 +59,8 @@ def compare(
     headline measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are
     secondary: theirs is adjusted over all of these tests. Over all pairs a verdict holds for a run that was picked by
     its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1; without one,
-    equality is never claimed. Runs of different protocols, data or queries, fewer than two runs
-    and measures that they do not share are a UsageError.
+    equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries,
+    fewer than two runs and measures that they do not share are a UsageError.
     """
     check_margin(equivalence)
     distinct = list({run.folder: run for run in (runs if baseline is None else [baseline, *runs])}.values())
@@ -88,7 +89,14 @@ def compare(
         for measure in chosen
     ]
     differences = np.column_stack([tables[b] - tables[a] for a, b in pairs])
-    return _comparisons(scores, differences, columns, metrics.headline, metrics.headline_measure or "", equivalence)
+    question = _Question(
+        headline=metrics.headline,
+        primary=metrics.headline_measure or "",
+        margin=equivalence,
+        # Every part begins with a generator of its own: leaving one out does not move another's flips.
+        rng=lambda: np.random.default_rng(seed),
+    )
+    return _comparisons(scores, differences, columns, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +108,25 @@ class _Column:
     means: Mapping[Headline, tuple[float, float]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """Which mean and measure decide, the margin of equality, and what makes a generator."""
+
+    headline: Headline
+    primary: str
+    margin: float | None
+    rng: Callable[[], np.random.Generator]
+
+
 def _comparisons(
-    scores: QueryScores,
-    differences: FloatArray,
-    columns: Sequence[_Column],
-    headline: Headline,
-    primary: str,
-    margin: float | None,
+    scores: QueryScores, differences: FloatArray, columns: Sequence[_Column], question: _Question
 ) -> list[Comparison]:
     """What flips and tests say of each column of differences, (n_queries, n_columns)."""
-    families = _families([column.measure for column in columns], primary)
+    headline, margin = question.headline, question.margin
+    families = _families([column.measure for column in columns], question.primary)
     sizes = {i: len(family) for family in families for i in family}
     samples = _samples(scores, differences)
-    means = _both_means(samples, columns, headline, families, sizes)
+    means = _both_means(samples, columns, question, families, sizes)
     adjusted: dict[int, float] = {}
     for family in families:
         adjusted |= dict(zip(family, holm([means[headline][i].p for i in family]), strict=True))
@@ -121,10 +135,10 @@ def _comparisons(
     moved = np.sign(np.round(differences, 12))
     found = []
     for i, column in enumerate(columns):
-        is_primary, p = column.measure == primary, adjusted.get(i)
+        is_primary, p = column.measure == question.primary, adjusted.get(i)
         influences: tuple[Influence | None, Influence | None] = (None, None)
         if is_primary:
-            influences = _influences(scores, differences[:, i], headline, means[headline][i].p)
+            influences = _influences(scores, differences[:, i], means[headline][i].p, question)
         found.append(
             Comparison(
                 measure=column.measure,
@@ -144,7 +158,7 @@ def _comparisons(
                 n_queries=len(moved),
                 n_clusters=by_cluster.n_clusters,
                 n_repositories=samples["micro"].repositories.n_clusters,
-                effective_clusters=effective_clusters(by_cluster),
+                effective_clusters=effective_clusters(samples.get(headline, samples["micro"]).files),
                 clustered_by=scores.clustered_by,
                 family=sizes.get(i, 0),
                 verdict=_verdict(
@@ -153,7 +167,7 @@ def _comparisons(
                 margin=margin,
                 by_file=influences[0],
                 by_repository=influences[1],
-                on_new_repositories=_on_new(scores, differences[:, i]) if is_primary else None,
+                on_new_repositories=_on_new(scores, differences[:, i], question) if is_primary else None,
             )
         )
     return found
@@ -181,13 +195,15 @@ def _samples(scores: QueryScores, differences: FloatArray) -> dict[Headline, _Sa
 def _both_means(
     samples: Mapping[Headline, _Samples],
     columns: Sequence[_Column],
-    headline: Headline,
+    question: _Question,
     families: Sequence[Sequence[int]],
     sizes: Mapping[int, int],
 ) -> dict[Headline, list[MeanDifference]]:
     """What flips say of each column's mean over queries, and of that over repositories."""
     means = {
-        over: _mean_differences(sample, columns, over, families if over == headline else [], sizes)
+        over: _mean_differences(
+            sample, columns, over, families if over == question.headline else [], sizes, rng=question.rng
+        )
         for over, sample in progress(list(samples.items()), desc="flip signs of files", unit="means")
     }
     if "macro" not in means:  # of one repository both means are one
@@ -211,13 +227,15 @@ def _mean_differences(
     over: Headline,
     families: Sequence[Sequence[int]],
     sizes: Mapping[int, int],
+    *,
+    rng: Callable[[], np.random.Generator],
 ) -> list[MeanDifference]:
     """What flips say of each column's mean."""
     sample = samples.files
     flipped = flip_signs(
-        *sample.parts(), _rng(), undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, families)
+        *sample.parts(), rng(), undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, families)
     )
-    mean, repositories = sample.mean(), intervals(samples.repositories, _rng())
+    mean, repositories = sample.mean(), intervals(samples.repositories, rng())
     detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}
     return [
         MeanDifference(
@@ -236,40 +254,35 @@ def _mean_differences(
 
 
 def _influences(
-    scores: QueryScores, differences: FloatArray, over: Headline, p: float
+    scores: QueryScores, differences: FloatArray, p: float, question: _Question
 ) -> tuple[Influence | None, Influence | None]:
     """Of one column: whether one file, or one repository, carries the difference."""
     samples = _samples(scores, differences)
-    chosen = samples.get(over, samples["micro"])
+    chosen = samples.get(question.headline, samples["micro"])
     files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
     if chosen.files.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
         files = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
-    by_file = influence(chosen.files, files, p, _rng)
-    return by_file, _by_repository(scores, differences, over, p) if len(set(scores.repos)) > 1 else None
+    by_file = influence(chosen.files, files, p, question.rng)
+    return by_file, _by_repository(scores, differences, p, question) if len(set(scores.repos)) > 1 else None
 
 
-def _by_repository(scores: QueryScores, differences: FloatArray, over: Headline, p: float) -> Influence:
+def _by_repository(scores: QueryScores, differences: FloatArray, p: float, question: _Question) -> Influence:
     """Without each repository in turn: the difference over the others, tested over their files."""
     means, tests = [], {}
     for left_out in dict.fromkeys(scores.repos):
         kept = [i for i, repo in enumerate(scores.repos) if repo != left_out]
         clusters, repos = [scores.clusters[i] for i in kept], [scores.repos[i] for i in kept]
-        sample = Sample.of(differences[kept], clusters, repos, over)
+        sample = Sample.of(differences[kept], clusters, repos, question.headline)
         means.append(float(sample.mean()[0]))
         if p < ALPHA:
-            tests[left_out] = float(flip_signs(*sample.parts(), _rng()).p[0])
+            tests[left_out] = float(flip_signs(*sample.parts(), question.rng()).p[0])
     return resting(min(means), max(means), tests)
 
 
-def _on_new(scores: QueryScores, differences: FloatArray) -> NewRepositories | None:
+def _on_new(scores: QueryScores, differences: FloatArray, question: _Question) -> NewRepositories | None:
     if len(set(scores.repos)) < 2:
         return None
-    return new_repositories(differences, scores.clusters, scores.repos, _rng)
-
-
-def _rng() -> np.random.Generator:
-    """Every part begins with a generator of its own: leaving one out does not move another's flips."""
-    return np.random.default_rng(SEED)
+    return new_repositories(differences, scores.clusters, scores.repos, question.rng)
 
 
 def paired_differences(

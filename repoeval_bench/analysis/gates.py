@@ -9,6 +9,7 @@ import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.segments import Segment, find
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.runs.query_scores import together
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 class GateResult:
     """One limit and the value that was checked.
 
-    `value` is the mean, the paired difference or the milliseconds, `ci` its 95 % interval (None for a latency and
-    for one cluster), `limit` what `judged` (`lower end`, or `measured`) must reach or not pass.
+    `value` is the mean, the paired difference or the milliseconds, `ci` its 95 % interval (None for a latency),
+    `limit` what `judged` (`lower end`, or `measured`) must reach or not pass. `warning` says that the interval rests
+    on few clusters; empty where it does not.
     """
 
     name: str
@@ -41,13 +43,15 @@ class GateResult:
     n_queries: int
     passed: bool
     reason: str
+    warning: str = ""
 
 
 def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
     """The result of every gate, in the order of the file.
 
     `baseline` is the run that drops are measured from. Gates on what the run does not have (a measure, a segment, a
-    baseline, a step's times) are one UsageError that lists them all; a baseline that cannot be compared is one too.
+    baseline, a step's times), or on too few clusters for an interval, are one UsageError that lists them all; a
+    baseline that cannot be compared is one too.
     """
     if baseline is not None:
         check_comparable([(baseline, run)])
@@ -96,18 +100,15 @@ def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, ove
     values = _values(limit, run, baseline)
     segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
     part = run.take(segment.positions)
+    warning = _few_clusters(part)
     (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over)
     if limit.max_drop is not None:
         rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop
     else:
         assert limit.at_least is not None
         rule, least = f"at least {limit.at_least:g}", limit.at_least
-    if ci is None:
-        n = len(set(part.clusters))
-        kind = "query" if run.clustered_by == "query" else run.clustered_by
-        reason = f"no interval: the {len(part)} queries are in {n} {kind} cluster{'s' * (n > 1)}, and it takes six"
-    else:
-        reason = f"the interval's lower end {ci[0]:.4f} is below {least:g}" if ci[0] < least else ""
+    assert ci is not None  # there are six clusters or more
+    reason = f"the interval's lower end {ci[0]:.4f} is below {least:g}" if ci[0] < least else ""
     return GateResult(
         name=f"{limit.measure}, {over}" + (f" where {segment.by} = {segment.name}" if limit.part else ""),
         rule=rule,
@@ -118,7 +119,20 @@ def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, ove
         n_queries=len(part),
         passed=not reason,
         reason=reason,
+        warning=warning,
     )
+
+
+def _few_clusters(part: QueryScores) -> str:
+    """A warning where a gate's queries are in few clusters; a UsageError where no test over so few ever decides."""
+    n, kind = len(set(part.clusters)), part.clustered_by
+    clusters = f"{n} quer{'y' if n == 1 else 'ies'}" if kind == "query" else f"{n} {kind}{'s' * (n > 1)}"
+    if n < FEWEST_CLUSTERS:
+        raise UsageError(
+            f"its {len(part)} quer{'y is' if len(part) == 1 else 'ies are'} in {clusters}, and an interval takes at "
+            f"least {FEWEST_CLUSTERS}; gate a part of the run that has more"
+        )
+    return f"the interval rests on {clusters}: single ones decide it" if n < FEW_CLUSTERS else ""
 
 
 def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) -> FloatArray:

@@ -6,6 +6,7 @@ mean difference as one observation, whatever the number of its tasks.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,23 +53,30 @@ def new_repositories(
     means = np.array([effect.difference for effect in effects])
     weights = np.full(len(means), 1 / len(means))
     flipped = flip_signs((means * weights)[:, None], weights, rng())
-    deviation, prediction = _between(means, np.array(errors))
+    spread = _between(means, np.array(errors))
     return NewRepositories(
         difference=float(means.mean()),
         ci=bounded(float(flipped.low[0]), float(flipped.high[0])),
         p=float(flipped.p[0]),
-        deviation=deviation,
-        prediction=prediction,
+        deviation=spread.deviation,
+        prediction=spread.prediction,
+        two_level=spread.two_level,
         repositories=tuple(effects),
     )
 
 
-def _between(
-    means: NDArray[np.float64], errors: NDArray[np.float64]
-) -> tuple[float | None, tuple[float, float] | None]:
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    deviation: float | None = None
+    prediction: tuple[float, float] | None = None
+    two_level: tuple[float, float] | None = None
+
+
+def _between(means: NDArray[np.float64], errors: NDArray[np.float64]) -> _Spread:
+    """What the repositories' means and their errors say of the variance between and within repositories."""
     n = len(means)
     if n < 3:
-        return None, None
+        return _Spread()
     from scipy.special import stdtrit
 
     spread = float(means.var(ddof=1))
@@ -76,6 +84,10 @@ def _between(
     # A repository of one file tells nothing of its own error; the others stand for it.
     within = float((known**2).mean()) if known.size else 0.0
     between = max(0.0, spread - within)
-    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * float(np.sqrt(between + spread / n))
-    middle = float(means.mean())
-    return float(np.sqrt(between)), (middle - half, middle + half)
+    times, middle = float(stdtrit(n - 1, (1 + LEVEL) / 2)), float(means.mean())
+
+    def around(variance: float) -> tuple[float, float]:
+        half = times * float(np.sqrt(variance))
+        return middle - half, middle + half
+
+    return _Spread(float(np.sqrt(between)), around(between + spread / n), around((between + within) / n))

@@ -40,7 +40,7 @@ FEWEST_CLUSTERS = 6
 """Fewer clusters have no p below 0.05, so that they bound no interval."""
 
 FEW_CLUSTERS = 10
-"""With fewer clusters than this, a 95 % interval holds the truth clearly less often."""
+"""With fewer clusters than this, an interval is marked: single ones decide it."""
 
 CERTAIN = 4.0
 """Monte-Carlo standard errors between p and a limit from which the verdict at that limit is decided."""

@@ -118,9 +118,12 @@ def _new_repositories_note(c: Comparison) -> str:
     words = (
         f"{heading(c.measure)}, on new repositories: {new.difference:+.4f} {interval(new.ci, '+.4f')}, p {new.p:.4f}"
     )
-    if new.prediction is None:
+    if new.two_level is None or new.prediction is None:
         return words
-    return f"{words}; a new repository's own difference is predicted in {interval(new.prediction, '+.4f')}"
+    return (
+        f"{words} (two-level interval {interval(new.two_level, '+.4f')}); "
+        f"a new repository's own difference is predicted in {interval(new.prediction, '+.4f')}"
+    )
 
 
 def _shaky(comparisons: Sequence[Comparison]) -> str:

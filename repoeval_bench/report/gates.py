@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from repoeval_bench.report.formats import markdown_table
+from repoeval_bench.report.formats import markdown_table, markdown_text
 from repoeval_bench.report.table import Row, figures, make_table
 from repoeval_bench.report.text import count, with_interval
 
@@ -28,6 +28,7 @@ def gate_table(results: Sequence[GateResult], run: str) -> Table:
             for each in sorted(results, key=lambda each: each.passed)
         ],
         title=f"gates of {run}",
+        notes=[f"note: {each.name}: {each.warning}" for each in results if each.warning],
     )
 
 
@@ -41,7 +42,9 @@ def gate_summary(results: Sequence[GateResult]) -> str:
 
 def gate_markdown(results: Sequence[GateResult], run: str) -> str:
     """A section with a table, to be appended to a GitHub step summary."""
-    return f"### {gate_summary(results)}\n\n`{run}`\n\n{markdown_table(gate_table(results, run))}\n"
+    table = gate_table(results, run)
+    notes = "".join(f"\n- {markdown_text(note)}" for note in table.notes)
+    return f"### {gate_summary(results)}\n\n`{run}`\n\n{markdown_table(table)}\n" + (f"{notes}\n" if notes else "")
 
 
 def gate_junit(results: Sequence[GateResult], run: str) -> str:
@@ -56,6 +59,8 @@ def gate_junit(results: Sequence[GateResult], run: str) -> str:
         if not result.passed:
             failure = ET.SubElement(case, "failure", message=result.reason, type="gate")
             failure.text = f"{result.name} {result.rule}: {_measured(result)} over {result.n_queries}; {result.reason}"
+        if result.warning:
+            ET.SubElement(case, "system-out").text = result.warning
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 

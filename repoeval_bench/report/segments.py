@@ -127,7 +127,7 @@ def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
     if not small:
         return ""
     rest = count(len(small), "interval rests", "intervals rest")
-    return f"note: {rest} on fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): too short to be trusted"
+    return f"note: {rest} on fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): single ones decide them"
 
 
 def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:

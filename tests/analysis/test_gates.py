@@ -9,7 +9,7 @@ from repoeval_bench.analysis.gate_file import GateConfig, read_gates
 from repoeval_bench.analysis.gates import check_gates
 from repoeval_bench.analysis.statistics import Sample, intervals
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary
+from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
 from support.runs import write_run
 
 FILES = [f"f{i // 3}.py" for i in range(90)]
@@ -63,12 +63,35 @@ def test_segments_and_macro(tmp_path):
     assert one({"at_least": 0.5, "mean": "macro"}, scored).value == pytest.approx(19 / 30)
 
 
-def test_one_file_has_no_interval_so_the_gate_fails(tmp_path):
-    """Where the spread is unknown nothing is vouched for."""
-    scored = run(tmp_path, files=["f.py"] * 90, repos=["r"] * 90)
+@pytest.mark.parametrize("n_files", [1, 5])
+def test_a_gate_on_too_few_files_is_refused(tmp_path, n_files):
+    """Of five files no test ever decides: such a gate would fail whatever the run is."""
+    scored = run(tmp_path, files=[f"f{i % n_files}.py" for i in range(90)], repos=["r"] * 90)
+    with pytest.raises(UsageError, match="an interval takes at least 6") as error:
+        one({"at_least": 0.1}, scored)
+    assert f"its 90 queries are in {n_files} file" in str(error.value)
+
+
+def test_a_gate_on_few_files_is_decided_with_a_warning(tmp_path):
+    """The same words as those of `segments`, in every form of the results."""
+    scored = run(tmp_path, files=[f"f{i % 9}.py" for i in range(90)], repos=["r"] * 90)
     result = one({"at_least": 0.1}, scored)
-    assert not result.passed
-    assert "no interval" in result.reason
+    assert (result.passed, result.warning) == (True, "the interval rests on 9 files: single ones decide it")
+    assert gate_table([result], "run").notes == (f"note: ndcg@10, micro: {result.warning}",)
+    assert ET.fromstring(gate_junit([result], "run")).find("testsuite/testcase/system-out").text == result.warning
+    assert result.warning in gate_markdown([result], "run")
+    assert one({"at_least": 0.1}, run(tmp_path, "b")).warning == ""
+
+
+def test_a_run_at_its_limit_fails(tmp_path):
+    """Its mean is as often above the limit as below; the lower end reaches it in about one sample of forty."""
+    rng = np.random.default_rng(9)
+    passed = 0
+    for sample in range(200):
+        values = 0.5 + rng.normal(0, 0.1, 30)[np.arange(90) // 3] + rng.normal(0, 0.1, 90)
+        scored = write_run(tmp_path / str(sample), {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS).scores
+        passed += one({"at_least": 0.5}, scored).passed
+    assert 0 <= passed <= 14
 
 
 def test_latency_limits(tmp_path):

@@ -89,10 +89,22 @@ def test_new_repositories_are_tested_exactly_and_predicted():
     low, high = found.prediction
     assert low < 0.1
     assert high > 0.3
+    # No file differs within its repository: both levels are one, and the interval is Student's over the means.
+    assert found.two_level == pytest.approx(DescrStatsW(np.linspace(0.1, 0.3, 8)).tconfint_mean())
     assert [each.n_files for each in found.repositories] == [12] * 8
 
 
 def test_two_repositories_predict_nothing():
     """One number has no spread."""
     found = new_repositories(np.array([0.1, 0.2, 0.3, 0.4]), list("abcd"), list("rrss"), rng)
-    assert (found.deviation, found.prediction, found.ci) == (None, None, None)
+    assert (found.deviation, found.prediction, found.ci, found.two_level) == (None, None, None, None)
+
+
+def test_files_that_vary_widen_the_two_level_interval():
+    """Repositories whose means agree by chance: their files' errors bound the interval from below."""
+    values = np.tile([0.5, -0.5, 0.4, -0.4], 5)
+    repos = [f"r{i // 4}" for i in range(20)]
+    found = new_repositories(values, list(range(20)), repos, rng)
+    half = 2.7764451051977987 * DescrStatsW(values[:4]).std_mean / np.sqrt(5)
+    assert found.deviation == 0.0
+    assert found.two_level == pytest.approx((-half, half))
