@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from tree_sitter import Language as TreeSitterLanguage
-    from tree_sitter import Node
+    from tree_sitter import Node, Query
 
     from repoeval_bench.core.languages import Language
     from repoeval_bench.core.source import SourceFile
@@ -79,6 +79,13 @@ def _grammar(of: Language) -> _Grammar:
         # What holds statements, members or elements is called so in every grammar: block, class_body, …
         frozenset(kind for kind, text in kinds.items() if text.endswith(_LISTS)),
     )
+
+
+@cache
+def _query(of: Language, text: str) -> Query:
+    from tree_sitter import Query
+
+    return Query(_grammar(of).language, text)
 
 
 class Parsed:
@@ -175,6 +182,25 @@ class Parsed:
                 else list(accumulate(lengths, initial=0))
             )
         return self._rows
+
+    def span(self, node: Node) -> LineSpan:
+        """The lines from the node's first to its last character; unlike `lines`, found without looking at the text."""
+        if not self._starts:  # rows are lines
+            row, column = node.end_point
+            first = node.start_point.row + self.first
+            return LineSpan(first, max(first, row + self.first - (not column)) + 1)
+        first = self._line(node.start_byte)
+        return LineSpan(first, max(first, self._line(max(node.start_byte, node.end_byte - 1))) + 1)
+
+    def matches(self, query: str) -> Iterator[dict[str, list[Node]]]:
+        """What a tree-sitter query finds up to the end of the lines, in order: a capture's name -> its nodes."""
+        from tree_sitter import QueryCursor
+
+        cursor = QueryCursor(_query(self._grammar.of, query))
+        whole = self.end == self.file.n_lines
+        for _, captured in cursor.matches(self.root):
+            if whole or all(self.span(node).start < self.end for nodes in captured.values() for node in nodes):
+                yield captured
 
     def role(self, node: Node) -> int:
         """`COMMENT`, `DECORATOR`, `CLOSER` or `PLAIN`."""
