@@ -1,25 +1,38 @@
-"""Zip archives from elsewhere: nothing is taken from one before all of it has been judged harmless."""
+"""Archives from elsewhere: nothing is taken from one before all of it has been judged harmless."""
 
 from __future__ import annotations
 
 import lzma
 import stat
 import struct
+import tarfile
 import zipfile
 import zlib
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import path_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+Archive = TypeVar("Archive")
 
 MAX_UNPACKED = 512 * 1024 * 1024
 """Bytes that an archive may unpack to; the published ones stay far below."""
+
+
+class Member(NamedTuple):
+    """A file of an archive: its posix name, its size in bytes, and what reads it; a link has nothing to read."""
+
+    name: str
+    size: int
+    read: Callable[[], bytes]
+    is_link: bool = False
 
 
 def read_zip(
@@ -30,22 +43,69 @@ def read_zip(
     A DatasetError for an archive that is truncated or corrupt, unpacks to more than `max_unpacked` bytes, or
     has an entry (wanted or not) with an absolute path, `..`, a link, or a name that appears twice.
     """
-    with _open(path) as archive:
-        entries = _judge(path, archive.infolist(), max_unpacked)
-        for name, entry in entries.items():
-            if wanted(name) and not name.startswith("__MACOSX/"):  # not a file of the archive's author
-                yield name, archive.read(entry)
+    with _open(path, zipfile.ZipFile) as archive:
+        for member in _judge(path, _zip_entries(archive), max_unpacked, links=False):
+            if wanted(member.name) and not member.name.startswith("__MACOSX/"):  # not a file of the archive's author
+                yield member.name, member.read()
+
+
+def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Member]:
+    """The files and links of a zip or tar archive, in its order, to be read while they come.
+
+    A link is named and nothing more, so that it leads nowhere. Otherwise as `read_zip`; a file that is neither a zip
+    nor a tar archive is a DatasetError too.
+    """
+    if zipfile.is_zipfile(path):
+        with _open(path, zipfile.ZipFile) as archive:
+            yield from _judge(path, _zip_entries(archive), max_unpacked)
+        return
+    with _open(path, tarfile.open) as tar:
+        yield from _judge(path, _tar_entries(tar), max_unpacked)
+
+
+class _Entry(NamedTuple):
+    """An entry; `original` is its name as it is stored; `kind` is `file`, `folder`, `link` or `other`."""
+
+    name: str
+    original: str
+    size: int
+    kind: str
+    read: Callable[[], bytes]
+
+
+def _zip_entries(archive: zipfile.ZipFile) -> Iterator[_Entry]:
+    for info in archive.infolist():
+        mode = stat.S_IFMT(info.external_attr >> 16)
+        kind = "folder" if info.filename.endswith(("/", "\\")) else "file"
+        if mode not in {0, stat.S_IFREG, stat.S_IFDIR}:
+            kind = "link" if mode == stat.S_IFLNK else "other"
+        # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
+        yield _Entry(info.filename, info.orig_filename, info.file_size, kind, lambda info=info: archive.read(info))  # type: ignore[misc]
+
+
+def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Entry]:
+    for info in tar:
+        kind = "file" if info.isreg() else "folder" if info.isdir() else "other"
+        if info.issym() or info.islnk():
+            kind = "link"
+
+        def read(info: tarfile.TarInfo = info) -> bytes:
+            stream = tar.extractfile(info)
+            return stream.read() if stream else b""
+
+        yield _Entry(info.name, info.name, info.size, kind, read)
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open(path: Path, opener: Callable[[Path], AbstractContextManager[Archive]]) -> Iterator[Archive]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opener(path) as archive:
             yield archive
     except FileNotFoundError as error:
         raise DatasetError(f"the archive {path} does not exist") from error
     except (
         zipfile.BadZipFile,
+        tarfile.TarError,
         zlib.error,
         lzma.LZMAError,
         struct.error,
@@ -59,34 +119,38 @@ def _open(path: Path) -> Iterator[zipfile.ZipFile]:
         ) from error
 
 
-def _judge(path: Path, infos: list[zipfile.ZipInfo], max_unpacked: int) -> dict[str, zipfile.ZipInfo]:
-    """The files by clean name; directories are left out."""
-    files: dict[str, zipfile.ZipInfo] = {}
+def _judge(path: Path, entries: Iterable[_Entry], max_unpacked: int, *, links: bool = True) -> list[Member]:
+    """The files, and the links if any may be there, by clean name; folders are left out."""
+    files: dict[str, Member] = {}
     unpacked = 0
-    for info in infos:
-        name = info.filename.replace("\\", "/")
-        if problem := _problem(name, info):
-            raise DatasetError(f"the archive {path} is refused: its entry {info.filename!r} {problem}")
-        if info.is_dir() or name.endswith("/"):
+    for entry in entries:
+        name = entry.name.replace("\\", "/")
+        if problem := _problem(name, entry, links=links):
+            raise _refused(path, entry.name, problem)
+        if entry.kind == "folder":
             continue
         # Empty parts and `.` say nothing: two names that differ in them alone are one file.
         name = PurePosixPath(name).as_posix()
         if name in files:
-            raise DatasetError(f"the archive {path} is refused: its entry {info.filename!r} appears twice")
-        # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
-        unpacked += info.file_size
+            raise _refused(path, entry.name, "appears twice")
+        unpacked += entry.size
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
-        files[name] = info
-    return files
+        files[name] = Member(name, entry.size, entry.read, is_link=entry.kind == "link")
+    return list(files.values())
 
 
-def _problem(name: str, info: zipfile.ZipInfo) -> str | None:
-    if "\0" in info.orig_filename:  # zipfile ends the name there
+def _refused(path: Path, name: str, problem: str) -> DatasetError:
+    return DatasetError(f"the archive {path} is refused: its entry {name!r} {problem}")
+
+
+def _problem(name: str, entry: _Entry, *, links: bool) -> str | None:
+    if entry.kind == "folder" and not PurePosixPath(name).parts:  # `tar -C folder .` begins with the folder itself
+        return None
+    if "\0" in entry.original:  # zipfile ends the name there
         return "has a zero byte in its name"
     if problem := path_problem(name):
         return problem
-    mode = info.external_attr >> 16
-    if stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR}:
+    if entry.kind == "other" or (entry.kind == "link" and not links):
         return "is a link or a device"
     return None
