@@ -2,7 +2,8 @@
 
 The public names are loaded on first use, so that importing the package costs no torch, faiss or numpy:
 
-- `load_benchmark` finds the data; `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
+- `load_benchmark` finds the data, and `build_pack` makes a benchmark of any code (`BuildRequest` says of what);
+  `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
 - `RunRequest` has every option of a run, with its default and its meaning;
 - `compare` says which differences between runs are real, `choose` which run to take, `sensitivity` whether they hold
   in other settings;
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
+    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
+    "BuildRequest": "dataset.build.pack:BuildRequest",
     "CharSpan": "core.spans:CharSpan",
     "Chunk": "core.source:Chunk",
     "InProcess": "runs.executors:InProcess",
@@ -53,6 +56,7 @@ _PUBLIC = {
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
     "bounds": "analysis.judgements.bounds:bounds",
+    "build_pack": "dataset.build.pack:build_pack",
     "choose": "analysis.choosing:choose",
     "compare": "analysis.comparison:compare",
     "compare_segments": "analysis.segments:compare_segments",
@@ -77,6 +81,7 @@ _PUBLIC = {
 
 __all__ = [
     "Benchmark",
+    "BuildRequest",
     "CharSpan",
     "Chunk",
     "InProcess",
@@ -86,6 +91,7 @@ __all__ = [
     "SourceFile",
     "Task",
     "bounds",
+    "build_pack",
     "choose",
     "compare",
     "compare_segments",

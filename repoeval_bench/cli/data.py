@@ -1,8 +1,9 @@
-"""`repoeval-bench data`: fetch RepoEval, show what is here, verify it."""
+"""`repoeval-bench data`: fetch RepoEval, build a pack of any code, show what is here, verify it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +13,8 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, say, set_options
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from repoeval_bench.dataset.obtain import Obtained
+    from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.dataset.summary import RepositorySummary
     from repoeval_bench.report.table import Table
 
@@ -98,14 +98,58 @@ def verify(*, as_json: bool, **options: Any) -> None:
         click.get_current_context().exit(1)
 
 
+@data_group.command(short_help="Build a benchmark, a pack, from any code.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), metavar="PACK", help="The new folder.")
+@click.option(
+    "--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks of one level."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
+@click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; repeat it.")
+@click.option("--name", default="", help="The pack's name; that of its sources by default.")
+@json_option
+def build(*, as_json: bool, out: Path, **asked: Any) -> None:
+    r"""Build a pack: function, line and call completion tasks from any code in ten languages, by rule and seed.
+
+    \b
+    SOURCE is  a folder, or a git checkout (what git ignores is left out)
+               an archive: zip or tar
+               pypi:NAME==VERSION, the pure-Python wheel or else the sdist, from pip's index
+               npm:NAME@VERSION, the tarball from npm's registry
+
+    Nothing of a source is run. Vendored, generated and minified files are left out and counted; docs/packs.md has the
+    rules. PACK is then a --source like any other.
+
+    Example: repoeval-bench data build . pypi:click==8.1.7 -o packs/mine
+    """
+    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+
+    pack = build_pack(BuildRequest(**asked), out, notify=say)
+    content = pack.content
+    if as_json:
+        print_json(content.model_dump(by_alias=True))
+        return
+    echo(f"{content.name} · {', '.join(content.languages)} · {out}")
+    print_table(_levels(content))
+
+
+def _levels(content: PackFile) -> Table:
+    from repoeval_bench.report.table import figures, make_table
+
+    rows = [
+        (level, each.tasks, each.candidates, ", ".join(f"{n} {why}" for why, n in each.left_out.items() if n))
+        for level, each in content.levels.items()
+    ]
+    return make_table(["level", *figures("tasks", "candidates", number=""), "left out"], rows)
+
+
 def _obtain(
     *, source: str, level: str, context: str, tokenizer: str, home: Path | None, upgrade: bool = False
 ) -> Obtained:
     from repoeval_bench.dataset.home import data_home
-    from repoeval_bench.dataset.obtain import obtain
-    from repoeval_bench.dataset.repoeval import combination
+    from repoeval_bench.dataset.obtain import combination_at, obtain
 
-    return obtain(source, combination(level, context, tokenizer), data_home(home), upgrade=upgrade)
+    return obtain(source, combination_at(source, level, context, tokenizer), data_home(home), upgrade=upgrade)
 
 
 def _table(rows: dict[str, RepositorySummary]) -> Table:

@@ -20,7 +20,7 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
-from repoeval_bench.dataset.repoeval import parse_tasks
+from repoeval_bench.dataset.repoeval import EXTENSIONS, parse_tasks
 from repoeval_bench.dataset.sources import SetFacts
 from repoeval_bench.dataset.uses.table import read_uses
 
@@ -35,11 +35,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InstalledSet:
-    """One source's set on disk, as far as it concerns one combination; any part of it may be absent."""
+    """One source's set on disk, as far as it concerns one combination; any part of it may be absent.
+
+    `tree_name` is the folder of its repositories, if that is not the one of upstream's level; `endings` are those of
+    the files that are answered from.
+    """
 
     root: Path
     facts: SetFacts
     combination: Combination
+    tree_name: str = ""
+    endings: tuple[str, ...] = EXTENSIONS
 
     @property
     def task_file(self) -> Path:
@@ -49,7 +55,7 @@ class InstalledSet:
     @property
     def tree(self) -> Path:
         """The folder of the combination's repositories."""
-        return self.root / self.combination.published.tree
+        return self.root / (self.tree_name or self.combination.published.tree)
 
     @property
     def is_complete(self) -> bool:

@@ -10,7 +10,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset import index, repoeval
 from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.dataset.obtain import obtain
+from repoeval_bench.dataset.obtain import combination_at, obtain
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def load_benchmark(
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
     if isinstance(repos, str):
         repos = repos.replace(",", " ").split()
-    obtained = obtain(str(source), repoeval.combination(level, context, tokenizer), data_home(home))
+    obtained = obtain(str(source), combination_at(str(source), level, context, tokenizer), data_home(home))
     installed = obtained.installed
     tasks = installed.read_tasks()
     if obtained.fetched or len(tasks) < installed.whole_size(tasks)[0]:
@@ -79,7 +79,7 @@ def _assemble(
     notify: Callable[[str], None] = lambda _: None,
 ) -> Benchmark:
     whole_tasks, whole_repos = installed.whole_size(tasks)
-    trees = read_trees(installed.tree, (task.repo for task in chosen))
+    trees = read_trees(installed.tree, (task.repo for task in chosen), installed.endings)
     check_places(chosen, trees)
     files = {repo: tree.files for repo, tree in trees.items()}
     chosen = _with_uses(chosen, installed.read_uses(chosen), files_of(trees), notify)

@@ -11,7 +11,8 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, find_set, install, installed_sets
-from repoeval_bench.dataset.repoeval import FUNCTION
+from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.repoeval import FUNCTION, combination
 from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
@@ -42,7 +43,15 @@ def obtain(source: str, combination: Combination, home: Path, *, upgrade: bool =
     """
     if source in {"", "auto"}:
         return _auto(combination, home, upgrade=upgrade)
+    if pack := Pack.at(source):
+        return Obtained(pack.installed(combination))
     return _fetch(open_source(source, combination, home), combination, home)
+
+
+def combination_at(source: str, level: str, context: str, tokenizer: str) -> Combination:
+    """The task file of a source: of a pack its own, otherwise a published one; a UsageError where there is none."""
+    pack = Pack.at(source)
+    return pack.combination(level, context, tokenizer) if pack else combination(level, context, tokenizer)
 
 
 def open_source(source: str, combination: Combination, home: Path) -> Source:
@@ -75,6 +84,8 @@ def known_repositories(source: str, combination: Combination, home: Path) -> Col
     """
     if source not in {"", "auto"}:
         try:
+            if pack := Pack.at(source):
+                return pack.repositories
             opened = open_source(source, combination, home)
             # Whether an address has a custom set is known once it was fetched from.
             found = find_set(home, opened.folder, combination) if _is_remote(source) else opened

@@ -25,12 +25,12 @@ class Tree:
     outside: tuple[str, ...] = ()
 
 
-def read_trees(root: Path, repos: Iterable[str]) -> dict[str, Tree]:
+def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTENSIONS) -> dict[str, Tree]:
     """The trees of these repositories by name, sorted; a missing repository is a DatasetError."""
-    return {repo: read_tree(root / repo, repo) for repo in sorted(set(repos))}
+    return {repo: read_tree(root / repo, repo, endings) for repo in sorted(set(repos))}
 
 
-def read_tree(root: Path, repo: str) -> Tree:
+def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> Tree:
     """Every source file of a repository outside hidden folders and `__pycache__`, sorted by posix path.
 
     A link is followed only to a file within `root`; one that leaves it is named in `outside`. A file that is
@@ -44,7 +44,7 @@ def read_tree(root: Path, repo: str) -> Tree:
     files: list[SourceFile] = []
     undecodable: list[str] = []
     outside: list[str] = []
-    for path in sorted(_source_paths(root)):
+    for path in sorted(_source_paths(root, endings)):
         file = root / path
         if file.is_symlink() and not _within(file, root):
             outside.append(path)
@@ -71,23 +71,27 @@ def text_hash(raw: bytes) -> str:
         return ""
 
 
-def is_source_path(path: str) -> bool:
+def is_source_path(path: str, endings: tuple[str, ...] = EXTENSIONS) -> bool:
     """Whether a posix path within a repository is one that `read_tree` takes."""
     *folders, name = path.split("/")
-    return name.endswith(EXTENSIONS) and not any(map(_is_hidden, folders))
+    return name.lower().endswith(endings) and not any(map(_is_hidden, folders))
 
 
 def is_wanted_path(path: str) -> bool:
     """Whether a posix path is installed: a source file, or a licence text."""
-    name = path.rpartition("/")[2].upper()
-    return is_source_path(path) or name.startswith(("LICENSE", "LICENCE", "NOTICE", "COPYING"))
+    return is_source_path(path) or is_licence_path(path)
+
+
+def is_licence_path(path: str) -> bool:
+    """Whether a posix path is that of a licence text."""
+    return path.rpartition("/")[2].upper().startswith(("LICENSE", "LICENCE", "NOTICE", "COPYING"))
 
 
 def _is_hidden(folder: str) -> bool:
     return folder.startswith(".") or folder == "__pycache__"
 
 
-def _source_paths(root: Path) -> list[str]:
+def _source_paths(root: Path, endings: tuple[str, ...]) -> list[str]:
     def stop(error: OSError) -> None:
         raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
 
@@ -95,7 +99,7 @@ def _source_paths(root: Path) -> list[str]:
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
         subfolders[:] = [name for name in subfolders if not _is_hidden(name)]
         prefix = Path(folder).relative_to(root)
-        found.extend((prefix / name).as_posix() for name in names if name.endswith(EXTENSIONS))
+        found.extend((prefix / name).as_posix() for name in names if name.lower().endswith(endings))
     return found
 
 

@@ -44,7 +44,9 @@ def verify(installed: InstalledSet) -> Verification:
     upstream's. A set that cannot be read at all is a DatasetError.
     """
     tasks = installed.read_tasks()
-    trees = read_trees(installed.tree, (task.repo for task in tasks if (installed.tree / task.repo).is_dir()))
+    trees = read_trees(
+        installed.tree, (task.repo for task in tasks if (installed.tree / task.repo).is_dir()), installed.endings
+    )
     files = files_of(trees)
     recorded = read_hashes(installed.tree)
     return Verification(
@@ -92,6 +94,6 @@ def _file_problems(installed: InstalledSet, recorded: Mapping[str, str]) -> Iter
         elif name in upstream and text_hash(path.read_bytes()) != upstream[name]:
             yield f"{name}: its text is not upstream's"
     names = (path.relative_to(root).as_posix() for path in root.rglob("*"))
-    for name in sorted(filter(is_source_path, names)):
-        if name not in recorded:
+    for name in sorted(names):
+        if name not in recorded and is_source_path(name, installed.endings):
             yield f"{name}: it was not installed"

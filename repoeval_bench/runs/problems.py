@@ -92,12 +92,12 @@ def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, found: Problems) -> None:
     """Collect the mistakes in the choice of tasks; `protocols` is text -> each protocol that scores them."""
     from repoeval_bench.dataset.home import data_home
-    from repoeval_bench.dataset.obtain import known_repositories
-    from repoeval_bench.dataset.repoeval import check_repositories, combination, repository_name
+    from repoeval_bench.dataset.obtain import combination_at, known_repositories
+    from repoeval_bench.dataset.repoeval import check_repositories, repository_name
 
     known = None
     with found.about("level"):
-        chosen = combination(request.level, request.context, request.tokenizer)
+        chosen = combination_at(request.source, request.level, request.context, request.tokenizer)
         with found.about("source"):
             known = known_repositories(request.source, chosen, data_home(home))
     named = request.repos or ()

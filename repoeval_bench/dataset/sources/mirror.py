@@ -51,7 +51,8 @@ class MirrorFolder(ArchiveSource):
             raise DatasetError(f"the data folder {path} does not exist; name another with --source FOLDER")
         if not any(self._path.glob("*.zip")):
             raise DatasetError(
-                f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it"
+                f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
+                "(of a folder of code, `repoeval-bench data build` makes a pack)"
             )
         # A user's own set is known by its pins, so that an edited one gets a folder of its own.
         self.folder = (

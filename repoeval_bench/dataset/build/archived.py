@@ -1,0 +1,53 @@
+"""A source that is an archive: its files as they are packed, without the one folder that most packers put around."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.files import sha256_file
+from repoeval_bench.dataset.archives import read_archive
+from repoeval_bench.dataset.build.origin import ARCHIVES, Entry, Origin, repository_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from repoeval_bench.dataset.archives import Member
+
+MAX_UNPACKED = 4 * 1024**3
+"""Bytes that an archive may unpack to. Its files are read one by one, and large ones not at all."""
+
+
+def open_archive(path: Path) -> Origin:
+    """A zip or tar archive, by its content; a DatasetError where it is broken or one of its names leads out of it."""
+    lowered = path.name.lower()
+    stem = path.name[: -max(len(ending) for ending in ARCHIVES if lowered.endswith(ending))]
+    facts = {"kind": "archive", "file": path.name, "sha256": sha256_file(path)}
+    return of_archive(path, repository_name(stem), facts)
+
+
+def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str = "") -> Origin:
+    """An archive that is this repository; a wheel keeps its outermost folders, as they are packages."""
+    listed = list(read_archive(path, max_unpacked=MAX_UNPACKED))
+    files = [each.name for each in listed if _is_file(each)]
+    tops = {each.partition("/")[0] if "/" in each else "" for each in files}
+    top = f"{min(tops)}/" if len(tops) == 1 and not path.name.endswith(".whl") else ""
+    links = sum(each.is_link for each in listed)
+    return Origin(
+        name=name,
+        facts=facts,
+        paths=frozenset(each.removeprefix(top) for each in files),
+        entries=lambda: _entries(path, top),
+        left_out={"link": links} if links else {},
+        licence=licence,
+    )
+
+
+def _entries(path: Path, top: str) -> Iterator[Entry]:
+    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
+        if _is_file(member):
+            yield Entry(member.name.removeprefix(top), member.size, member.read)
+
+
+def _is_file(member: Member) -> bool:
+    return not member.is_link and not member.name.startswith("__MACOSX/")  # which is not of the archive's author

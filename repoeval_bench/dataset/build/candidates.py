@@ -1,0 +1,259 @@
+"""What of a file could be a task, after RepoCoder (Zhang et al. 2023, arXiv 2303.12570, section 3), in ten languages.
+
+Every rule that leaves a candidate out is counted. Whether a candidate becomes a task is drawn later.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from repoeval_bench.core.definitions import definitions_in
+from repoeval_bench.core.occurrences import occurrences
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import segments
+from repoeval_bench.dataset.build.sampling import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from repoeval_bench.core.definitions import Definition
+    from repoeval_bench.core.languages import Language
+    from repoeval_bench.core.occurrences import Call, Occurrences
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.syntax import Parsed
+
+SHORTEST, LONGEST = 3, 30
+"""Non-blank lines of a function's body, without its docstring."""
+
+LINE_TOKENS = 5
+"""Words and signs that a line has at least."""
+
+CALL_LINES = 30
+"""Lines that a call has at most."""
+
+_WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"[^\W\d]\w*")
+_STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")
+_COMMENT_MARKS = ("#", "//", "/*", "*", "<!--")
+_COMPOUND = re.compile(r"(?=.{6})(?:\w*[^\W_]_+[^\W_]\w*|\w*[a-z0-9][A-Z]\w*)")
+
+NEAR_DUPLICATE = "near-duplicate, when drawn"
+LEFT_OUT = {
+    "function": {
+        "syntax error": "a syntax error is in the function",
+        "on the signature's line": "the body begins on the line that the signature or the docstring ends on",
+        "short": f"the body has fewer than {SHORTEST} non-blank lines, the docstring not counted",
+        "long": f"the body has more than {LONGEST}",
+        "nested": "it is in the body of another candidate",
+        "overloaded": "another function of that name is in the same class or module of the file, before it",
+        NEAR_DUPLICATE: "the body resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
+    },
+    "line": {
+        "short": f"it has fewer than {LINE_TOKENS} words and signs, or fewer than two names outside of texts",
+        "comment": "it is a comment or docstring, or part of one",
+        "import": "it imports",
+        "text": "it is within a text of several lines",
+        NEAR_DUPLICATE: "it resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
+    },
+    "api": {
+        "not defined here": "no function or class of that name is defined in the repository",
+        "common name": "a method is called on something else, and its name is no compound of 6 characters or more",
+        "long": f"it has more than {CALL_LINES} lines",
+        "same lines": "another candidate has the same lines, or is around it",
+        NEAR_DUPLICATE: "it resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
+    },
+}
+"""Level -> reason -> what is left out by it; the first that holds is counted."""
+
+_FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
+"""Languages that call each other's code."""
+
+_METHODS_BARE = frozenset({"java", "csharp", "c"})
+"""Families in which a method of the own class is called by its bare name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What one file offers. The calls are those whose callee's definition is not yet known."""
+
+    path: str
+    family: str
+    functions: tuple[Candidate, ...]
+    lines: tuple[Candidate, ...]
+    calls: tuple[Call, ...]
+    defined: tuple[tuple[str, str], ...]
+    left_out: dict[str, Counter[str]]
+
+
+def examine(file: SourceFile, language: Language) -> Examined:
+    """The candidates of a file: functions and lines, its calls, and the (kind, name) of what it defines."""
+    functions: list[Candidate] = []
+    lines: list[Candidate] = []
+    calls: list[Call] = []
+    defined: set[tuple[str, str]] = set()
+    left_out: dict[str, Counter[str]] = {level: Counter() for level in LEFT_OUT}
+    seen: set[str] = set()
+    for parsed in segments(file, language):
+        found = definitions_in(parsed)
+        occurring = occurrences(parsed)
+        comments = comment_lines(file, occurring.comments)
+        functions += _functions(file, found, comments, seen, left_out["function"])
+        lines += _lines(file, parsed, _aside(found, occurring, comments), left_out["line"])
+        calls += occurring.calls
+        defined |= {(each.kind, each.name) for each in found if each.kind != "variable" and not each.declaration}
+    family = _FAMILIES.get(language.name, language.name)
+    return Examined(file.path, family, tuple(functions), tuple(lines), tuple(calls), tuple(defined), left_out)
+
+
+def hole_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
+    """The lines of a function that are to be written, or why there are none.
+
+    They are the body from its first statement on: the docstring, and those of the lines `comments` that are before it,
+    stay in the prompt.
+    """
+    body, doc = function.body, function.doc
+    if body is None:
+        return "short"
+    start = body.start
+    if doc is not None and doc.lines.overlaps(body):
+        start = max(start, doc.lines.end)
+        if start >= body.end and doc.lines.end == body.end:
+            return "short"
+    if start < function.header.end:
+        return "on the signature's line"
+    while start < body.end and (start in comments or not file.line_text(LineSpan(start, start + 1)).strip()):
+        start += 1
+    hole = LineSpan(min(start, body.end), body.end)
+    filled = sum(1 for line in file.line_text(hole).splitlines() if line.strip())
+    return "short" if filled < SHORTEST else "long" if filled > LONGEST else hole
+
+
+def comment_lines(file: SourceFile, comments: Iterable[LineSpan]) -> frozenset[int]:
+    """The lines that are comments from their beginning: one behind a statement leaves its line a statement."""
+    lines: set[int] = set()
+    for span in comments:
+        begins = file.line_text(LineSpan(span.start, span.start + 1)).lstrip()
+        lines.update(span if begins.startswith(_COMMENT_MARKS) else list(span)[1:])
+    return frozenset(lines)
+
+
+def _functions(
+    file: SourceFile, found: Sequence[Definition], comments: Collection[int], seen: set[str], left_out: Counter[str]
+) -> Iterator[Candidate]:
+    """The functions and methods that fit, outer ones before those in them; `seen` are qualified names of the file."""
+    taken_until = 0
+    for each in found:
+        if each.kind not in {"function", "method"} or each.declaration or each.form == "macro":
+            continue
+        hole = hole_of(file, each, comments)
+        reason = hole if isinstance(hole, str) else ""
+        if each.broken:
+            reason = "syntax error"
+        elif not reason and each.lines.end <= taken_until:
+            reason = "nested"
+        elif not reason and each.qualified in seen:
+            reason = "overloaded"
+        if reason or isinstance(hole, str):
+            left_out[reason] += 1
+            continue
+        seen.add(each.qualified)
+        taken_until = max(taken_until, each.lines.end)
+        yield Candidate(file.path, hole, each.name)
+
+
+def _aside(found: Sequence[Definition], occurring: Occurrences, comments: Iterable[int]) -> dict[int, str]:
+    """Line -> why it is no statement."""
+    of = {line: "text" for span in occurring.texts for line in span}
+    of |= {line: "import" for span in occurring.imports for line in span}
+    of |= {line: "comment" for each in found if each.doc for line in each.doc.lines}
+    return of | dict.fromkeys(comments, "comment")
+
+
+def _lines(file: SourceFile, parsed: Parsed, aside: Mapping[int, str], left_out: Counter[str]) -> Iterator[Candidate]:
+    """The statements of a tree that fit, and not the first line of a file, which has no prompt."""
+    for number, text in enumerate(file.line_text(LineSpan(parsed.first, parsed.end)).splitlines(), parsed.first):
+        if not number or not text.strip():
+            continue
+        reason = aside.get(number, "")
+        if not reason and not _is_long(text):
+            reason = "short"
+        if reason:
+            left_out[reason] += 1
+        else:
+            yield Candidate(file.path, LineSpan(number, number + 1), "")
+
+
+def _is_long(text: str) -> bool:
+    return len(_WORD_OR_SIGN.findall(text)) >= LINE_TOKENS and len(_WORD.findall(_STRING.sub("", text))) >= 2
+
+
+class Calls:
+    """The calls of a repository, kept in a file until all that it defines is known."""
+
+    def __init__(self) -> None:
+        self._defined: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self._spool = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  # closed in __exit__
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._spool.close()
+
+    def add(self, file: Examined) -> None:
+        """Take in a file's calls and the names that it defines."""
+        known = self._defined[file.family]
+        for kind, name in file.defined:
+            known[kind].add(name)
+        own = sorted(name for kind, name in file.defined if kind == "method")
+        calls = [
+            (each.name, each.receiver, each.lines.start, each.lines.end) for each in file.calls if each.lines.start
+        ]
+        self._spool.write(json.dumps([file.path, file.family, own, calls]) + "\n")
+
+    def candidates(self) -> Iterator[tuple[list[Candidate], Counter[str]]]:
+        """(candidates, what was left out) of each file; to be asked when every file has been added."""
+        self._spool.seek(0)
+        for row in self._spool:
+            path, family, own, calls = json.loads(row)
+            left_out: Counter[str] = Counter()
+            spans: list[LineSpan] = []
+            for name, receiver, start, end in calls:
+                reason = self._reason(family, name, receiver, own)
+                if not reason and end - start > CALL_LINES:
+                    reason = "long"
+                if reason:
+                    left_out[reason] += 1
+                else:
+                    spans.append(LineSpan(start, end))
+            outer = _outermost(spans)
+            left_out["same lines"] += len(spans) - len(outer)
+            yield [Candidate(path, span, "") for span in outer], left_out
+
+    def _reason(self, family: str, name: str, receiver: str, own: Sequence[str]) -> str:
+        known = self._defined[family]
+        is_function = name in known["function"] or name in known["class"]
+        if not receiver:
+            return "" if is_function or (family in _METHODS_BARE and name in known["method"]) else "not defined here"
+        if receiver == "own" and name in own:
+            return ""
+        if not is_function and name not in known["method"]:
+            return "not defined here"
+        return "" if _COMPOUND.fullmatch(name) else "common name"
+
+
+def _outermost(spans: Iterable[LineSpan]) -> list[LineSpan]:
+    """The spans that are in no other, each once."""
+    kept: list[LineSpan] = []
+    for span in sorted(set(spans), key=lambda each: (each.start, -each.end)):
+        if not kept or span.end > kept[-1].end:
+            kept.append(span)
+    return kept

@@ -1,0 +1,289 @@
+"""The way from sources to a pack: gather, examine, draw, write; the folder appears under its name when it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
+from repoeval_bench.dataset.build.code import RULES
+from repoeval_bench.dataset.build.gather import Gathered, gather
+from repoeval_bench.dataset.build.origin import open_origin
+from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, prompt_lines, tokens_of
+from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
+from repoeval_bench.dataset.install import HASHES
+from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
+from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
+from repoeval_bench.dataset.summary import UNKNOWN, licence_of
+from repoeval_bench.dataset.trees import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from repoeval_bench.dataset.build.origin import Origin
+    from repoeval_bench.dataset.build.sampling import Candidate
+
+RULES_VERSION = 1
+"""Of the rules by which files and tasks are taken; another one gives other packs."""
+
+FEW = 20
+"""Tasks below which nothing can be shown about chunkers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest:
+    """What is asked of a build.
+
+    `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks of one level.
+    `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
+    """
+
+    sources: tuple[str, ...]
+    tasks: int = 400
+    seed: int = 0
+    languages: tuple[str, ...] = ()
+    name: str = ""
+
+    def check(self) -> None:
+        """A UsageError with everything that is wrong."""
+        wrong = [nearest("language", each, LANGUAGES) for each in self.languages if each not in LANGUAGES]
+        if not self.sources:
+            wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
+        wrong += [f"the source {each!r} is named twice" for each, n in Counter(self.sources).items() if n > 1]
+        if self.tasks < 1:
+            wrong.append(f"{self.tasks} tasks are none; give a whole number from 1")
+        if wrong:
+            raise UsageError(all_mistakes(wrong))
+
+
+def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str], None] = lambda _: None) -> Pack:
+    """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
+
+    `notify` receives a line on every source, and one on each level with too few tasks. UsageError: what is asked does
+    not exist or does not fit together; DatasetError: a source cannot be read, holds no code, or gives no task. Then
+    nothing is written.
+    """
+    request.check()
+    target = Path(out).expanduser().absolute()
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise UsageError(f"{out} exists already; name a new folder for the pack, or delete that one")
+    with _folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
+        building = _Building(request, folder)
+        for source in request.sources:
+            notify(building.add(open_origin(source, Path(work))))
+        content = building.finish()
+        for level, counted in content.levels.items():
+            if counted.tasks < FEW:
+                notify(f"note: {counted.tasks} {level} tasks: below {FEW} no difference between chunkers can be shown")
+    return Pack(target, content)
+
+
+@contextmanager
+def _folder(target: Path) -> Iterator[Path]:
+    """A folder that becomes `target` when all went well, and is gone otherwise."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise DatasetError(f"{target} cannot be written ({error.strerror}); name another folder") from error
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        temporary.replace(target)
+    except OSError as error:
+        raise DatasetError(f"the pack cannot be written to {target} ({error})") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class _Repository:
+    """What is kept of a source while the others are read."""
+
+    source: PackSource
+    orders: dict[str, Order] = field(default_factory=dict)
+
+
+class _Building:
+    """A pack in the making: files are written while they are read, and only the candidates' places are kept."""
+
+    def __init__(self, request: BuildRequest, folder: Path) -> None:
+        self._request = request
+        self._folder = folder
+        self._repositories: dict[str, _Repository] = {}
+        self._candidates: Counter[str] = Counter()
+        self._left_out: dict[str, Counter[str]] = {level: Counter() for level in LEVELS}
+        self._hashes: list[str] = []
+
+    def add(self, origin: Origin) -> str:
+        """Write a source's files and find its candidates; one line on it."""
+        name = self._free_name(origin.name)
+        root = self._folder / TREE / name
+        found = Gathered()
+        orders = {level: Order(self._request.seed, name, 10 * self._request.tasks) for level in LEVELS}
+        with Calls() as calls, progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
+            for taken in gather(origin, self._request.languages, found):
+                self._write(root, f"{name}/{taken.path}", taken.path, taken.raw)
+                bar.update()
+                if taken.file is None or taken.language is None:
+                    continue
+                examined = examine(taken.file, taken.language)
+                calls.add(examined)
+                self._count("function", examined.functions, examined.left_out["function"], orders)
+                self._count("line", examined.lines, examined.left_out["line"], orders)
+            for candidates, left_out in calls.candidates():
+                self._count("api", candidates, left_out, orders)
+        if not found.files:
+            raise DatasetError(_no_code(origin, found, self._request.languages))
+        licence = licence_of(root)
+        facts: dict[str, Any] = dict(origin.facts)
+        source = PackSource(
+            repository=name,
+            licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
+            files=dict(sorted(found.files.items())),
+            lines=dict(sorted(found.lines.items())),
+            left_out={reason: found.left_out[reason] for reason in RULES if found.left_out[reason]},
+            **facts,
+        )
+        self._repositories[name] = _Repository(source, orders)
+        return _told(source)
+
+    def finish(self) -> PackFile:
+        """Draw the tasks, write them and the manifest."""
+        levels = {}
+        for level in LEVELS:
+            tasks = self._draw(level)
+            levels[level] = PackLevel(
+                tasks=len(tasks),
+                candidates=self._candidates[level],
+                left_out={reason: self._left_out[level][reason] for reason in LEFT_OUT[level]},
+            )
+            name = Combination(level, CONTEXT, TOKENIZER).task_file
+            if tasks:
+                self._write_plain(self._folder / "tasks" / name, dump_tasks(tasks))
+        if not any(each.tasks for each in levels.values()):
+            raise DatasetError(
+                "the sources give no task: no function, line or call of them fits the rules; "
+                "`repoeval-bench data build --help` names them"
+            )
+        self._write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
+        content = self._manifest(levels)
+        text = yaml.safe_dump(content.model_dump(by_alias=True), sort_keys=False, allow_unicode=True, width=100)
+        self._write_plain(self._folder / MANIFEST, text.encode())
+        return content
+
+    def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
+        sources = [each.source for each in self._repositories.values()]
+        others = len(sources) - 1
+        languages = sorted({language for source in sources for language in source.files})
+        return PackFile(
+            schema=1,
+            name=self._request.name or sources[0].repository + (f"_and_{others}_more" if others else ""),
+            tool=_version("repoeval-bench"),
+            seed=self._request.seed,
+            context=CONTEXT,
+            tokenizer=TOKENIZER,
+            languages={name: _version(LANGUAGES[name].module.replace("_", "-")) for name in languages},
+            levels=levels,
+            sources=sources,
+            rules=f"{RULES_VERSION}: docs/packs.md",
+        )
+
+    def _free_name(self, wanted: str) -> str:
+        name, number = wanted, 2
+        while name in self._repositories:
+            name, number = f"{wanted}_{number}", number + 1
+        return name
+
+    def _count(
+        self, level: str, found: Sequence[Candidate], left_out: Mapping[str, int], orders: Mapping[str, Order]
+    ) -> None:
+        self._candidates[level] += len(found)
+        self._left_out[level].update(left_out)
+        orders[level].add(found)
+
+    def _draw(self, level: str) -> list[Task]:
+        """The tasks of a level, in the order in which they were drawn."""
+        repositories = list(self._repositories)
+        distinct = Distinct()
+        tasks: list[Task] = []
+        for position, candidate in take_turns([each.orders[level] for each in self._repositories.values()]):
+            if len(tasks) == self._request.tasks:
+                break
+            file = self._file(repositories[position], candidate.path)
+            truth = file.line_text(candidate.hole)
+            if distinct.admits(tokens_of(truth)):
+                tasks.append(_task(level, file, candidate, len(tasks)))
+            else:
+                self._left_out[level]["near-duplicate, when drawn"] += 1
+        return tasks
+
+    def _file(self, repo: str, path: str) -> SourceFile:
+        return SourceFile(repo, path, decode((self._folder / TREE / repo / path).read_bytes()))
+
+    def _write(self, root: Path, name: str, path: str, raw: bytes) -> None:
+        self._write_plain(root / path, raw)
+        self._hashes.append(f"{hashlib.sha256(raw).hexdigest()}  {name}\n")
+
+    @staticmethod
+    def _write_plain(path: Path, raw: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(raw)
+
+
+def _version(package: str) -> str:
+    """`package version`, or `package` where it is not installed."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return package
+
+
+def _task(level: str, file: SourceFile, candidate: Candidate, number: int) -> Task:
+    """A candidate as upstream writes its tasks: neither a prompt nor a line or call ends in a line end."""
+    shown = prompt_lines(file, candidate.hole.start)
+    truth = file.line_text(candidate.hole)
+    return Task(
+        task_id=f"{file.repo}/{number}",
+        repo=file.repo,
+        path=file.path,
+        prompt=file.line_text(shown).removesuffix("\n"),
+        ground_truth=truth if level == "function" else truth.removesuffix("\n"),
+        body=candidate.hole,
+        context_start=shown.start,
+        level=level,
+        function_name=candidate.name or None,
+    )
+
+
+def _told(source: PackSource) -> str:
+    """One line on a source that was read."""
+    files = ", ".join(f"{count} {language}" for language, count in source.files.items())
+    left_out = ", ".join(f"{count} {reason}" for reason, count in source.left_out.items()) or "nothing"
+    return f"{source.repository}: {files} files, {sum(source.lines.values()):,} lines; left out: {left_out}"
+
+
+def _no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
+    """The sentence for a source without a file of code."""
+    if not origin.paths and not found.left_out:
+        return f"the source {origin.name} is empty; name a folder, an archive or a package with code"
+    wanted = ", ".join(languages or LANGUAGES)
+    endings = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in found.endings.most_common(5))
+    counts = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
+    seen = f" (endings: {endings})" if endings else ""
+    return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}"

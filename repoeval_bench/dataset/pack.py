@@ -1,0 +1,119 @@
+"""A pack: a benchmark in RepoEval's layout that was built from any code, and what its `pack.yaml` says of it.
+
+    pack.yaml                                        sources, rules, seed, counts
+    tasks/LEVEL_level_completion_2k_context_code.test.jsonl
+    repositories/REPOSITORY/...                      the files, byte for byte
+    repositories/.sha256                             their hashes
+
+It is read where it is, and never copied.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.languages import ENDINGS
+from repoeval_bench.core.validation import mistakes
+from repoeval_bench.dataset.install import InstalledSet
+from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination
+from repoeval_bench.dataset.sources import SetFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MANIFEST = "pack.yaml"
+TREE = "repositories"
+
+
+class PackSource(BaseModel):
+    """One source: where it is from (`kind`, and what that kind is known by), its files, and what was left out."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    repository: str
+    kind: str
+    licence: str
+    files: dict[str, int]
+    lines: dict[str, int]
+    left_out: dict[str, int]
+
+
+class PackLevel(BaseModel):
+    """One level: how many candidates and tasks, and how many each rule left out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tasks: int
+    candidates: int
+    left_out: dict[str, int]
+
+
+class PackFile(BaseModel):
+    """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    schema_: Literal[1] = Field(alias="schema")
+    name: str
+    tool: str
+    seed: int
+    context: str
+    tokenizer: str
+    languages: dict[str, str]
+    levels: dict[str, PackLevel]
+    sources: list[PackSource]
+    rules: str
+
+
+class Pack:
+    """A pack on disk."""
+
+    def __init__(self, root: Path, content: PackFile) -> None:
+        self.root = root
+        self.content = content
+
+    @classmethod
+    def at(cls, source: str) -> Pack | None:
+        """The pack in a folder; None where the folder is none. A DatasetError where its `pack.yaml` cannot be read."""
+        root = Path(source).expanduser()
+        path = root / MANIFEST
+        if not path.is_file():
+            return None
+        try:
+            return cls(root, PackFile.model_validate(yaml.safe_load(path.read_bytes())))
+        except ValidationError as error:
+            problems = "; ".join(mistakes(error, "file"))
+            raise DatasetError(f"{path} is not what this version writes ({problems}); build the pack again") from error
+        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise DatasetError(f"{path} cannot be read ({reason}); build the pack again") from error
+
+    @property
+    def repositories(self) -> Mapping[str, PackSource]:
+        """Repository -> its source."""
+        return {source.repository: source for source in self.content.sources}
+
+    def installed(self, combination: Combination) -> InstalledSet:
+        """The pack as a set that is read like any other."""
+        licences = {repo: source.licence for repo, source in self.repositories.items()}
+        facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
+        return InstalledSet(self.root, facts, combination, TREE, ENDINGS)
+
+    def combination(self, level: str, context: str, tokenizer: str) -> Combination:
+        """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused."""
+        own = self.content
+        for name, asked, usual, mine in (
+            ("context", context, DEFAULT.context, own.context),
+            ("tokenizer", tokenizer, DEFAULT.tokenizer, own.tokenizer),
+        ):
+            if asked not in {usual, mine}:
+                raise UsageError(f"the pack {self.root} has prompts of {name} {mine} only, not {asked}; leave it out")
+        if level not in LEVELS or not own.levels[level].tasks:
+            held = ", ".join(f"{name} ({each.tasks})" for name, each in own.levels.items() if each.tasks)
+            raise UsageError(f"the pack {self.root} has no task of level {level}; it has {held or 'none at all'}")
+        return Combination(level, own.context, own.tokenizer)

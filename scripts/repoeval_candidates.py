@@ -1,0 +1,68 @@
+"""How many of RepoEval's own function tasks the rules of `data build` find, and why not the others.
+
+python scripts/repoeval_candidates.py SOURCE
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.occurrences import occurrences
+from repoeval_bench.core.syntax import segments
+from repoeval_bench.dataset.build.candidates import comment_lines, examine, hole_of
+from repoeval_bench.dataset.loader import load_benchmark
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.spans import LineSpan
+
+PYTHON = LANGUAGES["python"]
+
+
+def main() -> None:
+    """Print the shares, and the reasons with the tasks they concern."""
+    benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto", notify=print)
+    tasks: dict[str, list[Task]] = defaultdict(list)
+    for task in benchmark.tasks:
+        tasks[task.file].append(task)
+    candidates = 0
+    missing: dict[str, list[str]] = defaultdict(list)
+    for file in benchmark.by_name.values():
+        found = examine(file, PYTHON).functions
+        candidates += len(found)
+        holes = {each.hole for each in found}
+        for task in tasks[file.name]:
+            if task.body not in holes:
+                missing[_why(file, task, holes)].append(task.task_id)
+    print(f"{candidates} candidates in {len(benchmark.by_name)} files")
+    n_missing = sum(map(len, missing.values()))
+    print(f"{len(benchmark.tasks) - n_missing} of {len(benchmark.tasks)} function tasks are among them; the others:")
+    for reason, ids in sorted(missing.items(), key=lambda item: -len(item[1])):
+        print(f"  {len(ids):3} {reason}: {', '.join(ids[:4])}{' …' if len(ids) > 4 else ''}")
+
+
+def _why(file: SourceFile, task: Task, holes: set[LineSpan]) -> str:
+    """The rule by which a task's function is no candidate, or how its lines differ."""
+    comments = comment_lines(file, [span for tree in segments(file, PYTHON) for span in occurrences(tree).comments])
+    around = [each for each in definitions(file, PYTHON) if each.kind != "variable" and each.body]
+    functions = [
+        each for each in around if each.kind != "class" and each.lines.start < task.body.start < each.lines.end
+    ]
+    if not functions:
+        return "no function is around its lines"
+    hole = hole_of(file, functions[-1], comments)
+    if isinstance(hole, str):
+        return hole
+    if hole == task.body:
+        nested = any(each.contains(task.body) for each in holes)
+        return "nested: in the body of another candidate" if nested else "overloaded: the second of that name"
+    return f"other lines: starts {task.body.start - hole.start:+}, ends {task.body.end - hole.end:+}"
+
+
+if __name__ == "__main__":
+    main()

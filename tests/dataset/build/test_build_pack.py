@@ -1,0 +1,293 @@
+"""Packs: the same bytes from the same sources, everything left out is counted, nothing is half-written."""
+
+import filecmp
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, tokens_of
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.pack import Pack
+from support.codebase import ASIDE, CODE, LEFT_OUT, commit, git, write_code
+
+
+def build(out, *sources, **asked):
+    return build_pack(BuildRequest(sources=tuple(map(str, sources)), **asked), out)
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory):
+    return write_code(tmp_path_factory.mktemp("sources") / "mixed")
+
+
+@pytest.fixture(scope="module")
+def pack(code, tmp_path_factory):
+    return build(tmp_path_factory.mktemp("packs") / "mixed", code)
+
+
+def test_a_pack_has_the_code_and_counts_what_it_leaves_out(pack):
+    (source,) = pack.content.sources
+    assert source.files == {"go": 1, "java": 1, "python": 1, "typescript": 1}
+    assert source.left_out == LEFT_OUT
+    assert source.licence == "MIT"
+    root = pack.root / "repositories" / "mixed"
+    found = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    assert found == {*CODE, "LICENSE"}
+
+
+def test_every_level_is_a_benchmark(pack, tmp_path):
+    for level, counted in pack.content.levels.items():
+        benchmark = load_benchmark(pack.root, level=level, home=tmp_path)
+        assert len(benchmark.tasks) == counted.tasks > 0
+        assert benchmark.name == f"pack-mixed-{level}-2k-code"
+        assert {task.path for task in benchmark.tasks} == set(CODE)
+        for task in benchmark.tasks:
+            file = benchmark.by_name[task.file]
+            assert file.line_text(task.body).removesuffix("\n") == task.ground_truth.removesuffix("\n")
+            shown = file.text.splitlines()[task.context_start : task.body.start]
+            assert task.prompt == "\n".join(shown)
+            assert len(tokens_of(task.prompt)) <= PROMPT_TOKENS
+
+
+def test_functions_are_taken_without_docstring_and_leading_comment(pack, tmp_path):
+    tasks = {task.function_name: task for task in load_benchmark(pack.root, home=tmp_path).tasks}
+    assert set(tasks) == {
+        *("__init__", "record_payment", "total_of", "settle_debts", "undocumented"),
+        *("insertByPriority", "drainAll", "retryWithPause"),
+        *("FetchOrLoad", "EvictOldest", "Warm"),
+        *("countNeighbours", "crowdedCells"),
+    }
+    assert tasks["record_payment"].prompt.endswith('question.\n        """')
+    assert tasks["settle_debts"].prompt.endswith("# The mean is what everyone should have paid.")
+    assert tasks["EvictOldest"].prompt.endswith("func EvictOldest(c *Cache) int {")
+    assert tasks["EvictOldest"].ground_truth.splitlines()[-1] == "\treturn dropped"
+    assert tasks["countNeighbours"].ground_truth.splitlines()[0] == "        int alive = 0;"
+
+
+def test_calls_are_of_what_the_repository_defines(pack, tmp_path):
+    truths = {task.ground_truth.strip() for task in load_benchmark(pack.root, level="api", home=tmp_path).tasks}
+    assert "queue.insertByPriority(job);" in truths
+    assert "if _, err := c.FetchOrLoad(key, nil); err == nil {" in truths
+    assert "ledger = Ledger()" in truths
+    assert "if (countNeighbours(row, column) >= least) {" in truths
+    assert not any("fsum" in truth or "splice" in truth for truth in truths)
+
+
+def test_lines_are_statements(pack, tmp_path):
+    truths = {task.ground_truth.strip() for task in load_benchmark(pack.root, level="line", home=tmp_path).tasks}
+    assert "total = math.fsum(paid)" in truths
+    assert "return dropped" not in truths  # two words
+    assert not any(truth.startswith(("#", "//", "/**", "*", "import", '"""')) for truth in truths)
+
+
+def test_same_source_and_seed_give_the_same_bytes(code, pack, tmp_path):
+    again = build(tmp_path / "elsewhere", code)
+    files = [{path.relative_to(each.root) for path in each.root.rglob("*") if path.is_file()} for each in (pack, again)]
+    assert files[0] == files[1]
+    names = sorted(map(str, files[0]))
+    assert filecmp.cmpfiles(pack.root, again.root, names, shallow=False) == (names, [], [])
+
+
+def test_another_seed_draws_others(code, tmp_path):
+    few = [build(tmp_path / str(seed), code, tasks=3, seed=seed) for seed in (1, 2)]
+    drawn = [{task.task_id: task.prompt for task in load_benchmark(each.root, home=tmp_path).tasks} for each in few]
+    assert drawn[0] != drawn[1]
+    assert len(drawn[0]) == len(drawn[1]) == 3
+
+
+def test_tasks_are_spread_over_repositories_and_files(code, tmp_path):
+    single = tmp_path / "single"
+    single.mkdir()
+    (single / "a.py").write_text(CODE["ledger/ledger.py"].replace("debts", "loans").replace("payments", "rents"))
+    pack = build(tmp_path / "pack", code, single, tasks=8)
+    tasks = load_benchmark(pack.root, level="line", home=tmp_path).tasks
+    assert [task.repo for task in tasks].count("single") == 4
+    assert {task.path for task in tasks if task.repo == "mixed"} == set(CODE)
+
+
+def test_near_duplicates_are_drawn_once(tmp_path):
+    body = "".join(f"    total_{i} = first_{i} + second_{i}\n" for i in range(6))
+    text = f"def one(a):\n{body}    return a\n\n\ndef two(a):\n{body}    return a + 1\n"
+    (tmp_path / "twins").mkdir()
+    (tmp_path / "twins" / "a.py").write_text(text)
+    pack = build(tmp_path / "p", tmp_path / "twins")
+    counted = pack.content.levels["function"]
+    assert (counted.candidates, counted.tasks, counted.left_out["near-duplicate, when drawn"]) == (2, 1, 1)
+
+
+def test_one_language_only(code, tmp_path):
+    pack = build(tmp_path / "go", code, languages=("go",), name="gopher")
+    assert list(pack.content.languages) == ["go"]
+    assert pack.content.name == "gopher"
+    assert pack.content.sources[0].left_out["other language"] > 0
+
+
+def test_what_git_ignores_is_left_out_and_changes_are_counted(tmp_path):
+    folder = write_code(tmp_path / "checkout", aside=False)
+    (folder / ".gitignore").write_text("ignored/\n")
+    head = commit(folder)
+    (folder / "ignored").mkdir()
+    (folder / "ignored" / "x.py").write_text("x = 1\n")
+    clean = build(tmp_path / "clean", folder).content.sources[0].model_dump()
+    assert (clean["kind"], clean["commit"], clean["changed_files"]) == ("git", head, 0)
+    assert clean["left_out"]["ignored by git"] == 1
+    (folder / "ledger" / "ledger.py").write_text("x = 1\n")
+    (folder / "new.py").write_text("x = 1\n")
+    (folder / "maps" / "Grid.java").unlink()
+    assert build(tmp_path / "dirty", folder).content.sources[0].model_dump()["changed_files"] == 3
+
+
+def test_a_checkout_cannot_make_git_run_a_program(tmp_path):
+    folder = write_code(tmp_path / "checkout", aside=False)
+    (folder / ".gitattributes").write_text("*.py filter=evil\n")
+    commit(folder)
+    ran = tmp_path / "ran"
+    script = tmp_path / "evil.sh"
+    script.write_text(f"#!/bin/sh\ntouch '{ran}'\ncat\n")
+    script.chmod(0o755)
+    for key in ("filter.evil.clean", "core.fsmonitor", "diff.external"):
+        git(folder, "config", key, str(script))
+    (folder / "ledger" / "ledger.py").write_text("changed = 1\n")
+    build(tmp_path / "pack", folder)
+    assert not ran.exists()
+
+
+def test_files_of_a_checkout_with_other_line_ends_are_unchanged(tmp_path):
+    folder = write_code(tmp_path / "checkout", aside=False)
+    commit(folder)
+    path = folder / "ledger" / "ledger.py"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert build(tmp_path / "pack", folder).content.sources[0].model_dump()["changed_files"] == 0
+
+
+def test_a_folder_that_git_ignores_is_a_folder(tmp_path):
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    (outer / ".gitignore").write_text("inner/\n")
+    commit(outer)
+    write_code(outer / "inner", aside=False)
+    assert build(tmp_path / "pack", outer / "inner").content.sources[0].kind == "folder"
+
+
+def test_links_and_odd_names(tmp_path):
+    folder = write_code(tmp_path / "odd", aside=False)
+    (tmp_path / "secret.py").write_text("password = 1\n")
+    (folder / "out.py").symlink_to(tmp_path / "secret.py")
+    (folder / "loop").symlink_to(folder)
+    text = "def f(a, b, c):\n    total = a + b\n    total += c\n    return total * 2\n"
+    odd = {"with blank.py", 'it\'s "quoted".py', "Ünï-код.py", "línea 線.py"}
+    for name in (*odd, "bell\a.py", os.fsdecode(b"\xff.py")):
+        (folder / name).write_text(text)
+    pack = build(tmp_path / "pack", folder)
+    assert pack.content.sources[0].left_out == {"link": 2, "unusable name": 2}
+    assert odd < {path.name for path in pack.root.rglob("*.py")}
+    assert "password" not in "".join(path.read_text() for path in pack.root.rglob("*.py"))
+    load_benchmark(pack.root, level="line", home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda folder: None, "is empty"),
+        (lambda folder: (folder / "a.rb").write_text("puts 1\n"), "1 .rb"),
+        (lambda folder: (folder / "a.py").write_bytes(b"x = '\xff'\n"), "1 not text"),
+        (lambda folder: (folder / "a.py").write_bytes(b"x = 1\0\n"), "1 not text"),
+        (lambda folder: (folder / "a.py").write_text("x = 1\n" * 1_000_000), "1 too large"),
+        (lambda folder: (folder / "a.py").write_text("x = 1\n"), "give no task"),
+    ],
+    ids=["empty", "no language", "not UTF-8", "binary", "a million lines", "no task"],
+)
+def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, make, says):
+    folder = tmp_path / "source"
+    folder.mkdir()
+    make(folder)
+    with pytest.raises(DatasetError) as raised:
+        build(tmp_path / "packs" / "p", folder)
+    assert says in str(raised.value)
+    assert not list((tmp_path / "packs").iterdir())
+
+
+def test_what_is_asked_wrongly_is_said_at_once(tmp_path):
+    with pytest.raises(UsageError) as raised:
+        build(tmp_path / "p", "x", "x", languages=("pyton",), tasks=0)
+    for part in ("unknown language 'pyton'", "named twice", "0 tasks"):
+        assert part in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "source", ["/nowhere/at/all", "https://example.org/x.zip", "pypi:click", "npm:zod", "npm:@a@1"]
+)
+def test_a_source_that_is_none_is_a_usage_error(tmp_path, source):
+    with pytest.raises(UsageError):
+        build(tmp_path / "p", source)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_exists_is_not_written_into(code, tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "precious").write_text("x")
+    with pytest.raises(UsageError):
+        build(tmp_path / "p", code)
+    assert [path.name for path in (tmp_path / "p").iterdir()] == ["precious"]
+
+
+def test_an_interrupted_build_leaves_nothing(code, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("repoeval_bench.dataset.build.pack.dump_tasks", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "p", code)
+    assert not list(tmp_path.iterdir())
+
+
+def test_packs_inside_a_source_are_left_out(tmp_path):
+    folder = write_code(tmp_path / "code", aside=False)
+    first = build(folder / "packs" / "one", folder)
+    second = build(tmp_path / "two", folder)
+    assert second.content.sources[0].files == first.content.sources[0].files
+    assert second.content.sources[0].left_out == {"pack": 1}
+
+
+def test_few_tasks_are_said(code, tmp_path):
+    said = []
+    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
+    assert any("13 function tasks: below 20" in line for line in said)
+
+
+def test_the_manifest_states_sources_rules_and_counts(pack):
+    content = yaml.safe_load((pack.root / "pack.yaml").read_text())
+    assert content["schema"] == 1
+    assert content["seed"] == 0
+    assert content["levels"]["line"]["left_out"]["comment"] > 0
+    assert set(content["languages"]) == {"go", "java", "python", "typescript"}
+    assert Pack.at(str(pack.root)).content == pack.content
+
+
+@pytest.mark.parametrize("damage", [b"schema: 7\n", b"\xff\xfe", b"- a\n- b\n", b"a: [\n"])
+def test_a_damaged_manifest_is_one_sentence(tmp_path, damage):
+    (tmp_path / "pack.yaml").write_bytes(damage)
+    with pytest.raises(DatasetError, match="build the pack again"):
+        load_benchmark(tmp_path, home=tmp_path)
+
+
+def test_options_that_a_pack_does_not_have(pack, tmp_path):
+    with pytest.raises(UsageError, match="context 2k only"):
+        load_benchmark(pack.root, context="4k", home=tmp_path)
+    with pytest.raises(UsageError, match="tokenizer code only"):
+        load_benchmark(pack.root, tokenizer="codegen", home=tmp_path)
+    with pytest.raises(UsageError, match="no task of level class"):
+        load_benchmark(pack.root, level="class", home=tmp_path)
+
+
+def test_tasks_are_in_upstreams_format(pack):
+    (path,) = (pack.root / "tasks").glob("function*")
+    row = json.loads(path.read_text().splitlines()[0])
+    assert set(row) == {"prompt", "metadata"}
+    assert set(row["metadata"]) >= {"task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"}
+    assert Path(*row["metadata"]["fpath_tuple"][1:]).as_posix() in {*CODE, *ASIDE}

@@ -1,0 +1,205 @@
+"""Sources of code: archives, and packages of an index or a registry, each verified and none of them run."""
+
+import base64
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+import zipfile
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.dataset.build.origin import open_origin, repository_name
+from support.codebase import CODE, LICENCE
+from support.server import Site, serve
+
+
+def tar(path, files, *, mode="w:gz", links=()):
+    with tarfile.open(path, mode) as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+        for name, target in links:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            archive.addfile(info)
+    return path
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def contents(origin):
+    return {entry.path: entry.read() for entry in origin.entries()}
+
+
+FILES = {f"project-1.0/{name}": text.encode() for name, text in CODE.items()}
+PLAIN = {name: text.encode() for name, text in CODE.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("a.tar.gz", "w:gz"), ("a.tgz", "w:gz"), ("a.tar.xz", "w:xz"), ("a.tar", "w")]
+)
+def test_a_tar_archive_is_read_without_its_outer_folder(tmp_path, name, mode):
+    origin = open_origin(str(tar(tmp_path / name, FILES, mode=mode)), tmp_path)
+    assert contents(origin) == PLAIN
+    assert origin.paths == set(PLAIN)
+    assert (origin.name, origin.facts["kind"]) == ("a", "archive")
+    assert origin.facts["sha256"] == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+
+
+def test_a_zip_archive_is_read(tmp_path):
+    assert contents(open_origin(str(zipped(tmp_path / "a.zip", FILES)), tmp_path)) == PLAIN
+
+
+def test_links_in_an_archive_are_counted_and_lead_nowhere(tmp_path):
+    path = tar(tmp_path / "a.tar.gz", FILES, links=[("project-1.0/x.py", "/etc/passwd"), ("project-1.0/y.py", "x.py")])
+    origin = open_origin(str(path), tmp_path)
+    assert contents(origin) == PLAIN
+    assert origin.left_out == {"link": 2}
+
+
+@pytest.mark.parametrize("name", ["../x.py", "/x.py", "a/../../x.py", "C:/x.py", "a\\..\\..\\x.py"])
+@pytest.mark.parametrize("pack", [zipped, tar], ids=["zip", "tar"])
+def test_a_name_that_leads_out_is_refused(tmp_path, name, pack):
+    path = pack(tmp_path / ("a.zip" if pack is zipped else "a.tar"), {"a/fine.py": b"x", name: b"x"})
+    with pytest.raises(DatasetError, match="is refused: its entry"):
+        open_origin(str(path), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.whl"])
+def test_a_broken_archive_is_one_sentence(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\x03\x04 not an archive at all")
+    with pytest.raises(DatasetError, match="truncated or corrupt"):
+        open_origin(str(tmp_path / name), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("my repo", "my_repo"), ("a--b", "a_b"), ("@x/y", "x_y"), ("日本", "日本"), ("...", "source")]
+)
+def test_a_repository_has_a_name_that_is_one_word(text, name):
+    assert repository_name(text) == name
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A package index in a folder: wheel and sdist of `both`, sdist of `only-sdist`, a compiled wheel of `binary`."""
+    held = {
+        "both": ["both-1.0-py3-none-any.whl", "both-1.0.tar.gz", "both-2.0.tar.gz"],
+        "only-sdist": ["only_sdist-1.0.tar.gz"],
+        "binary": ["binary-1.0-cp311-cp311-manylinux_2_17_x86_64.whl"],
+        "wrong": ["wrong-1.0.tar.gz"],
+    }
+    root = tmp_path / "simple"
+    for project, names in held.items():
+        folder = root / project
+        folder.mkdir(parents=True)
+        page = ""
+        for name in names:
+            stem = name.removesuffix(".tar.gz")
+            metadata = b"Metadata-Version: 2.1\nName: x\nLicense: Fair\n\nText\n"
+            # Running it would fail the test: nothing of a source is run.
+            setup = b"raise SystemExit('setup.py was run')\n"
+            packed = (
+                zipped(folder / name, {"both/a.py": b"x = 1\n", "both-1.0.dist-info/METADATA": metadata})
+                if name.endswith(".whl")
+                else tar(folder / name, {f"{stem}/setup.py": setup, f"{stem}/PKG-INFO": metadata})
+            )
+            digest = "0" * 64 if project == "wrong" else hashlib.sha256(packed.read_bytes()).hexdigest()
+            page += f'<a href="{packed.as_uri()}#sha256={digest}">{name}</a>\n'
+        (folder / "index.html").write_text(f"<!DOCTYPE html><html><body>{page}</body></html>")
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_INDEX_URL", root.as_uri())
+    work = tmp_path / "work"
+    work.mkdir()
+    return work
+
+
+def test_the_pure_wheel_is_taken_and_keeps_its_packages(index):
+    origin = open_origin("pypi:both==1.0", index)
+    assert (origin.facts["kind"], origin.name, origin.licence) == ("wheel", "both-1.0", "Fair")
+    assert origin.facts["verified"] == ["sha256"]
+    assert "both/a.py" in contents(origin)
+
+
+@pytest.mark.parametrize("source", ["pypi:only-sdist==1.0", "pypi:both==2.0"])
+def test_the_sdist_is_taken_otherwise_and_not_run(index, source):
+    origin = open_origin(source, index)
+    assert origin.facts["kind"] == "sdist"
+    assert set(contents(origin)) == {"setup.py", "PKG-INFO"}
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("pypi:absent==1.0", "has no package absent"),
+        ("pypi:both==9.9", "no both in version 9.9; the newest are 2.0, 1.0"),
+        ("pypi:binary==1.0", "neither a pure-Python wheel nor an sdist"),
+        ("pypi:wrong==1.0", "could not be fetched"),
+    ],
+)
+def test_a_package_that_cannot_be_had_is_one_sentence(index, source, says):
+    with pytest.raises(DatasetError, match=says) as raised:
+        open_origin(source, index)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_index_that_cannot_be_reached_is_one_sentence(index, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    with pytest.raises(DatasetError, match="absent"):
+        open_origin("pypi:absent==1.0", index)
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
+class TestNpm:
+    @pytest.fixture
+    def registry(self, tmp_path, monkeypatch):
+        """A registry with `left` and `@of/right`, and `wrong`, whose tarball is another one."""
+        site = Site()
+        with serve(site):
+            for name in ("left", "@of/right", "wrong"):
+                packed = tar(tmp_path / "p.tgz", {"package/a.ts": b"let a = 1;\n", "package/LICENSE": LICENCE.encode()})
+                raw = packed.read_bytes()
+                digest = base64.b64encode(hashlib.sha512(b"" if name == "wrong" else raw).digest()).decode()
+                tarball = f"{name.rpartition('/')[2]}.tgz"
+                site.files[tarball] = raw
+                dist = {"tarball": f"{site.url}/{tarball}", "integrity": f"sha512-{digest}"}
+                version = {"name": name, "version": "1.2.3", "license": "MIT", "dist": dist}
+                page = {"name": name, "dist-tags": {"latest": "1.2.3"}, "versions": {"1.2.3": version}}
+                site.files[name.replace("/", "%2f")] = json.dumps(page).encode()
+            monkeypatch.setenv("npm_config_registry", site.url)
+            monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+            monkeypatch.setenv("npm_config_fetch_retries", "0")
+            monkeypatch.setenv("npm_config_userconfig", str(tmp_path / "npmrc"))
+            (tmp_path / "work").mkdir()
+            yield tmp_path / "work"
+
+    @pytest.mark.parametrize(
+        ("source", "name"), [("npm:left@1.2.3", "left-1.2.3"), ("npm:@of/right@1.2.3", "of_right-1.2.3")]
+    )
+    def test_the_tarball_is_taken(self, registry, source, name):
+        origin = open_origin(source, registry)
+        assert (origin.name, origin.licence) == (name, "MIT")
+        assert set(contents(origin)) == {"a.ts", "LICENSE"}
+
+    @pytest.mark.parametrize(
+        ("source", "says"),
+        [
+            ("npm:left@9.9.9", "has no package left in version 9.9.9"),
+            ("npm:absent@1.0.0", "has no package absent"),
+            ("npm:wrong@1.2.3", "wrong@1.2.3"),
+        ],
+    )
+    def test_a_package_that_cannot_be_had_is_one_sentence(self, registry, source, says):
+        with pytest.raises(DatasetError, match=says) as raised:
+            open_origin(source, registry)
+        assert "\n" not in str(raised.value)

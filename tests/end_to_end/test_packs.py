@@ -1,0 +1,71 @@
+"""From a small repository in four languages to a pack, and from the pack to what chunkers are worth on it."""
+
+import json
+
+import pytest
+
+from support.codebase import write_code
+from support.command import bench, one_sentence
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory):
+    here = tmp_path_factory.mktemp("packs")
+    done = bench("data", "build", write_code(here / "mixed"), "-o", here / "pack", home=here / "home")
+    assert done.code == 0, done.err
+    assert "go, java, python, typescript" in done.out
+    return here / "pack"
+
+
+@pytest.mark.parametrize("protocol", ["context", "body"])
+@pytest.mark.parametrize("level", ["function", "line", "api"])
+def test_a_pack_is_evaluated_like_any_source(pack, tmp_path, protocol, level):
+    done = bench(
+        *("eval", "--source", pack, "--level", level, "--protocol", protocol, "--retriever", "bm25"),
+        *("-c", "ast:max_nws=300", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
+        home=tmp_path / "home",
+    )
+    assert done.code == 0, done.err
+    runs = json.loads(done.out)
+    assert len(runs) == 2
+    for run in runs:
+        assert run["dataset"]["name"] == f"pack-mixed-{level}-2k-code"
+        assert run["micro"]["line_recall_auc"] > 0.5
+
+
+def test_data_commands_take_a_pack(pack, tmp_path):
+    info = bench("data", "info", "--source", pack, "--json", home=tmp_path)
+    facts = json.loads(info.out)
+    assert facts["repositories"]["mixed"]["licence"] == "MIT"
+    assert bench("data", "verify", "--source", pack, home=tmp_path).code == 0
+
+
+def test_a_changed_pack_is_found_out(pack, tmp_path):
+    path = pack / "repositories" / "mixed" / "ledger" / "ledger.py"
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b"math.fsum", b"sum"))
+    try:
+        done = bench("data", "verify", "--source", pack, home=tmp_path)
+    finally:
+        path.write_bytes(before)
+    assert done.code == 1
+    assert "mixed/ledger/ledger.py: it has changed" in done.out
+
+
+def test_a_folder_of_code_is_pointed_to_data_build(tmp_path):
+    code = write_code(tmp_path / "code")
+    done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", code, home=tmp_path / "home")
+    assert "data build" in one_sentence(done, 1)
+
+
+def test_mistakes_are_one_sentence_each(tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "is empty" in one_sentence(bench("data", "build", tmp_path / "empty", "-o", tmp_path / "p"), 1)
+    assert "does not exist" in one_sentence(bench("data", "build", tmp_path / "none", "-o", tmp_path / "p"), 2)
+    assert not (tmp_path / "p").exists()
+
+
+def test_help_names_the_sources():
+    text = bench("data", "build", "--help").out
+    for part in ("pypi:NAME==VERSION", "npm:NAME@VERSION", "--seed", "docs/packs.md"):
+        assert part in text
