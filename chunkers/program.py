@@ -16,21 +16,26 @@ text's UTF-8), `utf16` (code units, what JavaScript and Java call a string's len
 from __future__ import annotations
 
 import json
+import os
 import queue
 import shlex
+import signal
 import subprocess
+import sys
 import threading
 import weakref
-from collections import deque
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers._adapters import char_offsets
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError
+from repoeval_bench.core.json_reader import MOST_OF_A_LINE, JsonFaultError, parse_loose
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from typing import IO
 
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -41,9 +46,9 @@ UNITS = ("characters", "bytes", "utf16", "lines")
 class ProgramChunker:
     """Any program that reads and writes JSON lines, started on the first file and kept for all.
 
-    `time_limit` is seconds per file. A program that dies, says nonsense, hangs or returns spans outside the
-    file is a ChunkError with the file's name and the program's last words, and is started afresh for the
-    next file.
+    `time_limit` is seconds per file. A program that dies, says nonsense, hangs, answers more than once or returns spans
+    outside the file is a ChunkError with the file's name and the program's last words, and is started afresh for the
+    next file. Call `close` after the last file: only then is it known that no answer was one too many.
     """
 
     def __init__(self, command: str, time_limit: float = 60.0) -> None:
@@ -75,18 +80,29 @@ class ProgramChunker:
             answer = self._talk.ask(request, self._time_limit)
             return cut_spans(file, _spans(file, answer))
         except _ProgramError as failure:
-            last_words = self._talk.end()
-            self._talk = None
+            last_words = self.close()
             raise ChunkError(
                 f"{file.name}: {self.spec} {failure}"
                 + (f"; its standard error ends with: {last_words}" if last_words else "; its standard error is empty")
             ) from failure
 
-    def close(self) -> None:
-        """End the program; done at exit in any case."""
-        if self._talk is not None:
-            self._talk.end()
-            self._talk = None
+    def close(self) -> str:
+        """End the program and all that it started; the end of its standard error.
+
+        An OutOfTurnError where it wrote more lines than it was asked for: each answer after a surplus one was taken for
+        the next file's, whether or not its spans fit there.
+        """
+        if self._talk is None:
+            return ""
+        talk, self._talk = self._talk, None
+        surplus = talk.surplus()
+        last_words = talk.end()
+        if surplus:
+            raise OutOfTurnError(
+                f"{self.spec} wrote {talk.asked + surplus} lines for {talk.asked} files, so its answers may belong to "
+                "other files; let it write one line for each"
+            )
+        return last_words
 
     def _start(self, file: SourceFile) -> _Conversation:
         try:
@@ -102,8 +118,19 @@ class _ProgramError(Exception):
     """What the program did wrong, as the rest of a sentence that begins with its name."""
 
 
+_GRACE = 2.0
+"""Seconds in which a program ends by itself once its input has."""
+
+_LAST_WORDS = 400
+"""Characters of standard error that are shown."""
+
+
 class _Conversation:
-    """One running program. Threads read and write, so that neither side can block the other for ever."""
+    """One running program; `asked` counts the lines it was sent.
+
+    Threads read and write, so that neither side can block the other for ever.
+    What is held of its output is bounded: one answer, a line that is being read, the end of its standard error.
+    """
 
     def __init__(self, arguments: list[str]) -> None:
         self._process = subprocess.Popen(
@@ -111,42 +138,69 @@ class _Conversation:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
+            # A group of its own, so that what the program starts ends with it.
+            process_group=None if sys.platform == "win32" else 0,
         )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
         assert stdout is not None
         assert stderr is not None
-        self._requests: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._last_words: deque[str] = deque(maxlen=5)
-        self._stderr_reader = _thread(self._last_words.extend, stderr)
-        _thread(_read_all, stdout, self._answers)
+        self.asked = 0
+        self._over = threading.Event()
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._answers: queue.Queue[bytes | None] = queue.Queue(maxsize=1)
+        self._last_words = bytearray()
+        self._stderr_reader = _thread(_keep_end, stderr, self._last_words)
+        _thread(_read_lines, stdout, self._answers, self._over)
         _thread(_write_all, stdin, self._requests)
         # Called at the latest when Python exits: no program outlives the run.
-        self._finish = weakref.finalize(self, _finish, self._process, self._requests)
+        self._end = weakref.finalize(self, _end, self._process, self._requests, self._over)
 
     def ask(self, request: str, time_limit: float) -> Any:
         """The program's answer to one line, as JSON; _ProgramError where none comes or it is no JSON."""
-        self._requests.put(request)
+        if not self._answers.empty():
+            raise _ProgramError("wrote a line that it was not asked for")
+        self.asked += 1
+        self._requests.put(request.encode("utf-8") + b"\n")
         try:
             line = self._answers.get(timeout=time_limit)
         except queue.Empty:
             raise _ProgramError(f"gave no answer within {time_limit:g} s") from None
         if line is None:
+            self._answers.put(None)  # it stays at its end
             code = self._process.wait()
             raise _ProgramError(f"ended with exit code {code} before it answered")
+        if len(line) > MOST_OF_A_LINE:
+            raise _ProgramError(f"wrote more than {MOST_OF_A_LINE:,} bytes without a line end")
         try:
-            return json.loads(line)
-        except ValueError:
-            raise _ProgramError(f"wrote {line.strip()[:60]!r}, which is not a line of JSON") from None
+            return parse_loose(line)
+        except JsonFaultError:
+            raise _ProgramError(f"wrote {_shown(line)}, which is not a line of JSON") from None
+
+    def surplus(self) -> int:
+        """Let the program end by itself, as its input does: how many lines it wrote beyond those it was asked for."""
+        self._requests.put(None)
+        found = 0
+        # It is over with the end of its output, or with silence.
+        with suppress(queue.Empty):
+            while self._answers.get(timeout=_GRACE) is not None and found < _MANY:
+                found += 1
+        return found
 
     def end(self) -> str:
         """End the program and return the end of its standard error as one line."""
-        self._finish()
+        self._end()
         self._stderr_reader.join(timeout=1)
-        return " | ".join(line.strip() for line in self._last_words if line.strip())[-400:]
+        words = self._last_words.decode("utf-8", "replace").splitlines()[-5:]
+        return " | ".join(line.strip() for line in words if line.strip())[-_LAST_WORDS:]
+
+
+_MANY = 1000
+"""Surplus lines that are counted; a program may write without end."""
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:240].decode("utf-8", "replace").strip()[:60])
 
 
 def _thread(target: Any, *arguments: object) -> threading.Thread:
@@ -155,29 +209,51 @@ def _thread(target: Any, *arguments: object) -> threading.Thread:
     return thread
 
 
-def _read_all(stream: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
-    for line in stream:
-        lines.put(line)
-    lines.put(None)
+def _read_lines(stream: BufferedReader, answers: queue.Queue[bytes | None], over: threading.Event) -> None:
+    """Pass on line by line, each once the one before it was taken, and None at the end.
+
+    Of a line without an end one byte more than is allowed is passed on, and nothing after it.
+    """
+    line: bytes | None = b""
+    while line is not None and not over.is_set():
+        line = stream.readline(MOST_OF_A_LINE + 1) or None
+        while not over.is_set():
+            try:
+                answers.put(line, timeout=0.2)
+                break
+            except queue.Full:
+                continue
+        if line is not None and len(line) > MOST_OF_A_LINE:
+            return
 
 
-def _write_all(stream: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
+def _keep_end(stream: BufferedReader, kept: bytearray) -> None:
+    while block := stream.read1(1 << 16):
+        kept += block
+        del kept[: -4 * _LAST_WORDS]
+
+
+def _write_all(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
     try:
         while (line := lines.get()) is not None:
-            stream.write(line + "\n")
+            stream.write(line)
             stream.flush()
         stream.close()
     except OSError:
         return  # the program has gone: the reader sees the end of its output and says so
 
 
-def _finish(process: subprocess.Popen[str], requests: queue.SimpleQueue[str | None]) -> None:
+def _end(process: subprocess.Popen[bytes], requests: queue.SimpleQueue[bytes | None], over: threading.Event) -> None:
     requests.put(None)
-    try:
+    over.set()
+    with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=0.2)
-    except subprocess.TimeoutExpired:
+    if sys.platform == "win32":
         process.kill()
-        process.wait()
+    else:
+        with suppress(ProcessLookupError):  # it has ended, and left nobody
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _spans(file: SourceFile, answer: Any) -> list[tuple[int, int]]:
@@ -188,7 +264,7 @@ def _spans(file: SourceFile, answer: Any) -> list[tuple[int, int]]:
         raise _ProgramError('answered without "chunks"; write {"unit": "lines", "chunks": [[0, 12], …]}')
     unit = answer.get("unit")
     if unit not in UNITS:
-        raise _ProgramError(f"answered with {nearest('unit', str(unit), UNITS)}")
+        raise _ProgramError(f"answered with {nearest('unit', str(unit)[:40], UNITS)}")
     to_chars = _positions(file, unit)
     spans: list[tuple[int, int]] = []
     for chunk in answer["chunks"]:

@@ -34,6 +34,10 @@ class LanguageError(ChunkError):
     """A file's language is not known, or the grammar of a language is not installed."""
 
 
+class OutOfTurnError(BenchError):
+    """A program wrote answers that it was not asked for, so none of its chunks is known to be of the right file."""
+
+
 class EmbeddingError(BenchError):
     """A model is absent, is not the one that was pinned, or gave vectors that cannot be used."""
 

@@ -114,6 +114,7 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
                     uncovered += _uncovered(file, chunks)
                 bar.update()
             by_repo[repo] = tuple(found)
+    _close(chunker)
     if not any(by_repo.values()) and any(file.text.strip() for repo_files in files.values() for file in repo_files):
         reason = f"; the first failure: {skipped[0]}" if skipped else ""
         raise ChunkError(f"{chunker.spec} gave no chunk for any of {n_files} files{reason}")
@@ -152,7 +153,16 @@ def chunk_blanked(
         own[task.task_id] = tuple(
             replace(chunk, chunk_id=encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks
         )
+    _close(chunker)
     return replace(corpus, own=own)
+
+
+def _close(chunker: object) -> None:
+    """End what a chunker has started, whatever it is wrapped in: only then are a program's answers known to fit."""
+    while chunker is not None:
+        if callable(close := getattr(chunker, "close", None)):
+            close()
+        chunker = getattr(chunker, "inner", None)
 
 
 def blanked(file: SourceFile, lines: LineSpan) -> SourceFile:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import resource
 import shlex
 import shutil
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
 from repoeval_bench.chunkers.fixed import FixedChunker
+from repoeval_bench.chunkers.headers import HeadedChunker
 from repoeval_bench.chunkers.program import ProgramChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
-from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.retrieval.corpus import build_corpus
 
 FILE = SourceFile("repo", "a.py", "ä = '\U0001d4b3'\nb = 1\n\nc = 2\n")
 
@@ -197,3 +201,81 @@ def test_a_program_can_pass_the_conformance_suite(python) -> None:
     chunker = make_chunker(f"exec:{python(body)}")
     assert_chunker_conforms(chunker, examples=5)
     chunker.close()
+
+
+def numbered(python, body):
+    """A chunker that cuts as its program is told, and 30 files of four lines."""
+    files = [SourceFile("r", f"f{i}.py", f"a = {i}\nb = {i}\nc = {i}\nd = {i}\n") for i in range(30)]
+    return ProgramChunker(python(body, before="import threading\n"), 20), files
+
+
+ANSWER = "print(json.dumps({'unit': 'lines', 'chunks': [[0, 2], [2, 4]]}), flush=True)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{ANSWER}\nif request['path'] == 'f3.py': {ANSWER}",
+        # The second answer comes when the next file has been sent, so that no early look can find it.
+        f"{ANSWER}\nif request['path'] == 'f3.py': sys.stdin.readline(); {ANSWER}; {ANSWER}",
+        f"{ANSWER}\nif request['path'] == 'f29.py': time.sleep(0.3); {ANSWER}",
+    ],
+)
+@pytest.mark.parametrize("skip_errors", [False, True])
+def test_a_program_that_answers_twice_ends_the_run(python, body, skip_errors) -> None:
+    """Every later answer would be another file's: nothing of the program is kept, also where failures are skipped."""
+    chunker, files = numbered(python, body)
+    with pytest.raises(
+        OutOfTurnError, match=r"wrote \d+ lines for \d+ files, so its answers may belong to other files"
+    ):
+        build_corpus({"r": files}, HeadedChunker(chunker, "path"), skip_errors=skip_errors)
+
+
+def test_output_without_a_line_end_is_not_held(python) -> None:
+    """A program that writes and writes is stopped at the limit; its memory, ours and the pipe stay small."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ChunkError, match="wrote more than 67,108,864 bytes without a line end"):
+        cut(python("while True: sys.stdout.write('x' * 1_000_000)"))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # KiB
+
+
+def test_endless_lines_are_not_held_either(python) -> None:
+    """One answer is taken, the rest waits in the pipe; the run ends when it is counted."""
+    chunker, files = numbered(python, f"while True: {ANSWER}")
+    with pytest.raises(OutOfTurnError, match="may belong to other files"):
+        build_corpus({"r": files}, chunker)
+
+
+def test_what_a_program_started_ends_with_it(python, tmp_path) -> None:
+    """Children that ignore their parent's end are ended too."""
+    pid = tmp_path / "pid"
+    child = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
+    body = f"child = {child}; open({str(pid)!r}, 'w').write(str(child.pid)); {ANSWER}"
+    chunker = ProgramChunker(python(body, before="import subprocess\n"), 20)
+    chunker.chunk(FILE)
+    chunker.close()
+    deadline = time.monotonic() + 5
+    while alive(int(pid.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not alive(int(pid.read_text()))
+
+
+def alive(pid):
+    """Whether a process runs; one that has ended and that nobody has asked for is none."""
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+
+
+def test_a_strange_unit_is_named_in_short(python) -> None:
+    """A text of millions of characters is neither compared nor printed."""
+    with pytest.raises(ChunkError, match="unknown unit") as error:
+        cut(python("print(json.dumps({'unit': 'x' * 5_000_000, 'chunks': []}))"))
+    assert len(str(error.value)) < 500
+
+
+def test_an_answer_nested_without_end_is_no_answer(python) -> None:
+    """The one reader of JSON reads answers too."""
+    with pytest.raises(ChunkError, match="which is not a line of JSON"):
+        cut(python("print('[' * 100_000)"))
