@@ -131,7 +131,19 @@ _GOLD = {
     "prompt": "[c, h+1): the prompt's lines and the first line to be written",
     "context": "[c, h+n): the prompt's lines and all lines to be written",
     "body": "[h, h+n): the lines to be written",
+    "uses": "what the names in the lines to be written are defined as: of a function or class decorators, header and "
+    "docstring, of a name its statement, at most 12 lines each that are not blank, without lines that the prompt shows",
 }
+
+
+def _gold(protocol: Protocol) -> str:
+    from repoeval_bench.core.uses import TIERS
+    from repoeval_bench.protocols.uses import tiers_of
+
+    if not protocol.of_definitions:
+        return _GOLD[protocol.gold]
+    taken = tiers_of(protocol.gold)
+    return f"{_GOLD['uses']}; names that are {', '.join(tier for tier in TIERS if tier in taken)}"
 
 
 def _protocols(name: str) -> Iterator[str]:
@@ -160,7 +172,7 @@ def _explain_protocol(protocol: Protocol) -> str:
     scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
     lines = {
         "query": f"{protocol.query}: {'the whole prompt' if protocol.query == 'full' else 'the last lines of it'}",
-        "gold": f"{protocol.gold}: {_GOLD[protocol.gold]}",
+        "gold": f"{protocol.gold}: {_gold(protocol)}",
         "relevant": f"{protocol.relevance}: {rule}",
         "repositories": f"{protocol.repositories} (headline: {protocol.headline} mean of {protocol.headline_measure})",
         "documents": f"{protocol.documents}: {documents[protocol.documents]}",

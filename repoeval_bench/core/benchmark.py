@@ -67,7 +67,7 @@ class Benchmark:
     another fingerprint. `whole_tasks` and `whole_repos` count the published benchmark, so that a part can
     never pass for the whole; `asked_repos` counts those that the protocol scores, where it names them (else 0).
     `undecodable` names the files that are not UTF-8 and were left out. `is_published`: whether this is the published
-    benchmark, or a part of it, and not a user's own set.
+    benchmark, or a part of it, and not a user's own set. `unscored` counts the tasks that the protocol has no gold for.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Benchmark:
     undecodable: tuple[str, ...] = ()
     asked_repos: int = 0
     is_published: bool = False
+    unscored: int = 0
 
     @property
     def by_name(self) -> dict[str, SourceFile]:

@@ -24,7 +24,13 @@ from repoeval_bench.metrics.lists import (
 )
 from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
-from repoeval_bench.metrics.registry import DEFAULT_MEASURES, EVAL_MEASURES, LINE_MEASURES, MEASURES
+from repoeval_bench.metrics.registry import (
+    DEFAULT_MEASURES,
+    DEFINITION_MEASURES,
+    EVAL_MEASURES,
+    LINE_MEASURES,
+    MEASURES,
+)
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
     Item,
@@ -39,6 +45,7 @@ __all__ = [
     "BUDGETS",
     "CEILING",
     "DEFAULT_MEASURES",
+    "DEFINITION_MEASURES",
     "EVAL_MEASURES",
     "LINE_MEASURES",
     "MEASURES",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
 
+_GREEDY: tuple[Literal["lines"], Literal["definitions"]] = ("lines", "definitions")
+
 CEILING, SHARE = "_ceiling", "_share"
 """What ends the name of a column made by `with_ceiling`."""
 
@@ -38,19 +40,22 @@ def score_ceilings(
     """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
 
     Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
-    scored on the greedy choice among the chunks of the gold's files, a lower bound of the best possible, and raised to
+    scored on the greedy choice of gold lines (measures of definitions on that of definitions, a part of one for its
+    share) among the chunks of the gold's files, a lower bound of the best possible, and raised to
     what was `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over
     the same chunks may state slightly different ones. `excluded` is query_id -> the chunks a query may not see; qrels
     without them are given by the caller.
     """
     parsed = parse_measures(measures)
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
-    by_lines = [m for m in parsed if m.definition.ceiling == "lines"]
     best = score_run(qrels, qrels, by_chunks)
     values = dict(best.values)
-    if by_lines:
-        chosen = _greedy_run(qrels, context or Context(), excluded or {})
-        for name, ceiling in score_run(chosen, qrels, by_lines, context).values.items():
+    for wanted in _GREEDY:
+        by_greed = [m for m in parsed if m.definition.ceiling == wanted]
+        if not by_greed:
+            continue
+        chosen = _greedy_run(qrels, context or Context(), excluded or {}, wanted)
+        for name, ceiling in score_run(chosen, qrels, by_greed, context).values.items():
             seen = observed.values.get(name) if observed else None
             values[name] = ceiling if seen is None else np.maximum(ceiling, seen)
     order = [str(measure) for measure in parsed if str(measure) in values]
@@ -83,7 +88,10 @@ def ideal_rankings(
 
 
 def _greedy_run(
-    qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]]
+    qrels: Judgements,
+    context: Context,
+    excluded: Mapping[str, frozenset[str]],
+    wanted: Literal["lines", "definitions"] = "lines",
 ) -> dict[str, list[tuple[str, float]]]:
     lines = Lines.of(context.line_nws or {})
     by_file: dict[str, dict[str, ChunkPlace]] = defaultdict(dict)
@@ -91,10 +99,13 @@ def _greedy_run(
         by_file[place.file][chunk_id] = place
     run = {}
     for query_id in qrels:
-        gold = look_up("gold", context.gold, query_id, "query")
+        if wanted == "definitions":
+            golds = tuple(look_up("definitions", context.definitions, query_id, "query"))
+        else:
+            golds = (look_up("gold", context.gold, query_id, "query"),)
         excluded_here = excluded.get(query_id, ())
-        files = dict.fromkeys(place.file for place in gold)
+        files = dict.fromkeys(place.file for gold in golds for place in gold)
         near = (by_file[file].items() for file in files)
         chunks = {chunk_id: place for items in near for chunk_id, place in items if chunk_id not in excluded_here}
-        run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(chunks, gold, lines)]
+        run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(chunks, golds, lines)]
     return run

@@ -1,4 +1,4 @@
-"""What some measures need beside ranking and qrels: places, gold, lines, texts, vectors, sub-topics."""
+"""What some measures need beside ranking and qrels: places, gold, lines, definitions, texts, vectors, sub-topics."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ class Context:
     """Inputs by the names that `Measure.needs` uses; give only what the measures ask for.
 
     `places`: chunk_id -> its place. `gold`: query_id -> Gold. `line_nws`: file -> non-whitespace characters of each
-    line. `texts`: chunk_id -> text. `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id ->
-    the sub-topics that the chunk covers.
+    line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.
+    `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id -> the sub-topics that it covers.
     """
 
     places: Mapping[str, ChunkPlace] | None = None
     gold: Mapping[str, Gold] | None = None
     line_nws: Mapping[str, Sequence[int]] | None = None
+    definitions: Mapping[str, Sequence[Gold]] | None = None
     texts: Mapping[str, str] | None = None
     vectors: Mapping[str, NDArray[np.floating]] | None = None
     subtopics: Mapping[str, Mapping[str, Collection[Hashable]]] | None = None

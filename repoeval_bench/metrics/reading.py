@@ -5,10 +5,11 @@ Pure: places in, counts out. Who retrieved the chunks, and for what, is not know
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
+from math import fsum, inf
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from repoeval_bench.core.places import join
 from repoeval_bench.metrics.judged import share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -89,9 +90,14 @@ class LineReading:
 
     def recall_area(self) -> FloatArray:
         """Area under recall from (0, 0) through `BUDGETS`, trapezoids, over the last budget: 0..1."""
-        points = [(0.0, np.zeros(len(self.limit))), *((float(budget), self.recall(budget)) for budget in BUDGETS)]
-        area = sum((right - left) * (low + high) / 2 for (left, low), (right, high) in pairwise(points))
-        return np.asarray(area / BUDGETS[-1], dtype=np.float64)
+        return area_under(self.recall, len(self.limit))
+
+
+def area_under(recall: Callable[[float], FloatArray], n_queries: int) -> FloatArray:
+    """Area under a recall from (0, 0) through `BUDGETS`, trapezoids, over the last budget: float64 (n_queries,)."""
+    points = [(0.0, np.zeros(n_queries)), *((float(budget), recall(budget)) for budget in BUDGETS)]
+    area = sum((right - left) * (low + high) / 2 for (left, low), (right, high) in pairwise(points))
+    return np.asarray(area / BUDGETS[-1], dtype=np.float64)
 
 
 class _Chunk(NamedTuple):
@@ -164,6 +170,10 @@ class Lines(Mapping[str, "Sequence[int]"]):
         """The numbers of a place's lines, blank ones included; errors as `read` has them."""
         first = self._file(place).first
         return range(first + place.lines.start, first + place.lines.end)
+
+    def all_of(self, gold: Gold) -> frozenset[int]:
+        """The numbers of a gold's non-blank lines; errors as `read` has them."""
+        return frozenset().union(*(self.shared(place, (place,)) for place in gold))
 
     def shared(self, place: Place, gold: Gold) -> frozenset[int]:
         """The numbers of the non-blank lines that both hold; errors as `read` has them."""
@@ -289,20 +299,31 @@ def _running(counts: IntArray, starts: IntArray) -> IntArray:
     return np.asarray(total[1:] - np.repeat(total[starts[:-1]], np.diff(starts)), dtype=np.int64)
 
 
-def greedy(chunks: Mapping[str, ChunkPlace], gold: Gold, lines: Lines) -> list[str]:
-    """The chunk ids in the order of most new gold lines per nws, as long as there are any: what a ceiling reads.
+def greedy(chunks: Mapping[str, ChunkPlace], wanted: Sequence[Gold], lines: Lines) -> list[str]:
+    """The chunk ids in the order of most that is new per nws, as long as there is any: what a ceiling reads.
 
-    `chunks` is chunk_id -> its place. A chunk costs its header and all its non-blank lines. Of equals the earlier by
-    file and lines comes first.
+    Each gold of `wanted` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place. A chunk
+    costs its header and all its non-blank lines. Of equals the earlier by file and lines comes first.
     """
-    held = {chunk_id: shared for chunk_id, place in chunks.items() if (shared := lines.shared(place, gold))}
+    worth: dict[int, float] = defaultdict(float)
+    for gold in wanted:
+        numbers = lines.all_of(gold)
+        for number in numbers:
+            worth[number] += 1.0 if len(wanted) == 1 else 1.0 / len(numbers)
+    every = join(place for gold in wanted for place in gold)
+    held = {chunk_id: shared for chunk_id, place in chunks.items() if (shared := lines.shared(place, every))}
     # Python's max takes the first of equals.
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in held)
     left = {chunk_id: lines.read(chunks[chunk_id]).cost for _, _, chunk_id in near}
     collected: set[int] = set()
     order: list[str] = []
+
+    def gain(chunk_id: str) -> float:
+        # fsum is exact in any order, and a set has none.
+        return fsum(worth[number] for number in held[chunk_id] - collected) / left[chunk_id]
+
     while left:
-        best = max(left, key=lambda chunk_id: len(held[chunk_id] - collected) / left[chunk_id])
+        best = max(left, key=gain)
         if held[best] <= collected:
             break
         order.append(best)

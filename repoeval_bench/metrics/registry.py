@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.registry import Row
-from repoeval_bench.metrics import diversity, graded, lines, ranked, sets, spans, subtopics
+from repoeval_bench.metrics import definitions, diversity, graded, lines, ranked, sets, spans, subtopics
 from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ FAMILIES = {
     "graded": graded.DEFINITIONS,
     "diversity": (*diversity.DEFINITIONS, *subtopics.DEFINITIONS),
     "lines": lines.DEFINITIONS,
+    "definitions": definitions.DEFINITIONS,
     "spans": spans.DEFINITIONS,
 }
 """family -> its measures, in the order they are listed."""
@@ -37,6 +38,9 @@ DEFAULT_MEASURES = (*_CUTOFFS, "mrr")
 
 LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for budget in BUDGETS))
 """The headline of every comparison of chunkers: the same documents, lines, for all of them."""
+
+DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" for budget in BUDGETS))
+"""What comes first where the gold is definitions."""
 
 EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
 """The default measures of an evaluation, which also has the files' lines."""

@@ -17,6 +17,8 @@ POLICIES: Mapping[Exclusion, str] = {
     "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are excluded",
     "repocoder": "the chunks of the task's file that end after max(0, h - 20) are excluded, and so all behind the hole",
     "body": "the ground truth's lines are blanked in the task's file before it is chunked",
+    "free": "as body, and the prompt's lines, [c, h), are read free: they neither cost nor count",
+    "hidden": "the chunks of the task's file that overlap the prompt or the ground truth, [c, h+n), are excluded",
 }
 
 WINDOW = 20
@@ -28,7 +30,7 @@ def excluded_chunks(
 ) -> dict[str, frozenset[str]]:
     """query_id -> the ids of the chunks that this query may not see; no entry where it sees all.
 
-    With `body` all chunks of the task's file are excluded: the query has its own in their place.
+    With `body` and `free` all chunks of the task's file are excluded: the query has its own in their place.
     """
     if policy == "none":
         return {}
@@ -52,6 +54,8 @@ def is_over_prompt(chunk: Chunk, task: Task) -> bool:
 def _is_excluded(chunk: Chunk, task: Task, policy: Exclusion) -> bool:
     if policy == "prompt":
         return is_over_prompt(chunk, task)
+    if policy == "hidden":
+        return chunk.lines.overlaps(task.context_span)
     if policy == "repocoder":
         return chunk.lines.end > max(0, task.body.start - WINDOW)
     return True

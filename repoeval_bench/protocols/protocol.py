@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import find, known
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.protocols.uses import is_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Gold = Literal["prompt", "context", "body"]
+Gold = Literal["prompt", "context", "body", "uses", "uses:resolved", "uses:imported", "uses:distinctive", "uses:unique"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
-Exclusion = Literal["none", "prompt", "repocoder", "body"]
+Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Copies = Literal["distinct", "credited"]
 Scope = Literal["repository", "pooled"]
 
@@ -74,7 +75,19 @@ class Protocol:
     @property
     def headline_measure(self) -> str:
         """The measure that chunkers are compared by first: a short gold is read at its own size."""
+        if self.of_definitions:
+            return "definition_recall_auc"
         return "line_rprec" if self.gold == "body" else "line_recall_auc"
+
+    @property
+    def of_definitions(self) -> bool:
+        """Whether the gold is the definitions that the lines to be written use."""
+        return is_uses(self.gold)
+
+    @property
+    def blanks(self) -> bool:
+        """Whether the ground truth's lines are blanked, so that a query has chunks of its own."""
+        return self.exclusion in ("body", "free")
 
     @property
     def overridden(self) -> frozenset[str]:
@@ -99,16 +112,24 @@ class Protocol:
 
     def check(self) -> None:
         """A UsageError where what is excluded is all that is gold, or what is asked for twice over."""
-        gone = {"prompt": ("prompt",), "repocoder": ("body",), "body": ("body",), "none": ()}[self.exclusion]
+        gone = {
+            "none": (),
+            "prompt": ("prompt",),
+            "repocoder": ("body",),
+            "body": ("body",),
+            # What is left of the task's own file is what its prompt and its ground truth are not.
+            "free": ("prompt", "context", "body"),
+            "hidden": ("prompt", "context", "body"),
+        }[self.exclusion]
         if self.gold in gone:
             raise UsageError(
                 f"exclusion={self.exclusion} with gold={self.gold} leaves no gold to find; choose another gold, or "
                 "exclusion=none"
             )
-        if self.documents == "windows" and self.exclusion == "body":
+        if self.documents == "windows" and self.blanks:
             raise UsageError(
-                f"exclusion=body chunks the task's file again, but the documents of {self.name} are fixed; choose "
-                "exclusion=repocoder, or another protocol"
+                f"exclusion={self.exclusion} chunks the task's file again, but the documents of {self.name} are fixed; "
+                "choose exclusion=repocoder, or another protocol"
             )
         if self.documents == "baseline" and self.scope == "pooled":
             raise UsageError(

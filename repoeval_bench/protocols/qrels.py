@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place, join, without
+from repoeval_bench.protocols.uses import definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,19 +28,24 @@ RULES = {
     "chunk-share:T": "T of the chunk's non-blank lines are gold (0 < T <= 1)",
     "gold-share:T": "T of the gold's non-blank lines are the chunk's (0 < T <= 1)",
     "graded:iou": "gain = IoU of the lines",
+    "definitions": "gain = how many definitions of the gold the chunk holds a non-blank line of; any other gold is one",
     "graded:levels": "gain 2 where half of the chunk or of the gold is shared (non-blank lines), else 1 for a line",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """A chunk's lines against the gold's: all lines, and the non-blank ones among them."""
+    """A chunk's lines against the gold's: all lines, and the non-blank ones among them.
+
+    `definitions` counts the definitions of which a non-blank line is shared.
+    """
 
     lines: int
     union: int
     nonblank: int
     chunk_nonblank: int
     gold_nonblank: int
+    definitions: int
 
     @property
     def iou(self) -> float:
@@ -62,6 +68,8 @@ def relevance_rule(text: str) -> Callable[[Shared], float]:
     kind, _, value = text.partition(":")
     if text == "overlap":
         return lambda shared: float(shared.lines > 0)
+    if text == "definitions":
+        return lambda shared: float(shared.definitions)
     if text == "graded:iou":
         return lambda shared: shared.iou
     if text == "graded:levels":
@@ -90,11 +98,14 @@ def _threshold(text: str) -> float | None:
 
 
 def gold_of(task: Task, protocol: Protocol) -> Gold:
-    """The task's gold: lines `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n) of its file.
+    """The task's gold: lines `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n) of its file, or what it uses.
 
     Lines that are blanked for the query (exclusion=body) cannot be gold and are left out.
     """
-    lines = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}[protocol.gold]
+    if protocol.of_definitions:
+        return join(place for gold in definitions_of(task) for place in gold)
+    spans = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}
+    lines = spans[protocol.gold]
     gold = (Place(task.file, lines),)
     return without(gold, Place(task.file, task.body)) if protocol.exclusion == "body" else gold
 
@@ -104,16 +115,20 @@ def build_qrels(
     chunks: Mapping[str, Sequence[Chunk]],
     relevance: str,
     line_nws: Mapping[str, Sequence[int]],
+    definitions: Mapping[str, Sequence[Gold]] | None = None,
 ) -> Qrels:
     """query_id -> chunk_id -> gain (> 0), over every chunk of the gold's files; empty where none is relevant.
 
     `chunks` are by file, `line_nws` is file -> non-whitespace characters of each line; files are named as in `gold`.
+    `definitions` is query_id -> the parts of its gold that rule `definitions` counts; the whole is one where not given.
     """
     rule = relevance_rule(relevance)
+    counted = relevance == "definitions"
     files: dict[str, _File] = {}
     qrels: Qrels = {}
     for query_id, each in gold.items():
         places = join(each)
+        parts = definitions[query_id] if definitions is not None else (places,)
         for file in {place.file for place in places} - files.keys():
             files[file] = _File(chunks.get(file, ()), line_nws[file])
         near = {chunk.chunk_id: (chunk, p.file) for p in places for chunk in files[p.file].overlapping(p.lines)}
@@ -129,11 +144,17 @@ def build_qrels(
                 nonblank=sum(map(files[file].n_filled, common)),
                 chunk_nonblank=files[file].n_filled(chunk.lines),
                 gold_nonblank=n_filled,
+                definitions=sum(_is_held(part, chunk, file, files[file]) for part in parts) if counted else 0,
             )
             if (gain := rule(shared)) > 0:
                 gains[chunk_id] = gain
         qrels[query_id] = gains
     return qrels
+
+
+def _is_held(gold: Gold, chunk: Chunk, name: str, file: _File) -> bool:
+    """Whether a chunk of the file holds a non-blank line of the gold."""
+    return any(place.file == name and file.n_filled(chunk.lines.common(place.lines)) for place in gold)
 
 
 class _File:

@@ -57,6 +57,19 @@ _PROTOCOLS = (
         "only useful ones",
     ),
     Protocol(
+        name="uses",
+        query="tail:20",
+        gold="uses",
+        relevance="definitions",
+        repositories="all",
+        headline="micro",
+        users="what completion needs: the last 20 lines of the prompt ask for the definitions that the lines to be "
+        "written use and the prompt does not show",
+        caution="names are resolved statically, and those that lead to no definition of the repository have no gold; "
+        "scores under exclusion=free and exclusion=hidden give other orders, so name the rule beside a number",
+        exclusion="free",
+    ),
+    Protocol(
         name="linemap",
         query="full",
         gold="prompt",

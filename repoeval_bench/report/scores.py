@@ -39,12 +39,18 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
         title[1] = f"{first.chunker} · {title[1]}"
     # Ceilings have rows of their own, so their columns are for `compare`.
     measures = [measure for measure in first.micro if not measure.endswith((CEILING, SHARE))]
+    definitions = [measure for measure in measures if measure.startswith("definition_")]
     lines = [measure for measure in measures if measure.startswith("line_")]
-    chunks = [measure for measure in measures if measure not in lines]
+    chunks = [measure for measure in measures if measure not in (*definitions, *lines)]
     if set(LINE_MEASURES) <= set(lines):
         # Every budget is in the files; a table of them all would be wider than a screen.
         lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
-    shown = [(what, names) for what, names in (("lines, at equal budgets of nws", lines), ("chunks", chunks)) if names]
+    groups = (
+        ("definitions read whole, at equal budgets of nws", definitions),
+        ("lines, at equal budgets of nws", lines),
+        ("chunks", chunks),
+    )
+    shown = [(what, names) for what, names in groups if names]
     tables = []
     for at, (what, names) in enumerate(shown):
         columns = [Column(name="mean over"), *figures(*map(heading, names), missing="")]

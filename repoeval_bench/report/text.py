@@ -29,6 +29,8 @@ _NAMES = {
     "line_recall": "lineR",
     "line_rprec": "lineRprec",
     "line_recall_auc": "area lineR",
+    "definition_recall": "defR",
+    "definition_recall_auc": "area defR",
 }
 
 

@@ -216,7 +216,7 @@ def _config(selected: Benchmark, request: RunRequest, protocol: Protocol, chunke
         embedder_identity=parts.embedder.identity if parts.embedder else {},
         retriever=retriever.spec,
         k=request.k,
-        measures=choose_measures(request.measures, request.k),
+        measures=choose_measures(request.measures, request.k, protocol.gold),
         skip_errors=request.skip_errors,
         pack=request.pack,
         retriever_identity=retriever.scorer.identity if retriever.scorer else {},

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.places import Place, join
-from repoeval_bench.metrics import ChunkPlace, Context, inputs_of
+from repoeval_bench.metrics import ChunkPlace, Context, Lines, inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.qrels import build_qrels, credit_copies, drop_excluded, gold_of, merge_copies
+from repoeval_bench.protocols.uses import definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,8 +53,10 @@ def judge_corpus(
     """
     line_nws = line_nws or count_lines(benchmark)
     gold = {task.task_id: gold_of(task, protocol) for task in benchmark.tasks}
-    seen = _Seen.by(benchmark, corpus, gold, line_nws)
-    qrels = merge_copies(build_qrels(seen.gold, seen.chunks, protocol.relevance, seen.line_nws), corpus.merged)
+    parts = {t.task_id: definitions_of(t) if protocol.of_definitions else (gold[t.task_id],) for t in benchmark.tasks}
+    seen = _Seen.by(benchmark, corpus, (gold, parts), line_nws, free=protocol.exclusion == "free")
+    qrels = build_qrels(seen.gold, seen.chunks, protocol.relevance, seen.line_nws, seen.definitions)
+    qrels = merge_copies(qrels, corpus.merged)
     if protocol.copies == "credited":
         qrels = credit_copies(qrels, corpus.duplicates())
         for query_id in corpus.own:
@@ -71,12 +74,14 @@ def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What the queries see, by file: `gold` by query, `chunks` and `line_nws` by file.
+    """What the queries see: `gold` and its `definitions` by query, `chunks` and `line_nws` by file.
 
     A task's file with blanked lines is a file of its own, for that query alone: its lines cost and count differently.
+    Lines that are read free are as blank ones there.
     """
 
     gold: Mapping[str, Gold]
+    definitions: Mapping[str, Sequence[Gold]]
     chunks: Mapping[str, Sequence[Chunk]]
     line_nws: Mapping[str, Sequence[int]]
 
@@ -85,28 +90,36 @@ class _Seen:
         cls,
         benchmark: Benchmark,
         corpus: Corpus,
-        gold: Mapping[str, Gold],
+        golds: tuple[Mapping[str, Gold], Mapping[str, Sequence[Gold]]],
         line_nws: Mapping[str, Sequence[int]],
+        *,
+        free: bool,
     ) -> _Seen:
+        gold, definitions = golds
         chunks: dict[str, list[Chunk]] = defaultdict(list)
         for repo, held in corpus.chunks.items():
             for chunk in (*held, *corpus.dropped.get(repo, ())):
                 chunks[chunk.file].append(chunk)
         if not corpus.own:
-            return cls(gold=gold, chunks=chunks, line_nws=line_nws)
-        seen, sizes = dict(gold), dict(line_nws)
+            return cls(gold=gold, definitions=definitions, chunks=chunks, line_nws=line_nws)
+        seen, parts, sizes = dict(gold), dict(definitions), dict(line_nws)
         for task in benchmark.tasks:
             if task.task_id not in corpus.own:
                 continue
             name = own_file(task.file, task.task_id)
             chunks[name] = list(corpus.own[task.task_id])
             shown = list(line_nws[task.file])
-            shown[task.body.start : task.body.end] = [0] * len(task.body)
+            blank = task.context_span if free else task.body
+            shown[blank.start : blank.end] = [0] * len(blank)
             sizes[name] = shown
-            seen[task.task_id] = tuple(
-                Place(name, place.lines) if place.file == task.file else place for place in gold[task.task_id]
-            )
-        return cls(gold=seen, chunks=chunks, line_nws=sizes)
+            seen[task.task_id] = _renamed(gold[task.task_id], task.file, name)
+            parts[task.task_id] = [_renamed(part, task.file, name) for part in definitions[task.task_id]]
+        return cls(gold=seen, definitions=parts, chunks=chunks, line_nws=Lines.of(sizes))
+
+
+def _renamed(gold: Gold, file: str, name: str) -> Gold:
+    """The places with another name for one file."""
+    return tuple(Place(name, place.lines) if place.file == file else place for place in gold)
 
 
 def own_file(file: str, query_id: str) -> str:
@@ -127,6 +140,7 @@ def _context(corpus: Corpus, seen: _Seen, qrels: Qrels, needs: frozenset[str], e
         places=places,
         gold=seen.gold,
         line_nws=seen.line_nws,
+        definitions=seen.definitions,
         texts={chunk.chunk_id: chunk.text for chunk in chunks} if "texts" in needs else None,
         vectors=vectors,
         subtopics=_gold_lines(qrels, places, seen) if "subtopics" in needs else None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
+from repoeval_bench.protocols.uses import is_uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,14 +84,21 @@ def make_embedder(
     return CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify), policies)
 
 
-def choose_measures(names: Sequence[str] | None, k: int) -> tuple[str, ...]:
-    """The measures' canonical names, each once; the default ones for none.
+def usual_measures(gold: str) -> tuple[str, ...]:
+    """The default measures under a gold: where it is definitions, those of definitions come first."""
+    from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES
+
+    return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
+
+
+def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:
+    """The measures' canonical names, each once; the default ones of the gold for none.
 
     A UsageError where one looks deeper than the `k` results that are ranked: its value would be another measure's.
     """
-    from repoeval_bench.metrics import EVAL_MEASURES, Measure
+    from repoeval_bench.metrics import Measure
 
-    measures = [Measure.parse(name) for name in names or EVAL_MEASURES]
+    measures = [Measure.parse(name) for name in names or usual_measures(gold)]
     for measure in measures:
         if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
             raise UsageError(f"K={k} ranks less than {measure} looks at; raise K to {measure.k} or name other measures")

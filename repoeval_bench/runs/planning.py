@@ -15,6 +15,7 @@ from repoeval_bench.protocols.leak import gold_in_query
 from repoeval_bench.protocols.protocol import scores_none
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical
 from repoeval_bench.runs.executors import IN_PROCESS, LARGE
 from repoeval_bench.runs.inspection import pack_sources
@@ -123,13 +124,21 @@ def plan_all(
     queries = make_queries(selected.tasks, protocol.query)
     jobs: list[Callable[[], Any]] = [
         *(partial(_chunk, selected, protocol, each, skip_errors=skip_errors) for each in parts),
-        partial(task_facts, selected),
+        partial(_facts, selected, protocol),
     ]
     *chunked, facts = executor.map(jobs)
     return Inputs(selected, protocol, queries, facts), [
         Plan(selected, protocol, cutter.spec, corpus, documents, queries, {"chunk": seconds})
         for (cutter, _), (corpus, documents, seconds) in zip(parts, chunked, strict=True)
     ]
+
+
+def _facts(selected: Benchmark, protocol: Protocol) -> dict[str, dict[str, Fact]]:
+    facts = task_facts(selected)
+    if protocol.of_definitions:
+        for task in selected.tasks:
+            facts[task.task_id] |= uses_facts(task)
+    return facts
 
 
 def _chunk(
@@ -143,7 +152,7 @@ def _chunk(
         corpus = build_corpus(selected.files, cutter, skip_errors=skip_errors)
         if protocol.documents == "windows":
             corpus = merge_identical(corpus)
-        if protocol.exclusion == "body":
+        if protocol.blanks:
             corpus = chunk_blanked(corpus, selected.tasks, selected.files, cutter)
         return corpus
 
@@ -155,6 +164,12 @@ def _chunk(
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     """The repositories and tasks that the protocol scores; a DatasetError if it scores none."""
     chosen = published_subset(benchmark, protocol.repositories)
+    if protocol.of_definitions and chosen.tasks:
+        chosen = with_used(chosen, protocol.gold)
+        if not chosen.tasks:
+            raise DatasetError(
+                f"no task has gold {protocol.gold}: none uses a definition that its prompt does not show"
+            )
     if not chosen.tasks:
         raise DatasetError(scores_none(protocol, benchmark.files))
     return chosen

@@ -129,6 +129,7 @@ class Counts(Record):
     queries_no_answer: Count = 0
     queries_without_cluster: Count = 0
     queries_not_read: Count | None = None
+    tasks_unscored: Count = 0
     chunks: Count = 0
     chunks_truncated: Count | None = None
     chunks_tokens: Count | None = None

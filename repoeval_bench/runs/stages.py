@@ -200,7 +200,7 @@ def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judged: Jud
     """A run over the chunker's chunks as one over the documents; `excluded` are the chunks that queries may not see."""
     corpus, documents = planned.corpus, planned.documents
     blanked = {}
-    if planned.protocol.exclusion == "body":
+    if planned.protocol.blanks:
         blanked = {task.task_id: (f"{task.repo}/{task.path}", task.body) for task in planned.benchmark.tasks}
     line_map = LineMap(
         chunks=corpus.chunks,

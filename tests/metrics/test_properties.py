@@ -120,6 +120,7 @@ def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
         places={},
         gold={"q": (Place("f", LineSpan(0, 2)),)},
         line_nws={"f": [3, 4]},
+        definitions={"q": ((Place("f", LineSpan(0, 1)),), (Place("f", LineSpan(1, 2)),))},
         texts={},
         vectors={},
         subtopics={"q": {"d00": {"a"}}},

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.repoeval import DEFAULT, combination_of
-from repoeval_bench.metrics import EVAL_MEASURES
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
+from repoeval_bench.runs.parts import usual_measures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ COUNTS = {
     "queries_not_in_log": "queries that are not in the log",
     "queries_without_gold": "logged queries without gold",
     "queries_no_answer": "queries that no chunk answers, not scored",
+    "tasks_unscored": "tasks that use no definition that their prompt does not show, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks cut by the model",
     "chunks_tokens": "tokens of the chunks",
@@ -127,7 +128,7 @@ def _command(run: RunView) -> str:
         words += ["--embedder", metrics.embedder]
     if metrics.k != DEPTH:
         words += ["--k", str(metrics.k)]
-    if config and config.measures != EVAL_MEASURES:
+    if config and config.measures != usual_measures(config.protocol.gold):
         words += [word for name in config.measures for word in ("-m", name)]
     if config and config.skip_errors:
         words.append("--skip-errors")

@@ -1,0 +1,117 @@
+"""How many of the definitions that a query needs are read whole within a budget of non-whitespace characters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.metrics.context import look_up
+from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from repoeval_bench.core.places import Gold
+    from repoeval_bench.metrics.context import ChunkPlace
+    from repoeval_bench.metrics.judged import FloatArray, Judged
+
+
+def definition_recall(judged: Judged, budget: int) -> FloatArray:
+    """Definitions all of whose gold lines were read within the budget, over all: float64 (n_queries,)."""
+    return _recall(_ends(judged, budget), budget)
+
+
+def definition_recall_auc(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+    """Area under definition_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
+    ends = _ends(judged)
+    return area_under(lambda budget: _recall(ends, budget), judged.n_queries)
+
+
+def _recall(ends: Sequence[FloatArray], budget: float) -> FloatArray:
+    return np.array([float((each <= budget).mean()) if len(each) else 0.0 for each in ends], dtype=np.float64)
+
+
+def _ends(judged: Judged, budget: int = 0) -> list[FloatArray]:
+    limit = max(budget, BUDGETS[-1])
+    return judged.once(("definitions", limit), lambda: _read(judged, limit))
+
+
+def _read(judged: Judged, limit: int) -> list[FloatArray]:
+    context = judged.context
+    lines = Lines.of(context.line_nws or {})
+    return [
+        read_definitions(
+            judged.places(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
+        )
+        for query_id in judged.query_ids
+    ]
+
+
+def read_definitions(
+    ranking: Iterable[ChunkPlace], definitions: Sequence[Gold], lines: Lines, limit: float
+) -> FloatArray:
+    """The nws that were spent when the last gold line of each definition was read; infinite beyond `limit`.
+
+    Reading is that of line measures: chunks in order, lines whole, until the first that does not fit. Definitions
+    without a non-blank line are left out.
+    """
+    left = [set(lines.all_of(gold)) for gold in definitions]
+    left = [numbers for numbers in left if numbers]
+    ends = np.full(len(left), np.inf)
+    needed_by: dict[int, list[int]] = defaultdict(list)
+    for i, numbers in enumerate(left):
+        for number in numbers:
+            needed_by[number].append(i)
+    spent = 0
+    for place in ranking:
+        chunk = lines.read(place)
+        found = [at for at, number in enumerate(chunk.lines.tolist()) if number in needed_by]
+        reached = np.cumsum(chunk.nws) + spent if found else ()
+        for at in found:
+            number, cost = int(chunk.lines[at]), int(reached[at])
+            if cost > limit:
+                break
+            for i in needed_by.pop(number):
+                left[i].discard(number)
+                if not left[i]:
+                    ends[i] = cost
+        spent += chunk.cost
+        if spent > limit or not needed_by:
+            break
+    return ends
+
+
+_at_budget = partial(
+    Definition,
+    source="this project's protocol `uses`",
+    cutoff="must",
+    unit="nws",
+    needs=frozenset({"ranking", "places", "definitions", "line_nws"}),
+    ceiling="definitions",
+)
+
+DEFINITIONS = (
+    _at_budget(
+        name="definition_recall",
+        meaning="Share of the used definitions whose gold lines are all read before the budget of B non-whitespace "
+        "characters is spent.",
+        formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
+        range="0..1; its ceiling depends on the chunker and B",
+        avoid="a part of a definition helps too: use line_recall@B",
+        compute=definition_recall,
+    ),
+    _at_budget(
+        name="definition_recall_auc",
+        aliases=("definition_auc",),
+        meaning="Area under definition_recall as the budget grows to 12000 nws, as a share of the whole.",
+        formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
+        range="0..1; below 1, for nothing is read at B = 0",
+        avoid="the budget is known: use definition_recall@B",
+        compute=definition_recall_auc,
+        cutoff="none",
+    ),
+)

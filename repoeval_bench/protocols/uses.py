@@ -1,0 +1,113 @@
+"""Gold `uses`: the definitions that the lines to be written use and the prompt does not show.
+
+Definitions that the prompt shows whole drop out, and so do tasks that then use none; both are counted by their caller.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.places import Place, join, without
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import TIERS
+from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.uses.table import dump_uses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.places import Gold
+    from repoeval_bench.core.run import Fact
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.uses import Tier, UsedDefinition
+
+DEFAULT: Tier = "distinctive"
+"""The last tier that is gold unless another is named."""
+
+FACTS = {
+    "definitions": "used definitions that the prompt does not show",
+    "definition_files": "files that these definitions are in",
+    "definition_distance": "of the farthest: 0 the task's file, 1 its folder, and 1 more for each folder up or down",
+}
+"""Facts of a task under gold `uses`."""
+
+
+def is_uses(gold: str) -> bool:
+    """Whether a gold is made of used definitions: `uses`, or `uses:TIER` with the tiers up to that one."""
+    return gold.partition(":")[0] == "uses"
+
+
+def tiers_of(gold: str) -> frozenset[Tier]:
+    """The tiers that a gold takes."""
+    last = cast("Tier", gold.partition(":")[2] or DEFAULT)
+    return frozenset(TIERS[: TIERS.index(last) + 1])
+
+
+def gold_lines(task: Task, used: UsedDefinition) -> Gold:
+    """A definition's gold lines without those that the prompt shows or that are to be written; empty where none."""
+    seen = Place(task.file, LineSpan(task.context_start, task.body.end))
+    return without(join((used.place,)), seen)
+
+
+def definitions_of(task: Task) -> tuple[Gold, ...]:
+    """The gold lines of each used definition, in the order of `Task.uses`; those without any are left out."""
+    return tuple(gold for used in task.uses or () if (gold := gold_lines(task, used)))
+
+
+def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
+    """The tasks that use a definition of the gold's tiers that is not shown, each with these definitions alone.
+
+    `unscored` counts the others. What the tasks use is part of the fingerprint. A DatasetError where it is not known.
+    """
+    if any(task.uses is None for task in benchmark.tasks):
+        raise DatasetError(
+            f"gold {gold} needs the definitions that tasks use, and they are not known for {benchmark.name}; choose "
+            "another protocol, or the function level of RepoEval"
+        )
+    files = benchmark.by_name
+    tiers = tiers_of(gold)
+    tasks = []
+    for task in benchmark.tasks:
+        kept = tuple(
+            used for used in task.uses or () if used.tier in tiers and _has_text(files, gold_lines(task, used))
+        )
+        if kept:
+            tasks.append(replace(task, uses=kept))
+    repos = {task.repo for task in tasks}
+    left = {repo: found for repo, found in benchmark.files.items() if repo in repos}
+    uses = dump_uses(tasks, {task.task_id: task.uses or () for task in tasks})
+    digest = hashlib.sha256(f"{fingerprint(tasks, left)}\n{uses}".encode())
+    return replace(
+        benchmark,
+        tasks=tuple(tasks),
+        files=left,
+        fingerprint=digest.hexdigest()[:12],
+        unscored=benchmark.unscored + len(benchmark.tasks) - len(tasks),
+    )
+
+
+def uses_facts(task: Task) -> dict[str, Fact]:
+    """The facts of a task under gold `uses`; see `FACTS`."""
+    files = {used.definition.file for used in task.uses or ()}
+    return {
+        "definitions": len(task.uses or ()),
+        "definition_files": len(files),
+        "definition_distance": max((distance(task.file, file) for file in files), default=None),
+    }
+
+
+def distance(file: str, other: str) -> int:
+    """Between files: 0 for the same, 1 in one folder, and 1 more for each folder up or down."""
+    if file == other:
+        return 0
+    here, there = file.split("/")[:-1], other.split("/")[:-1]
+    shared = next((i for i, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), min(len(here), len(there)))
+    return 1 + len(here) - shared + len(there) - shared
+
+
+def _has_text(files: Mapping[str, SourceFile], gold: Gold) -> bool:
+    return any(files[place.file].line_text(place.lines).strip() for place in gold)

@@ -1,0 +1,202 @@
+"""Protocol `uses` on one small task: gold, gains, reading and ceilings, each computed by hand."""
+
+from dataclasses import replace
+from math import log2
+
+import pytest
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.places import Place
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import Definition, UsedDefinition
+from repoeval_bench.metrics import score_ceilings, score_run
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.qrels import gold_of
+from repoeval_bench.protocols.uses import distance, uses_facts
+from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.planning import plan, select
+
+# 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).
+LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
+FILE = SourceFile("r", "p.py", "\n".join(LINES) + "\n")
+OTHER = SourceFile("r", "d/q.py", "".join(f"w{i:02}\n" for i in range(20)))
+
+
+def used(file, start, end, tier="resolved"):
+    return UsedDefinition(Definition(f"r/{file}", LineSpan(start, end), f"name{start}", "function"), tier)
+
+
+USES = (
+    used("p.py", 0, 2),
+    used("p.py", 2, 6),  # the prompt shows lines 4 and 5 of it
+    used("p.py", 10, 12),  # the prompt shows all of it
+    used("p.py", 89, 92, "distinctive"),  # line 90 is blank
+    used("d/q.py", 8, 12, "imported"),
+    used("d/q.py", 0, 1, "unique"),
+)
+TASK = Task(
+    "r/0", "r", "p.py", "\n".join(LINES[4:34]) + "\n", "\n".join(LINES[34:36]) + "\n", LineSpan(34, 36), 4, "function",
+    uses=USES,
+)  # fmt: skip
+NEEDS_NONE = replace(TASK, task_id="r/1", uses=(used("p.py", 10, 12), used("d/q.py", 0, 1, "unique")))
+BENCHMARK = Benchmark(
+    name="hand",
+    fingerprint="0" * 12,
+    level="function",
+    tasks=(TASK, NEEDS_NONE),
+    files={"r": (FILE, OTHER)},
+    source="hand",
+    whole_tasks=2,
+    whole_repos=1,
+)
+TENS = make_chunker("window:lines=10,step=10")
+
+
+def chunk_id(name):
+    """`p3` is lines [30, 40) of the task's file, `q0` [0, 10) of the other."""
+    start = int(name[1:]) * 10
+    if name[0] == "q":
+        return f"r/d/q.py@{start * 4}-{(start + 10) * 4}"
+    # The line ends alone are left of lines 34 and 35, which are blanked, and of line 90.
+    ends = [0]
+    for i, line in enumerate(LINES):
+        ends.append(ends[-1] + 1 + (0 if i in (34, 35) else len(line)))
+    return f"r/p.py@{ends[start]}-{ends[start + 10]}#r/0"
+
+
+def judged(protocol, measures=()):
+    protocol = Protocol.parse(protocol)
+    planned = plan(BENCHMARK, TENS, protocol)
+    return planned, judge_corpus(planned.benchmark, planned.corpus, protocol, measures)
+
+
+ORDER = ("p1", "p0", "q0", "p9", "p8", "q1")
+
+
+def scores(*measures):
+    _, found = judged("uses", measures)
+    run = {"r/0": tuple((chunk_id(name), -float(at)) for at, name in enumerate(ORDER))}
+    observed = score_run(run, found.qrels, measures, found.context)
+    ceilings = score_ceilings(found.qrels, measures, found.context, observed=observed)
+    return list(observed.mean().values()), list(ceilings.mean().values())
+
+
+def test_gold_is_what_the_prompt_does_not_show():
+    planned, found = judged("uses")
+    (task,) = planned.benchmark.tasks
+    assert planned.benchmark.unscored == 1
+    assert planned.queries[0].text == "\n".join(LINES[14:34]) + "\n"
+    assert gold_of(task, Protocol.parse("uses")) == (
+        Place("r/d/q.py", LineSpan(8, 12)),
+        Place("r/p.py", LineSpan(0, 4)),
+        Place("r/p.py", LineSpan(89, 92)),
+    )
+    assert found.qrels["r/0"] == {
+        chunk_id(name): gain for name, gain in {"p0": 2, "p8": 1, "p9": 1, "q0": 1, "q1": 1}.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("gold", "count"), [("uses:resolved", 2), ("uses:imported", 3), ("uses", 4), ("uses:unique", 5)]
+)
+def test_a_gold_takes_the_tiers_up_to_one(gold, count):
+    chosen = select(BENCHMARK, Protocol.parse(f"uses+gold={gold}" if gold != "uses" else "uses"))
+    assert len(chosen.tasks[0].uses) == count
+    # With the last tier the second task needs something too.
+    assert chosen.unscored == (gold != "uses:unique")
+
+
+def test_lines_that_the_prompt_shows_cost_nothing_and_do_not_count():
+    """p1 is free; p0 costs its first four lines: 6 nws end one definition, 12 the next.
+
+    q0 costs 30 and ends none; p9 27 (its blank line nothing), p8 30 and ends the one around the blank line; q1's
+    second line ends the last.
+    """
+    budgets = {5: 0, 6: 1 / 4, 12: 2 / 4, 98: 2 / 4, 99: 3 / 4, 104: 3 / 4, 105: 1}
+    found, _ = scores(*(f"definition_recall@{budget}" for budget in budgets))
+    assert found == pytest.approx(list(budgets.values()))
+
+
+def test_lines_are_counted_over_the_union():
+    found, _ = scores("line_recall@42", "line_recall@45", "line_recall@105")
+    assert found == pytest.approx([6 / 10, 7 / 10, 1])
+
+
+def test_the_area_goes_through_the_budgets():
+    assert scores("definition_recall_auc") == (
+        pytest.approx([(250 / 2 + 11_750) / 12_000]),
+        pytest.approx([(250 / 2 + 11_750) / 12_000]),
+    )
+
+
+def test_chunks_gain_by_their_definitions():
+    gains = (0, 2, 1, 1, 1, 1)
+    dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+    ideal = sum(gain / log2(rank + 1) for rank, gain in enumerate(sorted(gains, reverse=True), start=1))
+    found, ceiling = scores("ndcg@10")
+    assert (found, ceiling) == (pytest.approx([dcg / ideal]), pytest.approx([1.0]))
+
+
+def test_ceilings_read_most_definitions_per_nws():
+    """Best p0 (2 for 12), then p9 (half of one for 27), then of those that cost 30 q0, and q1, which ends one at 75.
+
+    p8 would end the last at 129, but 105 were observed: a ceiling is never below what was reached.
+    """
+    budgets = {11: 1 / 4, 12: 2 / 4, 74: 2 / 4, 75: 3 / 4, 104: 3 / 4, 105: 1}
+    _, ceilings = scores(*(f"definition_recall@{budget}" for budget in budgets))
+    assert ceilings == pytest.approx(list(budgets.values()))
+
+
+def test_hidden_leaves_out_the_chunks_over_prompt_and_hole():
+    planned, found = judged("uses+exclusion=hidden")
+    assert not planned.corpus.own
+    starts = {chunk.lines.start for chunk in planned.corpus.chunks["r"] if chunk.chunk_id in found.excluded["r/0"]}
+    assert starts == {0, 10, 20, 30}
+    assert sorted(found.qrels["r/0"].values()) == [1, 1, 1, 1]
+    # The two that are in hidden chunks still count.
+    assert len(found.context.definitions["r/0"]) == 4
+
+
+def test_another_gold_is_one_definition():
+    _, found = judged("context+relevance=definitions")
+    assert set(found.qrels["r/0"].values()) == {1.0}
+    run = {
+        "r/0": tuple((chunk.chunk_id, -float(at)) for at, chunk in enumerate(judged("context")[0].corpus.chunks["r"]))
+    }
+    value = score_run(run, {"r/0": {}}, ["definition_recall@107", "definition_recall@108"], found.context)
+    # The context ends with line 36, which ends at 3 x 36 nws.
+    assert list(value.mean().values()) == [0.0, 1.0]
+
+
+def test_facts_say_how_many_and_how_far():
+    (task,) = select(BENCHMARK, Protocol.parse("uses")).tasks
+    assert uses_facts(task) == {"definitions": 4, "definition_files": 2, "definition_distance": 2}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [("r/a.py", "r/a.py", 0), ("r/a.py", "r/b.py", 1), ("r/a.py", "r/d/b.py", 2), ("r/c/a.py", "r/d/e/b.py", 4)],
+)
+def test_distance_counts_folders(one, other, expected):
+    assert distance(one, other) == distance(other, one) == expected
+
+
+def test_what_cannot_be_asked_is_said():
+    with pytest.raises(DatasetError, match="needs the definitions that tasks use"):
+        select(replace(BENCHMARK, tasks=(replace(TASK, uses=None),)), Protocol.parse("uses"))
+    with pytest.raises(DatasetError, match="none uses a definition that its prompt does not show"):
+        select(replace(BENCHMARK, tasks=(NEEDS_NONE,)), Protocol.parse("uses"))
+    with pytest.raises(UsageError, match="exclusion=free with gold=context leaves no gold"):
+        Protocol.parse("context+exclusion=free")
+
+
+def test_what_tasks_use_is_part_of_the_fingerprint():
+    other = replace(BENCHMARK, tasks=(replace(TASK, uses=USES[:2]),))
+    uses = Protocol.parse("uses")
+    assert select(other, uses).fingerprint != select(BENCHMARK, uses).fingerprint
+    # Selecting twice changes nothing more.
+    once = select(BENCHMARK, uses)
+    assert select(once, uses) == once
