@@ -38,13 +38,17 @@ _UNPACKED = 16 * MOST_OF_A_DOCUMENT
 
 
 class JsonFaultError(ValueError):
-    """What is wrong with a text: a sentence for each mistake; `line` counts from 1, 0 where it is the whole."""
+    """What is wrong with a text: a sentence for each mistake; `line` counts from 1, 0 where it is the whole.
 
-    def __init__(self, *faults: str, line: int = 0) -> None:
+    `whole` says that the text as such is wrong, and not one of its fields.
+    """
+
+    def __init__(self, *faults: str, line: int = 0, whole: bool = False) -> None:
         first, *others = faults
         super().__init__(first + (f", and {len(others)} more" if others else ""))
         self.faults = faults
         self.line = line
+        self.whole = whole
 
     def where(self, path: Path) -> str:
         """`path:line`, or the path alone where it is the whole."""
@@ -71,7 +75,7 @@ def parse(text: bytes | str, model: type[_Model], whole: str = "") -> _Model:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise JsonFaultError(*_faults(text, error, whole)) from error
+        raise JsonFaultError(*_faults(text, error, whole), whole=not error.errors()[0]["loc"]) from error
 
 
 def parse_loose(text: bytes | str) -> Any:

@@ -14,10 +14,12 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
-from repoeval_bench.embedding.request import post
+from repoeval_bench.core.http_reader import TooMuchError, ask
+from repoeval_bench.core.json_reader import JsonFaultError, parse, parse_loose
+from repoeval_bench.core.validation import EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tenacity import RetryCallState
 
-    from repoeval_bench.embedding.request import Answer
+    from repoeval_bench.core.http_reader import Answer
 
 OPENAI = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
@@ -130,17 +132,15 @@ class EmbeddingServer:
         answer = self._ask(texts)
         self._check_status(answer)
         try:
-            content = _Content.model_validate_json(answer.body)
-        except ValidationError as error:
-            fault = error.errors(include_url=False, include_input=False)[0]
-            if not fault["loc"]:
+            content = parse(answer.body, _Content)
+        except JsonFaultError as fault:
+            if fault.whole:
                 raise _RetryableError(f"an answer that is not a JSON object: {self._words(answer)!r}") from None
-            place = ".".join(map(str, fault["loc"][:3]))
-            raise self._refusal(f"its {place} is not as it should be: {fault['msg']}") from None
+            raise self._refusal(f"its {self._clean(fault.faults[0])}") from None
         vectors = self._vectors(content.data, len(texts))
         usage = content.usage if isinstance(content.usage, dict) else {}
         known = {name: usage[name] for name in self._usage if type(usage.get(name)) is int and usage[name] >= 0}
-        self._usage = {name: self._usage[name] + count for name, count in known.items()}
+        self._usage = {name: min(EXACT, self._usage[name] + count) for name, count in known.items()}
         return vectors
 
     def _ask(self, texts: Sequence[str]) -> Answer:
@@ -151,7 +151,11 @@ class EmbeddingServer:
             body["dimensions"] = self._dimensions
         most = ANSWER_BYTES * (len(texts) + 1)
         try:
-            return post(self._connected(), self._url, body, seconds=self._timeout, most=most)
+            return ask(self._connected(), "POST", self._url, seconds=self._timeout, most=most, json=body)
+        except TooMuchError:
+            raise EmbeddingError(
+                f"{self._url} answers with more than {most:,} bytes, more than was asked for; check base_url"
+            ) from None
         except (TimeoutError, httpx.TimeoutException):
             # A thread may still read with the client that was given up; the next attempt gets one of its own.
             self._client = None
@@ -201,7 +205,7 @@ class EmbeddingServer:
             return float(header)
         try:
             return max(0.0, (parsedate_to_datetime(header) - self._now()).total_seconds())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
 
     def _vectors(self, rows: Sequence[_Row], n: int) -> NDArray[np.float32]:
@@ -227,8 +231,8 @@ class EmbeddingServer:
     def _words(self, answer: Answer) -> str:
         """What the server says is wrong: its error's message, else its whole body; cut short, without the key."""
         try:
-            return self._clean(str(json.loads(answer.body)["error"]["message"]))
-        except (KeyError, TypeError, ValueError, RecursionError):
+            return self._clean(str(parse_loose(answer.body)["error"]["message"]))
+        except (KeyError, TypeError, JsonFaultError):
             return self._clean(answer.body.decode("utf-8", "replace"))
 
     def _clean(self, text: str) -> str:

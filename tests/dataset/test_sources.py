@@ -114,6 +114,20 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
     assert not list(found.root.rglob("*.py"))
 
 
+def test_a_manifest_of_any_size_is_bounded(tmp_path, home):
+    """Neither a folder's nor a server's is read into memory whole."""
+    mirror = minirepo.build_mirror(tmp_path / "m")
+    with (mirror / "repoeval.json").open("wb") as stream:
+        stream.truncate(4 * 1024**3)  # a file of holes, which takes no room
+    with pytest.raises(DatasetError, match=r"is not a manifest of a data set: the file has more than 1,048,576 bytes"):
+        install(home, MirrorFolder(mirror), FUNCTION)
+    with (
+        serve(Site(files={"repoeval.json": bytes(2 * 1024**2)})) as site,
+        pytest.raises(DatasetError, match=r"repoeval.json is refused: it has more than 1,048,576 bytes"),
+    ):
+        install(home, MirrorUrl(site.url, home), FUNCTION)
+
+
 def test_two_task_files_of_one_name_are_refused(tmp_path, home):
     """Found at any depth, both would be kept under one name, the second over the first."""
     mirror = minirepo.build_mirror(tmp_path / "m")

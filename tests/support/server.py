@@ -18,13 +18,15 @@ class Site:
     """What the server holds and how it misbehaves.
 
     `breaks` and `stalls` are bytes of the body after which the next answers with an archive end or fall
-    silent, one entry per answer. `requests` logs (path, Range header or None).
+    silent, one entry per answer. `drips` are `head` or `body`: that part comes byte by byte, without end for the head.
+    `requests` logs (path, Range header or None).
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
     etag: str | None = '"first"'
     breaks: list[int] = field(default_factory=list)
     stalls: list[int] = field(default_factory=list)
+    drips: list[str] = field(default_factory=list)
     status: int | None = None
     honours_range: bool = True
     wrong_range: bool = False
@@ -47,6 +49,10 @@ def serve(site: Site) -> Iterator[Site]:
             asked = self.headers.get("Range")
             site.requests.append((self.path, asked))
             content = site.files.get(self.path.lstrip("/"))
+            if site.drips and site.drips[0] == "head":
+                site.drips.pop(0)
+                self.drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 10_000)
+                return
             if site.status is not None or content is None:
                 self.send_response(site.status or 404)
                 self.send_header("Content-Length", "0")
@@ -75,6 +81,10 @@ def serve(site: Site) -> Iterator[Site]:
                 self.send(body)
 
         def send(self, body: bytes) -> None:
+            if site.drips:
+                site.drips.pop(0)
+                self.drip(body)
+                return
             faulty = self.path.endswith(".zip")
             if faulty and site.breaks:
                 self.wfile.write(body[: site.breaks.pop(0)])
@@ -88,6 +98,15 @@ def serve(site: Site) -> Iterator[Site]:
                 self.close_connection = True
                 return
             self.wfile.write(body)
+
+        def drip(self, content: bytes) -> None:
+            self.close_connection = True
+            with suppress(ConnectionError):
+                for place in range(len(content)):
+                    if site.closing.wait(0.005):
+                        return
+                    self.wfile.write(content[place : place + 1])
+                    self.wfile.flush()
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True

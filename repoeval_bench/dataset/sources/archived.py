@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id, sha256_file
-from repoeval_bench.core.json_reader import JsonFaultError, parse
+from repoeval_bench.core.json_reader import JsonFaultError, UnreadableError, parse, read_document
 from repoeval_bench.core.spec import short_hash
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 MANIFEST = "repoeval.json"
 
+MOST_OF_A_MANIFEST = 1024 * 1024
+"""Bytes; one of ten archives has a thousand."""
+
 
 class Manifest(BaseModel):
     """A `repoeval.json`: it names a user's own set and pins each of its archives by SHA-256."""
@@ -37,12 +40,13 @@ class Manifest(BaseModel):
     licences: dict[str, str] = {}
 
     @classmethod
-    def parse(cls, raw: bytes, where: str) -> Manifest:
+    def read(cls, path: Path, where: str) -> Manifest:
         """Read a manifest; a DatasetError lists every field that is not as expected."""
         try:
-            return parse(raw, cls, "file")
-        except JsonFaultError as fault:
-            raise DatasetError(f"{where} is not a manifest of a data set: {'; '.join(fault.faults)}") from fault
+            return parse(read_document(path, MOST_OF_A_MANIFEST), cls, "file")
+        except (JsonFaultError, UnreadableError) as fault:
+            faults = getattr(fault, "faults", [str(fault)])
+            raise DatasetError(f"{where} is not a manifest of a data set: {'; '.join(faults)}") from fault
 
     def check(self, path: Path) -> None:
         """A DatasetError where an archive is not the pinned one."""
@@ -137,14 +141,15 @@ class ArchiveSource(Source):
 
 
 @contextmanager
-def downloaded(url: str, path: Path) -> Iterator[Path]:
+def downloaded(url: str, path: Path, most: int | None = None) -> Iterator[Path]:
     """An archive for as long as it is read; removed afterwards, also where it is refused: it would be refused again.
 
-    One whose reading was interrupted stays, and is not downloaded again.
+    One whose reading was interrupted stays, and is not downloaded again. `most` bounds its bytes where it is not an
+    archive but a small file.
     """
-    from repoeval_bench.dataset.sources.download import download
+    from repoeval_bench.dataset.sources.download import Patience, download
 
-    download(url, path)
+    download(url, path, Patience() if most is None else Patience(size=most, total=60.0))
     try:
         yield path
     except DatasetError:

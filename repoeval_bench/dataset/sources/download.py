@@ -8,6 +8,7 @@ starts again after a break, and bounds neither size nor time.
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,11 +24,15 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from repoeval_bench.core.http_reader import TooMuchError, exchange
+from repoeval_bench.core.json_reader import JsonFaultError, UnreadableError, parse_plain, read_document
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from repoeval_bench.core.http_reader import Reply
 
 
 _UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
@@ -78,6 +83,13 @@ def download(url: str, target: Path, patience: Patience = Patience()) -> Path:
     try:
         with _client(patience) as client:
             attempts(_transfer, client, url, part, patience.size, deadline)
+    except TimeoutError as error:
+        raise SourceError(
+            f"the download of {_shown(url)} takes too long; run the same command again to go on where it stopped"
+        ) from error
+    except TooMuchError as error:
+        part.unlink(missing_ok=True)
+        raise SourceError(f"{_shown(url)} is refused: it has more than {patience.size:,} bytes") from error
     except _UNREACHABLE as error:
         raise SourceError(f"{httpx.URL(url).host} cannot be reached ({_reason(error)})") from error
     except httpx.RequestError as error:
@@ -107,33 +119,28 @@ def _transfer(client: httpx.Client, url: str, part: Path, most: int, deadline: f
     mark = _read_mark(part, url)
     arrived = part.stat().st_size if mark else 0
     headers = {"Range": f"bytes={arrived}-", "If-Range": mark} if mark else {}
-    with client.stream("GET", url, headers=headers) as response:
-        if not _is_rest(response, url, arrived, part):
+    seconds = deadline - time.monotonic()
+    with exchange(client, "GET", url, seconds=seconds, most=most, raw=True, headers=headers) as reply:
+        if not _is_rest(reply, url, arrived, part):
             arrived = 0
-            _write_mark(part, url, response)
-        length = response.headers.get("Content-Length", "")
-        total = arrived + int(length) if length.isdigit() else None
+            _write_mark(part, url, reply)
+        length = reply.headers.get("Content-Length", "")
+        total = arrived + int(length) if re.fullmatch("[0-9]{1,15}", length) else None
         name = part.name.removesuffix(".part")
         with (
             part.open("ab" if arrived else "wb", buffering=0) as stream,  # what has arrived outlives a kill
             progress(desc=name, unit="B", total=total, initial=arrived, unit_scale=True) as bar,
         ):
-            for block in response.iter_raw():
-                arrived += len(block)
-                if arrived > most:
-                    raise SourceError(f"{_shown(url)} is refused: it has more than {most:,} bytes")
+            for block in reply.blocks:
                 stream.write(block)
                 bar.update(len(block))
-                if time.monotonic() > deadline:
-                    raise SourceError(
-                        f"the download of {_shown(url)} takes too long; run the same command again to go on where it "
-                        "stopped"
-                    )
+                if stream.tell() > most:
+                    raise TooMuchError
 
 
-def _is_rest(response: httpx.Response, url: str, arrived: int, part: Path) -> bool:
+def _is_rest(response: Reply, url: str, arrived: int, part: Path) -> bool:
     """Whether the answer is the rest of the file, and not the whole; for anything else the part is removed."""
-    status = response.status_code
+    status = response.status
     if status == httpx.codes.OK:
         return False
     if status == httpx.codes.PARTIAL_CONTENT:
@@ -153,7 +160,7 @@ def _mark_file(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
 
 
-def _write_mark(part: Path, url: str, response: httpx.Response) -> None:
+def _write_mark(part: Path, url: str, response: Reply) -> None:
     """Keep a strong validator; with a weak one or none, If-Range must not be used (RFC 9110, 13.1.5)."""
     etag = response.headers.get("ETag", "")
     mark = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
@@ -164,10 +171,12 @@ def _write_mark(part: Path, url: str, response: httpx.Response) -> None:
 def _read_mark(part: Path, url: str) -> str:
     """What identifies the bytes of the part on the server; "" without a part, or where that is not known."""
     try:
-        found = json.loads(_mark_file(part).read_text(encoding="utf-8"))
-        return str(found["mark"]) if part.stat().st_size and found["url"] == url else ""
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        found = parse_plain(read_document(_mark_file(part), 1 << 16))
+        mark = str(found["mark"]) if part.stat().st_size and found["url"] == url else ""
+    except (FileNotFoundError, UnreadableError, JsonFaultError, KeyError, TypeError):
         return ""  # no part, or a torn mark: the file is fetched from its beginning
+    # A header can carry no other characters; without one the file is fetched from its beginning too.
+    return mark if mark.isascii() and mark.isprintable() else ""
 
 
 def _reason(error: Exception) -> str:

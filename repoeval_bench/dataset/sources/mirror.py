@@ -12,7 +12,14 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE
 from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources.archived import MANIFEST, ArchiveSource, Manifest, downloaded, is_upstream
+from repoeval_bench.dataset.sources.archived import (
+    MANIFEST,
+    MOST_OF_A_MANIFEST,
+    ArchiveSource,
+    Manifest,
+    downloaded,
+    is_upstream,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +72,7 @@ class MirrorFolder(ArchiveSource):
     def manifest(self) -> Manifest | None:
         """See `ArchiveSource`."""
         path = self._path / MANIFEST
-        return Manifest.parse(path.read_bytes(), str(path)) if path.is_file() else None
+        return Manifest.read(path, str(path)) if path.is_file() else None
 
     @contextmanager
     def archive(self, name: str) -> Iterator[Path]:
@@ -96,8 +103,8 @@ class MirrorUrl(ArchiveSource):
         path = self._downloads / MANIFEST
         path.unlink(missing_ok=True)  # one that was left behind may be outdated
         try:
-            with self.archive(MANIFEST):
-                return Manifest.parse(path.read_bytes(), f"{MANIFEST} of the mirror")
+            with downloaded(f"{self._url}/{MANIFEST}", path, MOST_OF_A_MANIFEST):
+                return Manifest.read(path, f"{MANIFEST} of the mirror")
         except AbsentError:
             return None
 

