@@ -108,7 +108,7 @@ class Peer(Cutter):
         if not file.text.strip():
             return []
         with named_failure(self.name, file):
-            spans = self.spans(file.text)
+            spans = self.spans(file)
         if spans is None:
             raise ChunkError(
                 f"{file.name}: {self.name} returned a text or lines that are not in the file; "
@@ -116,8 +116,11 @@ class Peer(Cutter):
             )
         return cut_spans(file, spans)
 
-    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
-        """Character spans in order of their start; None where one of them is not in the text."""
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
+        """Character spans in order of their start; None where one of them is not in the text.
+
+        LanguageError where the package cannot cut the file's language.
+        """
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""The option `language` of the chunkers that cut by one: which language a file is cut in."""
+"""The option `language` of the chunkers that cut by one: which language a file is cut in, and its library's name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from repoeval_bench.core.options import OneOf
 from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from repoeval_bench.core.languages import Language
     from repoeval_bench.core.source import SourceFile
 
@@ -31,3 +33,23 @@ def chosen_language(file: SourceFile, name: str = "auto") -> Language:
             f"name one with language=, of {', '.join(LANGUAGES)}"
         )
     return language
+
+
+def library_language(file: SourceFile, name: str, names: Mapping[str, str], library: str) -> str:
+    """What a library calls the file's language, by a table from our names to its own; `name` itself if not `auto`.
+
+    LanguageError where the file's language is not known, or the library cannot cut it.
+    """
+    if name != "auto":
+        return name
+    language = chosen_language(file)
+    if language.name not in names:
+        raise LanguageError(
+            f"{file.name}: {library} does not know {language.name}, only {', '.join(names)}; "
+            "use another chunker, or leave such files out with --skip-errors"
+        )
+    return names[language.name]
+
+
+SAME_NAMES: Mapping[str, str] = {name: name for name in LANGUAGES}
+"""For libraries on tree-sitter-language-pack, which has every language under the same name."""

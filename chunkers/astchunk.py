@@ -14,11 +14,17 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
+from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.core.options import OneOf, Whole
 from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from repoeval_bench.core.source import SourceFile
+
+# It parses its "typescript" with the grammar of TSX.
+_NAMES = {"python": "python", "java": "java", "csharp": "csharp", "typescript": "typescript", "tsx": "typescript"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +35,13 @@ class AstchunkChunker(Peer):
     package: ClassVar[str] = "astchunk"
     install: ClassVar[str] = "'repoeval-bench[astchunk]'"
     max_chunk_size: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
-    language: str = option("python", "the grammar", OneOf(("python", "java", "csharp", "typescript")))
+    language: str = option("auto", "auto: by the file's name; or a grammar", OneOf(("auto", *_NAMES)))
 
-    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The whole lines that astchunk names."""
-        found = _library(self.max_chunk_size, self.language).chunkify(text)
+        text = file.text
+        language = library_language(file, _NAMES.get(self.language, self.language), _NAMES, self.name)
+        found = _library(self.max_chunk_size, language).chunkify(text)
         rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in found]
         # Its lines end at a newline only, as tree-sitter counts.
         starts = [0, *accumulate(len(row) + 1 for row in text.split("\n"))]

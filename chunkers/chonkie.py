@@ -16,11 +16,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
+from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.core.options import OneOf, Text, Whole
 from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from repoeval_bench.core.source import SourceFile
 
 _KINDS = {"code": "CodeChunker", "recursive": "RecursiveChunker", "token": "TokenChunker"}
 
@@ -34,12 +37,14 @@ class ChonkieChunker(Peer):
     install: ClassVar[str] = "chonkie==1.6.5"
     kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
     chunk_size: int = option(2048, "characters of a chunk, whitespace included", Whole(1))
-    language: str = option("python", "the grammar of kind=code", Text())
+    language: str = option("auto", "the grammar of kind=code; auto: by the file's name", Text())
 
-    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The pieces' spans, from any unit they are reported in."""
-        pieces = _library(self.kind, self.chunk_size, self.language).chunk(text)
-        return spans_of(text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
+        code = self.kind == "code"
+        language = library_language(file, self.language, SAME_NAMES, self.name) if code else ""
+        pieces = _library(self.kind, self.chunk_size, language).chunk(file.text)
+        return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 
 
 @cache

@@ -33,7 +33,7 @@ class FunctionsChunker(Cutter):
         starts = {0}
         inside = 0  # the line behind the last function: what is defined in a function stays in it
         for found in definitions(file, chosen_language(file, self.language)):
-            if found.body is None or found.above < inside:
+            if found.kind == "variable" or found.body is None or found.above < inside:
                 continue
             end = found.lines.end
             while end < file.n_lines and before[end] == before[end + 1]:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
+from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Text, Whole
 from repoeval_bench.core.registry import option
@@ -21,6 +22,22 @@ from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from repoeval_bench.core.source import SourceFile
+
+# TSX has no separators of its own there; TypeScript's fit, as they are words.
+_NAMES = {
+    "python": "python",
+    "javascript": "js",
+    "typescript": "ts",
+    "tsx": "ts",
+    "java": "java",
+    "go": "go",
+    "rust": "rust",
+    "c": "c",
+    "cpp": "cpp",
+    "csharp": "csharp",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +48,12 @@ class LangchainChunker(Peer):
     package: ClassVar[str] = "langchain_text_splitters"
     install: ClassVar[str] = "'repoeval-bench[langchain]'"
     chunk_size: int = option(2200, "characters of a chunk, whitespace included", Whole(1))
-    language: str = option("python", "whose separators are used", Text())
+    language: str = option("auto", "whose separators are used; auto: by the file's name", Text())
 
-    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Where the library's strings are."""
-        return spans_in_order(text, _library(self.chunk_size, self.language).split_text(text))
+        language = library_language(file, self.language, _NAMES, self.name)
+        return spans_in_order(file.text, _library(self.chunk_size, language).split_text(file.text))
 
 
 @cache

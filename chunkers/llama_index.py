@@ -14,11 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
+from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.core.options import Text, Whole
 from repoeval_bench.core.registry import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from repoeval_bench.core.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,12 @@ class LlamaIndexChunker(Peer):
     package: ClassVar[str] = "llama_index"
     install: ClassVar[str] = "'repoeval-bench[llama-index]'"
     max_chars: int = option(2800, "characters of a chunk, whitespace included", Whole(1))
-    language: str = option("python", "the grammar", Text())
+    language: str = option("auto", "the grammar; auto: by the file's name", Text())
 
-    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Where the library's strings are."""
-        return spans_in_order(text, _library(self.max_chars, self.language).split_text(text))
+        language = library_language(file, self.language, SAME_NAMES, self.name)
+        return spans_in_order(file.text, _library(self.max_chars, language).split_text(file.text))
 
 
 @cache

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans, pack
+from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.options import Whole
 from repoeval_bench.core.registry import option
 from repoeval_bench.core.source import count_nws
@@ -17,23 +19,47 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
 
 # The order is that of LangChain's splitter for Python. A text is cut before what a pattern's group finds.
-_CASCADE = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        r"^()class\s",
-        r"^()[ \t]*(?:async\s+)?def\s",
-        r"^(?:[^\S\n]*\n)+()",
-        r"^()",
-        r"(?<=\s)()(?=\S)",
-    )
+_ANY = (
+    r"^(?:[^\S\n]*\n)+()",
+    r"^()",
+    r"(?<=\s)()(?=\S)",
 )
+# A language's types, then its functions. Where no word begins a function, its place on the line and a parenthesis do.
+_SCRIPT = (r"^()(?:\w+[ \t]+){0,4}(?:class|interface|enum|namespace)\s", r"^()[ \t]*(?:\w+[ \t]+){0,3}function\b")
+_MANAGED = (
+    r"^()[ \t]*(?:\w+[ \t]+){0,4}(?:class|interface|enum|record|struct|namespace)\s",
+    r"^()[ \t]*(?:public|protected|private|internal|static)\s",
+)
+_C_FUNCTION = r"^()[A-Za-z_][^\n(=]*\((?![^\n]*;[ \t]*$)"
+_BY_LANGUAGE = {
+    "python": (r"^()class\s", r"^()[ \t]*(?:async\s+)?def\s"),
+    "javascript": _SCRIPT,
+    "typescript": _SCRIPT,
+    "tsx": _SCRIPT,
+    "java": _MANAGED,
+    "csharp": _MANAGED,
+    "go": (r"^()type\s", r"^()func\b"),
+    "rust": (
+        r"^()(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:unsafe[ \t]+)?(?:struct|enum|union|trait|impl|mod)\b",
+        r"^()[ \t]*(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:\w+[ \t]+){0,3}fn\s",
+    ),
+    "c": (r"^()(?:typedef[ \t]+)?(?:struct|union|enum)\s", _C_FUNCTION),
+    "cpp": (r"^()[ \t]*(?:typedef[ \t]+)?(?:class|struct|union|enum|namespace|template)\b", _C_FUNCTION),
+}
+
+
+@cache
+def _cascade(language: str) -> tuple[re.Pattern[str], ...]:
+    """The separators of a language; of one that is not known only those that every text has."""
+    return tuple(re.compile(pattern, re.MULTILINE) for pattern in (*_BY_LANGUAGE.get(language, ()), *_ANY))
 
 
 @dataclass(frozen=True, slots=True)
 class RecursiveChunker(Cutter):
     """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.
 
-    The text is cut at the first separator; pieces above `max_nws` non-whitespace characters are cut at the
+    The words of the first two are those of the file's language, by its name; other files are cut at blank lines. The
+    text is cut at the first separator; pieces above `max_nws` non-whitespace characters are cut at the
     next one, and neighbours are merged up to it. Blind to syntax: a `def` in a string is a separator too. No
     chunk is above `max_nws`, so a long line is cut within.
     """
@@ -45,22 +71,23 @@ class RecursiveChunker(Cutter):
         """Chunks that follow each other without a gap."""
         if not file.text.strip():
             return []
-        starts = self._cut(file.text, 0, len(file.text), 0)
+        language = language_of(file.path, file.text)
+        starts = self._cut(file.text, 0, len(file.text), _cascade(language.name if language else ""))
         return cut_spans(file, pairwise([*starts, len(file.text)]))
 
-    def _cut(self, text: str, start: int, end: int, level: int) -> list[int]:
+    def _cut(self, text: str, start: int, end: int, cascade: tuple[re.Pattern[str], ...]) -> list[int]:
         """Where the chunks of text[start:end] start; the recursion is as deep as the cascade, no deeper."""
         if count_nws(text[start:end]) <= self.max_nws:
             return [start]
-        if level == len(_CASCADE):
+        if not cascade:
             marks = [match.start() for match in re.finditer(r"\S", text[start:end])]
             return [start, *(start + mark for mark in marks[self.max_nws :: self.max_nws])]
-        found = (match.start(1) for match in _CASCADE[level].finditer(text, start, end))
+        found = (match.start(1) for match in cascade[0].finditer(text, start, end))
         cuts = [start, *(cut for cut in found if start < cut < end)]
         pieces = list(pairwise([*cuts, end]))
         sizes = [count_nws(text[first:last]) for first, last in pieces]
         starts: list[int] = []
         for index, stop in pairwise([*pack(sizes, self.max_nws), len(pieces)]):
             # What packing left above the limit is a single piece, with blanks around it at most.
-            starts += self._cut(text, pieces[index][0], pieces[stop - 1][1], level + 1)
+            starts += self._cut(text, pieces[index][0], pieces[stop - 1][1], cascade[1:])
         return starts

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.tools.cases import CASES, generated
-from repoeval_bench.core.errors import BenchError
+from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.core.errors import BenchError, LanguageError
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
 
@@ -58,13 +59,15 @@ class Report:
     """What the suite found on one chunker, and what it measured on the inputs that it could chunk.
 
     The shares are over all inputs together: of lines that are in more than one chunk, and of chunks above
-    the chunker's `max_nws` (None where it has no such parameter).
+    the chunker's `max_nws` (None where it has no such parameter). `not_cut` are the languages that the chunker says
+    it does not know, or whose grammar is not installed; that breaks no promise.
     """
 
     spec: str
     findings: tuple[Finding, ...]
     shared_lines: float
     above_limit: float | None
+    not_cut: tuple[str, ...]
 
     @property
     def conforms(self) -> bool:
@@ -82,6 +85,9 @@ class Report:
         lines.append(f"  lines in more than one chunk: {self.shared_lines:.1%} of the lines of all inputs")
         if self.above_limit is not None:
             lines.append(f"  chunks above max_nws: {self.above_limit:.1%} of the chunks of all inputs")
+        lines.append(f"  languages: {len(SAMPLES) - len(self.not_cut)} of {len(SAMPLES)}")
+        if self.not_cut:
+            lines[-1] += f"; not {', '.join(self.not_cut)}"
         return "\n".join(lines)
 
 
@@ -100,45 +106,66 @@ def assert_chunker_conforms(chunker: Chunker, *, examples: int = 40, seed: int =
 
 
 def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: str = "case.py") -> Report:
-    """Try a chunker on the known cases and on `examples` generated files, reproducible by `seed`.
+    """Try a chunker on the known cases, on `examples` generated files, and on a file and half a file of each language.
 
-    About a second per broken promise is spent on finding a smaller input that shows it.
+    All but the last are named `path`, in Python by default, and reproducible by `seed`. About a second per broken
+    promise is spent on finding a smaller input that shows it.
     """
     rng = random.Random(seed)
     texts = [*CASES.values(), *(generated(rng) for _ in range(examples))]
-    broken: dict[str, list[tuple[str, str]]] = {}
+    samples, not_cut = _samples(chunker)
+    files = [*(SourceFile("suite", path, text) for text in texts), *samples]
+    broken: dict[str, list[tuple[SourceFile, str]]] = {}
     shared = n_lines = above = n_chunks = 0
     limit = _option(chunker, "max_nws")
-    for text in texts:
-        file = SourceFile("suite", path, text)
+    for file in files:
         found, chunks = _look(chunker, file)
         for promise, detail in found.items():
-            broken.setdefault(promise, []).append((text, detail))
+            broken.setdefault(promise, []).append((file, detail))
         shared += _shared_lines(file, chunks)
         n_lines += file.n_lines
         n_chunks += len(chunks)
         above += sum(limit is not None and count_nws(chunk.text) > limit for chunk in chunks)
     problem = _spec_problem(chunker)
     of_spec = Finding("spec", 1, int(bool(problem)), problem, "" if problem else None)
-    findings = [_finding(chunker, path, name, len(texts), broken.get(name, [])) for name in PROMISES if name != "spec"]
+    findings = [_finding(chunker, name, len(files), broken.get(name, [])) for name in PROMISES if name != "spec"]
     return Report(
         spec=chunker.spec,
         findings=(*findings, of_spec),
         shared_lines=shared / n_lines if n_lines else 0.0,
         above_limit=None if limit is None else above / n_chunks if n_chunks else 0.0,
+        not_cut=not_cut,
     )
 
 
-def _finding(chunker: Chunker, path: str, promise: str, n_inputs: int, failures: Sequence[tuple[str, str]]) -> Finding:
+def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...]]:
+    """A file and half a file of each language that the chunker cuts, and the other languages."""
+    files: list[SourceFile] = []
+    not_cut: list[str] = []
+    for language, (path, text) in SAMPLES.items():
+        try:
+            chunker.chunk(SourceFile("suite", path, text))
+        except LanguageError:
+            not_cut.append(language)
+            continue
+        except Exception:  # noqa: BLE001, S110 - reported with the other inputs
+            pass
+        files += [SourceFile("suite", path, text), SourceFile("suite", path, text[: len(text) // 2])]
+    return files, tuple(not_cut)
+
+
+def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[tuple[SourceFile, str]]) -> Finding:
     """One promise, with a smaller input than the shortest that broke it."""
     if not failures:
         return Finding(promise, n_inputs, 0)
 
-    def fails(text: str) -> bool:
-        return promise in broken_promises(chunker, SourceFile("suite", path, text))
+    shortest = min((file for file, _ in failures), key=lambda file: len(file.text))
 
-    text = smallest(min((text for text, _ in failures), key=len), fails)
-    detail = broken_promises(chunker, SourceFile("suite", path, text)).get(promise, failures[0][1])
+    def fails(text: str) -> bool:
+        return promise in broken_promises(chunker, SourceFile("suite", shortest.path, text))
+
+    text = smallest(shortest.text, fails)
+    detail = broken_promises(chunker, SourceFile("suite", shortest.path, text)).get(promise, failures[0][1])
     return Finding(promise, n_inputs, len(failures), detail, text)
 
 

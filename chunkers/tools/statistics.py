@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._lines import nws_before
-from repoeval_bench.chunkers._syntax import chosen_language
 from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import count_nws, nearest_rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from repoeval_bench.core.languages import Language
     from repoeval_bench.core.source import Chunk, SourceFile
 
 
@@ -22,7 +23,7 @@ class ChunkStats:
 
     shared_lines, uncovered_lines: of `lines` non-blank ones, those in more than one chunk and in none.
     definitions, whole: functions and types with a body in the files, and those that lie within one chunk,
-    decorators included.
+    decorators included. unknown: files of an unknown language, in which no definition is counted.
     """
 
     spec: str
@@ -37,12 +38,13 @@ class ChunkStats:
     uncovered_lines: int
     definitions: int
     whole: int
+    unknown: int
 
 
 def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]) -> ChunkStats:
     """Statistics of (file, its chunks) pairs; LanguageError where a file's grammar is not installed."""
     sizes = sorted(count_nws(chunk.text) for _, chunks in chunked for chunk in chunks)
-    lines = shared = uncovered = n_definitions = whole = 0
+    lines = shared = uncovered = n_definitions = whole = unknown = 0
     for file, chunks in chunked:
         before = nws_before(file)
         seen = [0] * file.n_lines
@@ -53,7 +55,9 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
         lines += len(counts)
         shared += sum(times > 1 for times in counts)
         uncovered += counts.count(0)
-        for start, end in _definition_spans(file):
+        language = language_of(file.path, file.text)
+        unknown += language is None
+        for start, end in _definition_spans(file, language) if language else ():
             n_definitions += 1
             whole += any(chunk.chars.start <= start and end <= chunk.chars.end for chunk in chunks)
     return ChunkStats(
@@ -69,16 +73,17 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
         uncovered_lines=uncovered,
         definitions=n_definitions,
         whole=whole,
+        unknown=unknown,
     )
 
 
-def _definition_spans(file: SourceFile) -> list[tuple[int, int]]:
+def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, int]]:
     """Characters of the file's definitions, without the blanks at their ends, which chunkers may leave out."""
     if not file.text.strip():
         return []
     spans = []
-    for found in definitions(file, chosen_language(file)):
-        if found.body is None:
+    for found in definitions(file, language):
+        if found.kind == "variable" or found.body is None:
             continue
         chars = file.chars_of(found.lines)
         text = file.slice(chars)

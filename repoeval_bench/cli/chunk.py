@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ import click
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import dataset_options, json_option, say
-from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.errors import ChunkError, DatasetError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.retrieval.corpus import check_chunks
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.statistics import ChunkStats
     from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.source import Chunk
+
+
+_skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
 
 
 @click.command("chunk", short_help="Show the chunks of a file or folder.")
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
     metavar="SPEC",
     help="A chunker such as ast:max_nws=800, py:module:Class or exec:COMMAND; see `list chunkers`.",
 )
+@_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunk.")
-def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
+def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> None:
     """Cut the file or folder PATH and print the chunks with their boundaries; lines count from 1.
 
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
@@ -45,8 +50,8 @@ def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
     from repoeval_bench.chunkers.registry import make_chunker
 
     chunker = make_chunker(spec)
-    for file in _read(path):
-        for chunk in _chunks(chunker, file):
+    for _, chunks in _chunked(chunker, _read(path), skip_errors=skip_errors):
+        for chunk in chunks:
             if as_json:
                 echo(json.dumps(_record(chunk), ensure_ascii=False))
             else:
@@ -58,9 +63,12 @@ def chunk_command(*, path: Path, spec: str, as_json: bool) -> None:
 @click.command("chunk-stats", short_help="Sizes of chunks, definitions kept whole, lines that appear twice.")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[PATH]...")
 @click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
+@_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
 @dataset_options
-def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def chunk_stats_command(
+    *, paths: tuple[Path, ...], specs: tuple[str, ...], skip_errors: bool, as_json: bool, **options: Any
+) -> None:
     """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given.
 
     Example: repoeval-bench chunk-stats --chunker ast --chunker fixed src/
@@ -76,14 +84,7 @@ def chunk_stats_command(*, paths: tuple[Path, ...], specs: tuple[str, ...], as_j
 
         benchmark = load_benchmark(**options, notify=say)
         files = [file for repo_files in benchmark.files.values() for file in repo_files]
-    found: list[ChunkStats] = []
-    for chunker in made:
-        with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
-            chunked = []
-            for file in files:
-                chunked.append((file, _chunks(chunker, file)))
-                bar.update()
-        found.append(chunk_stats(chunker.spec, chunked))
+    found = [chunk_stats(chunker.spec, _chunked(chunker, files, skip_errors=skip_errors)) for chunker in made]
     if as_json:
         for stats in found:
             echo(json.dumps(asdict(stats), ensure_ascii=False))
@@ -110,17 +111,22 @@ def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool)
 
 
 def _read(path: Path) -> Sequence[SourceFile]:
-    """A file, or the files of a folder as the benchmark reads them; DatasetError says what is wrong with them."""
-    from repoeval_bench.dataset.repoeval import EXTENSIONS
+    """A file of any name, or a folder's files of known languages; DatasetError says what is wrong with them."""
+    from repoeval_bench.core.languages import ENDINGS, LANGUAGES
     from repoeval_bench.dataset.trees import decode, read_tree
 
     if path.is_dir():
-        tree = read_tree(path, path.resolve().name or "root")
+        tree = read_tree(path, path.resolve().name or "root", ENDINGS)
         for name in (*tree.undecodable, *tree.outside):
             say(f"left out: {path / name} (not UTF-8, or a link that leaves the folder)")
+        if tree.other:
+            endings = Counter(PurePosixPath(name).suffix or "without an ending" for name in tree.other)
+            counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
+            say(f"left out: {_files(len(tree.other))} of an unknown language: {counts}")
         if not tree.files:
             raise DatasetError(
-                f"{path} holds no {' or '.join(EXTENSIONS)} file; name a folder with source files, or a file"
+                f"{path} holds no file of a known language ({', '.join(LANGUAGES)}); "
+                "name a folder with source files, or a file"
             )
         return tree.files
     if not path.exists():
@@ -131,6 +137,30 @@ def _read(path: Path) -> Sequence[SourceFile]:
         raise DatasetError(f"{path} is not UTF-8 (byte {error.start}); convert it first") from error
     except OSError as error:
         raise DatasetError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'s' if count != 1 else ''}"
+
+
+def _chunked(
+    chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
+) -> list[tuple[SourceFile, Sequence[Chunk]]]:
+    """Each file with its chunks. Files that the chunker fails on end the command, or are left out and counted."""
+    found: list[tuple[SourceFile, Sequence[Chunk]]] = []
+    skipped: list[str] = []
+    with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
+        for file in files:
+            try:
+                found.append((file, _chunks(chunker, file)))
+            except ChunkError as error:
+                if not skip_errors:
+                    raise
+                skipped.append(str(error))
+            bar.update()
+    if skipped:
+        say(f"skipped: {_files(len(skipped))} that {chunker.spec} failed on; the first: {skipped[0]}")
+    return found
 
 
 def _chunks(chunker: Chunker, file: SourceFile) -> Sequence[Chunk]:
@@ -172,6 +202,8 @@ def _print_stats(found: Sequence[ChunkStats]) -> None:
     ]
     print_table(make_table(["chunker", *figures(*heads, number="")], rows))
     if found:
+        if found[0].unknown:
+            echo(f"{_files(found[0].unknown)} of an unknown language, whose definitions are not counted")
         echo(f"{found[0].definitions} functions and types, {found[0].lines} non-blank lines; sizes in nws")
 
 

@@ -86,6 +86,16 @@ def _exclusions() -> Table:
     return _table("exclusion", "what a query may not see", lines=POLICIES.items())
 
 
+def _languages() -> Table:
+    from repoeval_bench.core.languages import LANGUAGES
+
+    lines = [
+        (each.name, " ".join(each.endings), "installed" if each.installed else f"pip install {each.requirement}")
+        for each in LANGUAGES.values()
+    ]
+    return _table("language", "names end in", "grammar", lines=lines)
+
+
 def _datasets() -> Table:
     from repoeval_bench.dataset.repoeval import LEVELS
 
@@ -99,6 +109,7 @@ def _datasets() -> Table:
 
 LISTS: dict[str, Callable[[], Table]] = {
     "chunkers": _parts("chunker"),
+    "languages": _languages,
     "protocols": _protocols,
     "relevance": _relevance,
     "exclusions": _exclusions,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +36,11 @@ class Language:
     def installed(self) -> bool:
         """Whether the grammar's package is there; it is not imported."""
         return find_spec(self.module) is not None
+
+    @property
+    def requirement(self) -> str:
+        """What to install for the grammar, as a word of a shell."""
+        return f"'repoeval-bench[{self.extra}]'" if self.extra else "repoeval-bench"
 
 
 _DOXYGEN = ("/**", "/*!", "///", "//!")
@@ -101,7 +105,7 @@ def language_of(path: str, text: str = "") -> Language | None:
 
     `text` decides for `.h` alone: C++ where a line of it can be nothing else, C otherwise, so without a text.
     """
-    ending = PurePosixPath(path).suffix.lower()
+    ending = "." + path.rpartition("/")[2].rpartition(".")[2].lower()
     if ending == ".h" and _CPP.search(text):
         return LANGUAGES["cpp"]
     return _BY_ENDING.get(ending)

@@ -68,8 +68,7 @@ def _grammar(of: Language) -> _Grammar:
     try:
         make: Callable[[], object] = getattr(import_module(of.module), of.function)
     except ModuleNotFoundError as error:
-        package = f"repoeval-bench[{of.extra}]" if of.extra else "repoeval-bench"
-        raise LanguageError(f"the grammar of {of.name} is not installed; run pip install '{package}'") from error
+        raise LanguageError(f"the grammar of {of.name} is not installed; run pip install {of.requirement}") from error
     language = TreeSitterLanguage(make())
     kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
     return _Grammar(

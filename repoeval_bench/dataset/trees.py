@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A repository's files, sorted by path, and the paths of what was left out and why."""
+    """A repository's files, sorted by path, and the paths of what was left out and why.
+
+    other: the files outside hidden folders whose names have other endings.
+    """
 
     files: tuple[SourceFile, ...]
     undecodable: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
 
 
 def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTENSIONS) -> dict[str, Tree]:
@@ -44,7 +48,9 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
     files: list[SourceFile] = []
     undecodable: list[str] = []
     outside: list[str] = []
-    for path in sorted(_source_paths(root, endings)):
+    paths = _visible_paths(root)
+    source = [path for path in paths if is_source_path(path, endings)]
+    for path in source:
         file = root / path
         if file.is_symlink() and not _within(file, root):
             outside.append(path)
@@ -55,7 +61,8 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
             undecodable.append(path)
         except OSError as error:
             raise DatasetError(f"cannot read {file}: {error.strerror}") from error
-    return Tree(tuple(files), tuple(undecodable), tuple(outside))
+    other = sorted(set(paths).difference(source))
+    return Tree(tuple(files), tuple(undecodable), tuple(outside), tuple(other))
 
 
 def decode(raw: bytes) -> str:
@@ -91,7 +98,7 @@ def _is_hidden(folder: str) -> bool:
     return folder.startswith(".") or folder == "__pycache__"
 
 
-def _source_paths(root: Path, endings: tuple[str, ...]) -> list[str]:
+def _visible_paths(root: Path) -> list[str]:
     def stop(error: OSError) -> None:
         raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
 
@@ -99,8 +106,8 @@ def _source_paths(root: Path, endings: tuple[str, ...]) -> list[str]:
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
         subfolders[:] = [name for name in subfolders if not _is_hidden(name)]
         prefix = Path(folder).relative_to(root)
-        found.extend((prefix / name).as_posix() for name in names if name.lower().endswith(endings))
-    return found
+        found.extend((prefix / name).as_posix() for name in names)
+    return sorted(found)
 
 
 def _within(file: Path, root: Path) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import repoeval_bench.chunkers.chonkie
 from repoeval_bench.chunkers._adapters import spans_of
 from repoeval_bench.chunkers.chonkie import ChonkieChunker
+from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile
 
@@ -25,7 +26,23 @@ def test_chunks_are_slices_that_cover_every_character_but_blanks(kind: str) -> N
 
 
 def test_the_default_is_the_code_chunker_with_its_parameters_printed() -> None:
-    assert ChonkieChunker().spec == "chonkie:kind=code,chunk_size=2048,language=python"
+    assert ChonkieChunker().spec == "chonkie:kind=code,chunk_size=2048,language=auto"
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+def test_a_file_is_cut_by_its_own_grammar(language: str) -> None:
+    path, text = SAMPLES[language]
+    chunks = ChonkieChunker(chunk_size=200).chunk(SourceFile("r", path, text))
+    assert chunks == ChonkieChunker(chunk_size=200, language=language).chunk(SourceFile("r", path, text))
+    assert len(chunks) > 1
+
+
+def test_kinds_without_a_grammar_ask_for_no_language() -> None:
+    notes = SourceFile("r", "notes.txt", TEXT)
+    with pytest.raises(ChunkError, match="no grammar is known"):
+        ChonkieChunker().chunk(notes)
+    assert ChonkieChunker(kind="token").chunk(notes)
+    assert ChonkieChunker(kind="recursive").chunk(notes)
 
 
 def test_a_blank_file_has_no_chunks() -> None:

@@ -7,8 +7,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from repoeval_bench.chunkers.registry import BUILT_IN
+from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.cli.chunk import check_chunker_command, chunk_command, chunk_stats_command
-from repoeval_bench.core.errors import BenchError, DatasetError, SpecError, UsageError
+from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, SpecError, UsageError
 
 TEXT = "import os\n\n\ndef f():\n    return 'ä'\n"
 
@@ -40,7 +42,7 @@ def test_a_file_is_shown_chunk_by_chunk_with_lines_and_size(folder) -> None:
 
 
 def test_json_lines_hold_the_spans_and_the_text_of_every_file_of_a_folder(folder) -> None:
-    lines = run(chunk_command, folder, "--json").output.splitlines()
+    lines = run(chunk_command, folder, "--json").stdout.splitlines()
     first, second = map(json.loads, lines)
     assert first["text"] == TEXT
     assert (first["start"], first["end"], first["start_line"], first["end_line"]) == (0, len(TEXT), 0, 5)
@@ -53,8 +55,39 @@ def test_stats_compare_chunkers_on_the_same_files(folder) -> None:
     assert "ast:max_nws=1500" in out
     assert "window:lines=2,step=1" in out
     assert "1 functions and types, 4 non-blank lines" in out
-    rows = run(chunk_stats_command, folder, "-c", "file", "--json").output.splitlines()
+    rows = run(chunk_stats_command, folder, "-c", "file", "--json").stdout.splitlines()
     assert json.loads(rows[0])["chunks"] == 2
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """A folder with a file of each language, and three of none."""
+    root = tmp_path / "mixed"
+    (root / "sub").mkdir(parents=True)
+    for path, text in SAMPLES.values():
+        (root / "sub" / path).write_text(text, "utf-8")
+    for name in ("a.md", "b.md", "Makefile"):
+        (root / name).write_text("none of this", "utf-8")
+    return root
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_folder_of_every_language_is_cut_and_what_is_of_none_is_counted(mixed, name: str) -> None:
+    result = run(chunk_command, mixed, "-c", name, "--json")
+    assert {json.loads(line)["path"] for line in result.stdout.splitlines()} == {
+        f"sub/{path}" for path, _ in SAMPLES.values()
+    }
+    assert result.stderr == "left out: 3 files of an unknown language: 2 .md, 1 without an ending\n"
+
+
+def test_stats_of_every_language_count_definitions_and_skipped_files(mixed) -> None:
+    result = run(chunk_stats_command, mixed, mixed / "a.md", "-c", "file", "--json")
+    row = json.loads(result.stdout)
+    assert (row["files"], row["unknown"], row["definitions"], row["whole"]) == (11, 1, 36, 36)
+    assert "does not know c, only" in run(chunk_stats_command, mixed, "-c", "astchunk", fails=LanguageError)
+    result = run(chunk_stats_command, mixed, "-c", "astchunk", "--skip-errors", "--json")
+    assert json.loads(result.stdout)["files"] == 5
+    assert "skipped: 5 files that astchunk:max_chunk_size=1500,language=auto failed on; the first: " in result.stderr
 
 
 def test_check_chunker_prints_the_report_and_its_exit_code_is_the_verdict() -> None:
@@ -77,7 +110,7 @@ def test_what_cannot_be_read_is_one_sentence(folder, tmp_path) -> None:
     (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
     assert "is not UTF-8 (byte 5)" in run(chunk_command, folder / "latin.py", fails=DatasetError)
     (tmp_path / "empty").mkdir()
-    assert "no .py file" in run(chunk_command, tmp_path / "empty", fails=DatasetError)
+    assert "holds no file of a known language (python, " in run(chunk_command, tmp_path / "empty", fails=DatasetError)
     assert "did you mean 'ast'" in run(chunk_command, folder, "-c", "asst", fails=SpecError)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repoeval_bench.chunkers.registry import BUILT_IN, make_chunker
+from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms, broken_promises
+from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.core.source import SourceFile
 
 OURS = [name for name in BUILT_IN if name != "chonkie"]
@@ -81,6 +83,20 @@ broken = st.lists(
 texts = st.one_of(modules, modules.map(lambda text: text + "\n"), broken, st.text(max_size=200))
 
 
+# Lines of a real file, left out, doubled and moved.
+of_any_language = st.sampled_from([*SAMPLES.values()]).flatmap(
+    lambda sample: st.lists(
+        st.sampled_from([*sample[1].splitlines(keepends=True), "\n", "}\n", "(", "\u2028", "\x0c\n"]), max_size=40
+    ).map(lambda lines: SourceFile("r", sample[0], "".join(lines)))
+)
+THEIRS = {
+    "chonkie:chunk_size=60": "chonkie",
+    "langchain:chunk_size=60": "langchain_text_splitters",
+    "llama-index:max_chars=60": "llama_index",
+    "astchunk:max_chunk_size=40": "astchunk",
+}
+
+
 @functools.cache
 def chunker(spec: str):
     return make_chunker(spec)
@@ -96,6 +112,27 @@ def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
 
 def test_no_built_in_is_left_out() -> None:
     assert {spec.partition(":")[0] for spec in SMALL} == set(OURS)
+
+
+@pytest.mark.parametrize("spec", [*SMALL, "ast:max_nws=40,header=scope"])
+@settings(max_examples=30)
+@given(file=of_any_language)
+def test_every_promise_holds_on_every_language(spec: str, file: SourceFile) -> None:
+    assert broken_promises(chunker(spec), file) == {}
+
+
+@pytest.mark.parametrize("spec", THEIRS)
+@settings(max_examples=30)
+@given(file=of_any_language)
+def test_a_library_breaks_no_other_promise_on_another_language(spec: str, file: SourceFile) -> None:
+    """Each refuses some text and counts carriage returns; one cannot cut every language."""
+    if importlib.util.find_spec(THEIRS[spec]) is None:
+        pytest.skip(f"{THEIRS[spec]} is not installed")
+    assert set(broken_promises(chunker(spec), file)) <= {"no failure", "line ends", "nothing lost"}
+
+
+def test_no_library_is_left_out() -> None:
+    assert {spec.partition(":")[0] for spec in THEIRS} == {"chonkie", *PEERS}
 
 
 @pytest.mark.parametrize("name", OURS)

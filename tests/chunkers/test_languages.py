@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.functions import FunctionsChunker
+from repoeval_bench.chunkers.recursive import RecursiveChunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
 from repoeval_bench.core.languages import LANGUAGES
@@ -105,6 +108,29 @@ def test_every_size_is_kept_and_every_line_is_there(source) -> None:
         chunks = AstChunker(max_nws=max_nws, min_nws=0).chunk(SourceFile("r", path, text))
         assert "".join(chunk.text for chunk in chunks) == text
         assert all(count_nws(chunk.text) <= max_nws or len(chunk.text.strip().splitlines()) == 1 for chunk in chunks)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "cuts"),
+    [
+        ("a.js", "const a = 1;\nexport default async function f() {\n}\nexport class B {\n}\n", [1, 3]),
+        ("a.ts", "type A = 1;\nexport interface B {\n  c: 1;\n}\nfunction d() {\n}\n", [1, 4]),
+        ("A.java", "package a;\npublic final class A {\n  int b;\n  public int c() {\n  }\n}\n", [1, 3]),
+        ("a.cs", "using A.Name.Of.Some.Length;\nnamespace B {\n}\ninternal static class C {\n}\n", [1, 3]),
+        ("a.go", "package a\nimport b\ntype C struct {\n}\nfunc d() {\n}\n", [2, 4]),
+        ("a.rs", "use a;\nuse b;\npub(crate) struct C {\n}\nimpl C {\n    pub async fn d() {\n    }\n}\n", [2, 4]),
+        ("a.c", "#include <a.h>\nint a;\nint f(int);\nstatic int *g(void)\n{\n}\n", [3]),
+        ("a.cpp", "#include <a>\nint a;\nnamespace b {\nclass C {\n};\n}\n", [2, 3]),
+        ("a.txt", "class A\n\ndef b\n\nfunction c\n", [2, 4]),
+    ],
+)
+def test_recursive_cuts_before_the_words_of_the_file_s_language(path: str, text: str, cuts: list[int]) -> None:
+    """At a size that no two of these parts fit in together, and each alone does."""
+    file = SourceFile("r", path, text)
+    bounds = [0, *cuts, file.n_lines]
+    parts = ["".join(text.splitlines(keepends=True)[a:b]) for a, b in itertools.pairwise(bounds)]
+    chunks = RecursiveChunker(max_nws=max(map(count_nws, parts))).chunk(file)
+    assert [chunk.text for chunk in chunks] == parts
 
 
 def test_functions_are_found(source) -> None:

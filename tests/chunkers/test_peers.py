@@ -10,7 +10,8 @@ from repoeval_bench.chunkers._adapters import spans_in_order
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
-from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.core.errors import ChunkError, LanguageError, SpecError
 from repoeval_bench.core.source import SourceFile
 
 PACKAGES = {"astchunk": "astchunk", "langchain": "langchain_text_splitters", "llama-index": "llama_index"}
@@ -58,6 +59,30 @@ def test_what_recurses_too_deep_in_astchunk_is_named_with_the_file() -> None:
 def test_an_unknown_language_is_refused_with_those_that_exist() -> None:
     with pytest.raises(SpecError, match="did you mean 'python'"):
         peer("langchain", ":language=pyhton").chunk(SourceFile("r", "a.py", CODE))
+
+
+CANNOT = {"astchunk": {"javascript", "go", "rust", "c", "cpp"}, "langchain": set(), "llama-index": set()}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("language", SAMPLES)
+def test_a_file_is_cut_by_its_own_language_or_refused_in_one_sentence(name: str, language: str) -> None:
+    path, text = SAMPLES[language]
+    chunker = peer(name, SIZES[name])
+    if language in CANNOT[name]:
+        with pytest.raises(LanguageError, match=rf"r/{path}: {name} does not know {language}, only python, .*; use "):
+            chunker.chunk(SourceFile("r", path, text))
+        return
+    file = SourceFile("r", path, text * 2)
+    assert len(chunker.chunk(file)) > 1
+    assert broken_promises(chunker, file).keys() <= {"line ends"}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_file_of_no_known_language_is_refused_unless_one_is_named(name: str) -> None:
+    with pytest.raises(LanguageError, match=r"r/a\.txt: no grammar is known for files that end in '\.txt'; name one"):
+        peer(name).chunk(SourceFile("r", "a.txt", CODE))
+    assert peer(name, ":language=python").chunk(SourceFile("r", "a.txt", CODE))
 
 
 def test_texts_are_found_again_in_order_even_where_they_repeat() -> None:

@@ -7,7 +7,7 @@ import pytest
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES, language_of
 
 NAMES = {
-    "python": ("a.py", "a/b.PYI", "a.pyw"),
+    "python": ("a.py", "a/b.PYI", "a.pyw", ".py"),
     "javascript": ("a.js", "a.jsx", "a.mjs", "a.cjs"),
     "typescript": ("a.ts", "types.d.ts", "a.mts", "a.cts"),
     "tsx": ("a.tsx",),
@@ -25,7 +25,7 @@ def test_the_name_of_a_file_says_its_language(language: str, path: str) -> None:
     assert language_of(path) is LANGUAGES[language]
 
 
-@pytest.mark.parametrize("path", ["notes.md", "Makefile", "a.py.orig", ".py", "py", "a.", ""])
+@pytest.mark.parametrize("path", ["notes.md", "Makefile", "a.py.orig", "a.py/notes", "a.", ""])
 def test_any_other_name_says_none(path: str) -> None:
     assert language_of(path) is None
 
