@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
+import sys
 import tempfile
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from repoeval_bench.core.errors import ResultError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
@@ -22,16 +26,79 @@ def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
     """
     pieces = (data,) if isinstance(data, str | bytes) else data
     path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
+            _hold(handle)
             stream.writelines(piece.encode("utf-8") if isinstance(piece, str) else piece for piece in pieces)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """A new folder in which what is to be at `path` is made; rename it, or it is removed at the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        with _held(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    if sys.platform == "win32":  # folders cannot be opened
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        _hold(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _hold(handle: int) -> None:
+    """Mark a temporary file or folder as in use for as long as this process lives and has it open."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    with suppress(OSError):  # a file system without locks: nothing is swept there either
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def _sweep(path: Path) -> None:
+    """Remove temporary files and folders for this path that a process left when it was killed."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    shape = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
+    with os.scandir(path.parent) as entries:
+        left = [Path(entry) for entry in entries if shape.fullmatch(entry.name) and not entry.is_symlink()]
+    for each in left:
+        with suppress(OSError):
+            if time.time() - each.stat().st_mtime < _JUST_MADE:
+                continue
+            handle = os.open(each, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an OSError where another process has it
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
+            finally:
+                os.close(handle)
+
+
+_JUST_MADE = 60.0
+"""Seconds in which a temporary file may exist before its process holds it."""
 
 
 def write_named(path: Path, data: str | bytes | Iterable[str], instead: str = "another file") -> None:

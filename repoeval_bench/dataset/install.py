@@ -8,16 +8,13 @@ full set.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import sys
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.files import folder_beside, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
 from repoeval_bench.dataset.repoeval import EXTENSIONS, parse_tasks
@@ -26,6 +23,7 @@ from repoeval_bench.dataset.uses.table import read_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.dataset.repoeval import Combination
@@ -153,9 +151,7 @@ def read_hashes(tree: Path) -> dict[str, str]:
 
 
 def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with folder_beside(target) as temporary:
         hashes = []
         for name, content in files:
             file = temporary / name
@@ -169,8 +165,6 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
         (temporary / HASHES).write_text("".join(hashes), encoding="utf-8")
         temporary.chmod(0o755)
         temporary.rename(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import EmbeddingError
-from repoeval_bench.core.files import sha256_file, write_atomic
+from repoeval_bench.core.files import folder_beside, sha256_file, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +61,8 @@ def keep(
 
 
 def _make(folder: Path, make: Callable[[Path], None]) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
-        made = Path(temporary) / "model"
+    with folder_beside(folder) as temporary:
+        made = temporary / "model"
         made.mkdir()
         make(made)
         names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
 from collections import Counter
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import yaml
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.files import folder_beside
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -97,18 +97,12 @@ def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str]
 def _folder(target: Path) -> Iterator[Path]:
     """A folder that becomes `target` when all went well, and is gone otherwise."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        with folder_beside(target) as temporary:
+            yield temporary
+            temporary.chmod(0o755)
+            temporary.replace(target)
     except OSError as error:
-        raise DatasetError(f"{target} cannot be written ({error.strerror}); name another folder") from error
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        temporary.replace(target)
-    except OSError as error:
-        raise DatasetError(f"the pack cannot be written to {target} ({error})") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        raise DatasetError(f"the pack cannot be written to {target} ({error}); name another folder") from error
 
 
 @dataclass(slots=True)
