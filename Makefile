@@ -44,7 +44,7 @@ help: ## list the targets and variables
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	@echo 'installing into .venv (once; a few minutes)' >&2
 	@$(PIP) "$$(grep '^torch==' constraints.txt)"
-	@$(PIP) -e '.[languages]'
+	@$(PIP) -e '.[usual]'
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.core.errors import BenchError, ChunkError, SpecError
+from repoeval_bench.core.errors import BenchError, ChunkError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,15 +89,7 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
 
 @dataclass(frozen=True, slots=True)
 class Peer(Cutter):
-    """A chunker of another package, whose spans are found in the file. SpecError where it is not installed."""
-
-    package: ClassVar[str]
-    install: ClassVar[str]
-
-    def check(self) -> None:
-        """Refuse a package that is not installed, without importing it."""
-        if find_spec(self.package) is None:
-            raise SpecError(f"the package {self.package} is not installed; run pip install {self.install}")
+    """A chunker of another package, whose spans are found in the file."""
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks as the package cuts them; spans that hold only whitespace are left out.

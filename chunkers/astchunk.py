@@ -32,8 +32,6 @@ class AstchunkChunker(Peer):
     """The cAST authors' own package (extra `astchunk`); several of its chunks on the same lines are one."""
 
     name: ClassVar[str] = "astchunk"
-    package: ClassVar[str] = "astchunk"
-    install: ClassVar[str] = "'repoeval-bench[astchunk]'"
     max_chunk_size: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
     language: str = option("auto", "auto: by the file's name; or a grammar", OneOf(("auto", *_NAMES)))
 

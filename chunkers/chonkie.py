@@ -33,8 +33,6 @@ class ChonkieChunker(Peer):
     """chonkie's CodeChunker, TokenChunker or RecursiveChunker; a chunk may start or end in the middle of a line."""
 
     name: ClassVar[str] = "chonkie"
-    package: ClassVar[str] = "chonkie"
-    install: ClassVar[str] = "chonkie==1.6.5"
     kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
     chunk_size: int = option(2048, "characters of a chunk, whitespace included", Whole(1))
     language: str = option("auto", "the grammar of kind=code; auto: by the file's name", Text())

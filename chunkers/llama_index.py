@@ -29,8 +29,6 @@ class LlamaIndexChunker(Peer):
     """LlamaIndex's CodeSplitter (extra `llama-index`), without the blanks at the ends of its chunks."""
 
     name: ClassVar[str] = "llama-index"
-    package: ClassVar[str] = "llama_index"
-    install: ClassVar[str] = "'repoeval-bench[llama-index]'"
     max_chars: int = option(2800, "characters of a chunk, whitespace included", Whole(1))
     language: str = option("auto", "the grammar; auto: by the file's name", Text())
 

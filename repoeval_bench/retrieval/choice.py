@@ -65,6 +65,12 @@ class ChosenRetriever:
         inner = self.part.inner
         return format_spec("st", inner.options, inner.target) if inner and inner.row.target else ""
 
+    def check_installed(self) -> None:
+        """A UsageError where a package is missing that it, or its first stage, needs."""
+        for stage in (self, self.first):
+            if stage is not None:
+                stage.part.check_installed()
+
     def build(self, material: Material) -> Retriever:
         """The retriever over this material."""
         built: Retriever = self.part.make(

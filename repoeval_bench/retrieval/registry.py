@@ -32,6 +32,7 @@ RETRIEVERS = (
         "faiss)",
         where="repoeval_bench.retrieval.dense:DenseRetriever",
         needs=frozenset({"embedder"}),
+        requires=("faiss",),
     ),
     Row(
         name="bm25",
@@ -56,6 +57,7 @@ RETRIEVERS = (
             **_BM25,
         },
         needs=frozenset({"embedder"}),
+        requires=("faiss",),
     ),
     Row(
         name="jaccard",
@@ -107,5 +109,6 @@ RERANKERS = (
             "device": Option(None, "where the model runs; cpu unless given", Text("cpu, cuda, …")),
         },
         target="MODEL",
+        requires=("sentence_transformers",),
     ),
 )

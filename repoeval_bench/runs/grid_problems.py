@@ -8,7 +8,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.placebo import placebo_problems
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.repoeval import repository_name
-from repoeval_bench.embedding.choice import choose_embedder
+from repoeval_bench.embedding.choice import check_installed, choose_embedder
 from repoeval_bench.embedding.precision import with_precision
 from repoeval_bench.protocols.protocol import Protocol, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
@@ -32,12 +32,17 @@ def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None
     _good(found, "queries", request.queries, query_policy)
     _good(found, "relevances", request.relevances, relevance_rule)
     retrievers = _good(found, "retrievers", request.retrievers, choose_retriever)
+    for retriever in retrievers:
+        with found.about("retrievers"):
+            retriever.check_installed()
     _good(found, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
     embedder = request.embedder
     with found.about("precision"):
         embedder = with_precision(embedder, request.precision)
     with found.about("embedder"):
         choose_embedder(embedder)
+        if any(retriever.vectors for retriever in retrievers):
+            check_installed(embedder)
     check_data(request, {protocol.name: protocol for protocol in protocols}, home, found)
     for retriever in retrievers:
         for protocol in protocols:

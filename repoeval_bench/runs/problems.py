@@ -14,7 +14,13 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, c
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.runs.config import RunConfig
-from repoeval_bench.runs.parts import choose_measures, choose_retriever, contradicts, make_parts, with_headers
+from repoeval_bench.runs.parts import (
+    choose_measures,
+    choose_retriever,
+    contradicts,
+    make_parts,
+    with_headers,
+)
 from repoeval_bench.runs.request import RunRequest, by_setting
 
 if TYPE_CHECKING:
@@ -129,7 +135,7 @@ def _check_protocol(request: RunRequest, found: Problems) -> Protocol | None:
 
 
 def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
-    from repoeval_bench.embedding.choice import choose_embedder
+    from repoeval_bench.embedding.choice import check_installed, choose_embedder
     from repoeval_bench.embedding.long_text import with_long_text
     from repoeval_bench.embedding.precision import with_precision
 
@@ -142,8 +148,10 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Proble
     if not request.measures and request.k > 0:
         with found.about("k"):
             choose_measures(None, request.k)
+    chosen = None
     with found.about("retriever", request.retriever):
-        choose_retriever(request.retriever, protocol)
+        chosen = choose_retriever(request.retriever, protocol)
+        chosen.check_installed()
     embedder = request.embedder
     with found.about("precision"):
         embedder = with_precision(embedder, request.precision)
@@ -151,6 +159,8 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Proble
         embedder = with_long_text(embedder, request.long_text)
     with found.about("embedder", request.embedder):
         choose_embedder(embedder)
+        if chosen and chosen.vectors:
+            check_installed(embedder)
 
 
 def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, found: Problems) -> list[Chunker]:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.terms import identifiers
 from repoeval_bench.embedding.choice import Material, find_encoder, needs_files
@@ -187,8 +187,10 @@ def test_static_vectors_are_model2vecs(folder, static):
 
 def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
     """Where model2vec is not installed, one sentence names the extra."""
-    monkeypatch.setattr("repoeval_bench.embedding.static.find_spec", lambda _: None)
-    with pytest.raises(EmbeddingError, match=r"repoeval-bench\[static\]"):
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: package != "model2vec" or None)
+    with pytest.raises(
+        UsageError, match=r"embedder static needs model2vec; run pip install 'repoeval-bench\[static\]'"
+    ):
         find_encoder("static", Material(tmp_path, None))
 
 

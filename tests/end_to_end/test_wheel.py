@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+TOOLS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+"""What every environment has."""
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,37 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results").is_dir()
     assert "macro, 2 repositories" in done.stdout
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_the_base_is_small_and_ranks_by_bm25(site, tmp_path, mirror):
+    """In an environment of its own: no torch, under 250 MB, and an evaluation; a model names its extra."""
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
+    python = tmp_path / "env" / "bin" / "python"
+    pins = dict(os.environ, PIP_CONSTRAINT=str(CHECKOUT / "constraints.txt"))
+    subprocess.run(
+        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", str(site[0])],
+        check=True,
+        env=pins,
+        timeout=300,
+    )
+    (packages,) = (tmp_path / "env" / "lib").glob("*/site-packages")
+    files = [
+        path for path in packages.rglob("*") if path.is_file() and path.relative_to(packages).parts[0] not in TOOLS
+    ]
+    assert sum(path.stat().st_size for path in files) < 250e6
+    assert not (packages / "torch").exists()
+    words = ["-m", "repoeval_bench", "eval", "-c", "ast", "--source", str(mirror), "--out", str(tmp_path / "runs")]
+    alone = {**os.environ, "REPOEVAL_HOME": str(tmp_path / "home")}
+    alone.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        [python, *words, "--retriever", "bm25"], capture_output=True, text=True, check=False, env=alone, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run([python, *words], capture_output=True, text=True, check=False, env=alone, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "pip install 'repoeval-bench[dense]'" in done.stderr
 
 
 def test_an_installed_wheel_keeps_data_in_the_users_cache_folder(site, tmp_path):

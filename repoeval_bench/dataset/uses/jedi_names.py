@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,10 +25,9 @@ class JediNames:
     """Use as a context: the copy lives as long. `environment` is the folder of a virtual environment to look into."""
 
     def __init__(self, files: Iterable[SourceFile], definitions: Definitions, environment: str | None = None) -> None:
-        try:
-            import jedi
-        except ImportError as error:
-            raise UsageError("resolving names with jedi needs it; pip install 'repoeval-bench[build]'") from error
+        require("resolving names", "jedi")
+        import jedi
+
         self._jedi = jedi
         self._files = {file.path: file for file in files if file.path.endswith(".py")}
         self._definitions = definitions

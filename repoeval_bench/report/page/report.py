@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.core.extras import require
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.page.artefacts import artefacts
 from repoeval_bench.report.page.assets import environment, script, style
@@ -44,6 +45,7 @@ def report_page(
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
+    require("the page", "jinja2", "matplotlib", "pygments")
     from markupsafe import Markup
 
     runs = page_runs(stored)

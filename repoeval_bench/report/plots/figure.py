@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.plots.theme import VARIABLES, settings
 from repoeval_bench.report.text import printable
@@ -45,6 +46,7 @@ def draw(
     name: str, title: str, description: str, fill: Callable[[Axes], None], *, height: float = 3.4, legend: bool = True
 ) -> Figure:
     """A figure of one plot, filled in by `fill`; labelled artists are in a legend below it."""
+    require("a plot", "matplotlib")
     import matplotlib as mpl
     from matplotlib.figure import Figure as Drawing
 

