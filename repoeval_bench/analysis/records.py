@@ -123,6 +123,11 @@ class Comparison:
         return self.verdict.startswith(("better", "worse"))
 
     @property
+    def rests_on_one(self) -> bool:
+        """Whether the verdict is that one file or repository carries the difference."""
+        return self.verdict.startswith("rests on")
+
+    @property
     def mean(self) -> MeanDifference:
         """The mean that decides."""
         return self.micro if self.headline == "micro" else self.macro

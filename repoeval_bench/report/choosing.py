@@ -36,12 +36,17 @@ def choice_table(choice: Choice, comparisons: Sequence[Comparison] = ()) -> Tabl
             each.probability,
             each.p,
             *([each.cost] if choice.cost_unit else []),
-            _against(each, choice, comparisons),
+            standing(each, choice, comparisons),
         ]
         for each in choice.candidates
     ]
     title = f"which to choose, by {heading(choice.measure)}, {choice.over} mean"
-    return make_table(columns, rows, title=title, notes=[*choice_sentences(choice), *_meaning(choice)])
+    return make_table(columns, rows, title=title, notes=choice_notes(choice))
+
+
+def choice_notes(choice: Choice) -> list[str]:
+    """What is said below the runs: the sentences, and what the columns mean."""
+    return [*choice_sentences(choice), *_meaning(choice)]
 
 
 def choice_sentences(choice: Choice) -> list[str]:
@@ -61,15 +66,15 @@ def choice_record(choice: Choice) -> dict[str, Any]:
     return {**asdict(choice), "alike": [each.run_id for each in choice.alike]}
 
 
-def _against(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -> str:
+def standing(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -> str:
+    """How a run stands against the best, in words."""
     if each is choice.best:
         return "best"
     if each in choice.alike:
         return "not told apart"
     pair = {each.run, choice.best.run}
-    rests = [c.verdict for c in comparisons if c.primary and {c.baseline, c.treatment} == pair and not c.is_shown]
-    carried = [verdict for verdict in rests if verdict.startswith("rests on")]
-    return f"behind; {carried[0]}" if carried else "behind"
+    carried = [c for c in comparisons if c.primary and {c.baseline, c.treatment} == pair and c.rests_on_one]
+    return f"behind; {carried[0].verdict}" if carried else "behind"
 
 
 def _missing(choice: Choice) -> list[str]:

@@ -12,7 +12,7 @@ from repoeval_bench.report.text import count, heading, interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.records import Comparison, Influence
     from repoeval_bench.report.table import Table
 
 
@@ -102,13 +102,19 @@ def _families(comparisons: Sequence[Comparison]) -> str:
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
     """Between what the pair's primary difference lies when one file, or one repository, is left out."""
     found = [
-        f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out"
-        + (f"; without {ends.rests_on} no difference is shown (p = {ends.p:.2f})" if ends.rests_on else "")
+        f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out{_lost(c, ends)}"
         for c in pair
         for what, ends in ((c.clustered_by, c.by_file), ("repository", c.by_repository))
         if ends is not None
     ]
     return found + [_new_repositories_note(c) for c in pair if c.on_new_repositories is not None]
+
+
+def _lost(c: Comparison, ends: Influence) -> str:
+    """Without what the difference is not shown any more; where Holm takes it away already, nothing rests on a file."""
+    if ends.rests_on is None or not c.rests_on_one:
+        return ""
+    return f"; without {ends.rests_on} no difference is shown (p = {ends.p:.2f})"
 
 
 def _new_repositories_note(c: Comparison) -> str:

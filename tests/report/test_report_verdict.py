@@ -1,8 +1,12 @@
 """The verdict's words follow the test, not the means."""
 
+import numpy as np
 import pytest
 
+from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.report.choosing import standing
+from repoeval_bench.report.page import rests
 from repoeval_bench.report.page.runs import page_runs
 from repoeval_bench.report.page.verdict import verdict
 from support.runs import write_run
@@ -95,3 +99,43 @@ def test_of_many_runs_the_nearest_are_named(tmp_path, plain):
     assert "ahead by 0.010 over r1" in found.who
     assert found.who.endswith("and 3 others.")
     assert "r4" not in found.who
+
+
+def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
+    """It is no win: the sentences, the table of what the verdict rests on and the choice name the file."""
+    lead = np.array(plain) + np.random.default_rng(1).normal(0.01, 0.03, 40)[np.arange(80) // 2]
+    measure = {"headline_measure": "ndcg@10"}
+    runs = [made(tmp_path / "b", plain, **measure), made(tmp_path / "c", lead.tolist(), **measure)]
+    found = verdict(page_runs(runs))
+    assert not found.clear
+    assert "but its lead over b rests on repo/f33; it is ahead by" in found.who
+    assert found.sure.startswith("The lead over b (p = 0.0302) rests on repo/f33, without which none is shown: ")
+    (row,) = rests.rows(found.differences, {"b": 0, "c": 1})
+    here, said, file, repository, new, *_ = row.cells
+    assert (row.run, said.text, here.value) == (0, "rests on repo/f33", pytest.approx(np.mean(plain) - lead.mean()))
+    assert file.below.startswith("without repo/f33: p 0.05")
+    assert (repository.text, new.text) == ("\N{EN DASH}", "one repository")
+    choice = choose(runs)
+    assert [standing(each, choice, found.differences) for each in choice.candidates] == [
+        "best",
+        "behind; rests on repo/f33",
+    ]
+
+
+def test_both_questions_are_answered_beside_each_other(tmp_path, plain):
+    """On these repositories and on new ones, as compare has it, figure by figure."""
+    better = [value + 0.1 + 0.01 * (i % 5) + 0.05 * (i // 10) for i, value in enumerate(plain)]
+    settings = {"headline_measure": "ndcg@10", "repos": [f"r{i // 10}" for i in range(80)]}
+    runs = [made(tmp_path / "b", plain, **settings), made(tmp_path / "c", better, **settings)]
+    (compared,) = compare(runs[::-1])
+    (row,) = rests.rows(verdict(page_runs(runs)).differences, {"b": 0, "c": 1})
+    new = compared.on_new_repositories
+    here, _, file, repository, there, between, one = row.cells
+    assert here.text == f"{compared.difference:+.4f}"
+    assert (file.value, repository.value) == (compared.by_file.low, compared.by_repository.low)
+    assert there.text == f"{new.difference:+.4f}"
+    for ends in (new.ci, new.two_level):
+        assert f"{ends[0]:+.4f} to {ends[1]:+.4f}" in there.below
+    assert (between.value, one.text) == (new.deviation, f"{new.prediction[0]:+.4f} to {new.prediction[1]:+.4f}")
+    assert "sign-flip test's over 8 repositories" in rests.note([compared])
+    assert rests.note([]) == ""

@@ -10,9 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.core.extras import require
 from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.report.choosing import choice_notes, standing
+from repoeval_bench.report.page import rests
 from repoeval_bench.report.page.artefacts import artefacts
 from repoeval_bench.report.page.assets import environment, script, style
 from repoeval_bench.report.page.payload import pack, payload
@@ -27,8 +30,12 @@ from repoeval_bench.report.text import count, probability
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from repoeval_bench.analysis.records import Choice
     from repoeval_bench.report.page.verdict import Verdict
     from repoeval_bench.runs.view import RunView
+
+FOREST = "forest-"
+"""How the names of figures by repository begin: they are beside the verdict, not among the curves."""
 
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
@@ -51,6 +58,7 @@ def report_page(
     runs = page_runs(stored)
     measure = headline_measure(stored)
     found = verdict(runs)
+    choice = choose(stored) if len(stored) > 1 else None
     metrics = runs[0].stored.metrics
     bm25 = [_page_run(bm25_beside(run.stored)) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
@@ -58,6 +66,11 @@ def report_page(
     columns = headline_columns(runs)
     clustered = runs[0].scores.clustered_by
     kind = kind_of(runs)
+    names = {run.name: at for at, run in enumerate(runs)}
+    drawn = [
+        {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
+        for figure in figures(stored, baseline=stored[found.best], settings=settings)
+    ]
     return (
         environment()
         .get_template("report.html")
@@ -75,10 +88,14 @@ def report_page(
             resampled="files" if clustered == "file" else f"groups of one {clustered}",
             differences=_difference_rows(found, runs, {column.key for column in columns}),
             differences_note=_differences_note(found, runs),
-            charts=[
-                {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
-                for figure in figures(stored, baseline=stored[found.best], settings=settings)
-            ],
+            charts=[each for each in drawn if not each["name"].startswith(FOREST)],
+            forests=[each for each in drawn if each["name"].startswith(FOREST)],
+            rests={
+                "columns": rests.COLUMNS,
+                "rows": rests.rows(found.differences, names),
+                "note": rests.note(found.differences),
+            },
+            choice=choice and _choice(choice, {run.stored.run_id: at for at, run in enumerate(runs)}, found),
             measure_title=title(measure),
             segments=segments(runs, measure, found.best),
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
@@ -92,6 +109,26 @@ def report_page(
             data=pack(payload(runs, bm25, shown)),
         )
     )
+
+
+def _choice(choice: Choice, positions: Mapping[str, int], found: Verdict) -> dict[str, Any]:
+    """Rows of the runs to choose from, best first, and the sentences below them."""
+    return {
+        "unit": choice.cost_unit,
+        "rows": [
+            {
+                "run": positions[each.run_id],
+                "mean": each.mean,
+                "best_in": each.probability,
+                "p": each.p,
+                "p_text": probability(each.p),
+                "cost": each.cost,
+                "against": standing(each, choice, found.differences),
+            }
+            for each in choice.candidates
+        ],
+        "sentences": choice_notes(choice),
+    }
 
 
 def _report_command(

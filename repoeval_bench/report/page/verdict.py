@@ -79,9 +79,11 @@ def verdict(runs: Sequence[PageRun]) -> Verdict:
     elif against[others[0]].is_shown:
         who = f"{runs[best].short} leads {where}: its {what} is {means[best]:.3f}, ahead by {leads}."
     else:
+        nearest = against[others[0]]
+        doubt = nearest.verdict if nearest.rests_on_one else "may be chance"
         who = (
             f"No winner is shown {where}: {runs[best].short} has the highest {what}, {means[best]:.3f}, but its lead "
-            f"over {near} may be chance; it is ahead by {leads}."
+            f"over {near} {doubt}; it is ahead by {leads}."
         )
     return Verdict(
         who=who,
@@ -103,7 +105,8 @@ def family_words(runs: Sequence[PageRun], one: Comparison) -> str:
 def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
     first = next(iter(against.values()))
     shown = [i for i, each in against.items() if each.is_shown]
-    rest = [i for i in against if i not in shown]
+    carried = [i for i, each in against.items() if each.rests_on_one]
+    rest = [i for i in against if i not in (*shown, *carried)]
 
     def listed(which: Sequence[int]) -> str:
         return _listed([f"{runs[i].short} (p = {probability(against[i].p_adjusted)})" for i in which])
@@ -111,6 +114,7 @@ def _sure(runs: Sequence[PageRun], against: dict[int, Comparison]) -> str:
     parts = []
     if shown:
         parts.append(f"the lead over {listed(shown)} is beyond chance")
+    parts += [f"the lead over {listed([i])} {against[i].verdict}, without which none is shown" for i in carried]
     if rest:
         parts.append(f"the lead over {listed(rest)} is not shown to be more than chance, which does not mean equal")
     text = ", ".join(parts)

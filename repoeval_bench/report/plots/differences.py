@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from repoeval_bench.analysis.comparison import paired_differences
-from repoeval_bench.analysis.segments import segment_differences, split
-from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.new_repositories import new_repositories
+from repoeval_bench.analysis.statistics import SEED, mean_intervals
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spec import slug
 from repoeval_bench.report.plots.figure import draw
@@ -32,43 +33,68 @@ _DARK_TEXT = "#101418"
 """Cells are pale on light and on dark pages, so their text is dark on both."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the forest: `n` queries; None for what is said of repositories that were not measured."""
+
+    name: str
+    n: int | None
+    difference: float
+    ci: Interval
+    style: Literal["repository", "mean", "predicted"] = "mean"
+
+    @property
+    def label(self) -> str:
+        return elided(self.name, 24) + ("" if self.n is None else f" ({self.n})")
+
+
 def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple[str, str], look: Look) -> Figure:
-    """Paired differences run - baseline in every repository, and over all of them, with 95 % intervals.
+    """Paired differences run - baseline in every repository, over all of them, and on new ones, with 95 % intervals.
 
     `names` are those of baseline and run, as in the other figures of these runs.
     """
-    parts = segment_differences(baseline.scores, run.scores, split(baseline.scores, "repo"), measure, "micro")
-    scores, differences = paired_differences(baseline, [run], [measure])
-    rows: list[tuple[str, int, float, Interval]] = [
-        (part.name, part.n_queries, part.difference, part.ci)
-        for part in sorted(parts, key=lambda each: each.difference)
-    ]
-    for over in ("micro", "macro"):
-        (mean,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, over)
-        rows.append((f"{over} mean", len(differences), mean, ci))
+    lines = _forest_lines(baseline, run, measure)
+    n_parts = sum(line.style == "repository" for line in lines)
+    most = max(line.n or 0 for line in lines[:n_parts])
 
     def fill(axes: Axes) -> None:
         axes.axvline(0, color=INK, linewidth=1)
-        for row, (_, n, difference, ci) in enumerate(rows):
-            all_of_them = row >= len(parts)
-            if ci:
-                axes.plot(ci, [row, row], color=look.colour, linewidth=2.6 if all_of_them else 1.4)
-            size = 8.0 if all_of_them else 3 + 4.5 * (n / max(part.n_queries for part in parts)) ** 0.5
-            axes.plot([difference], [row], "D" if all_of_them else "s", color=look.colour, markersize=size)
-        axes.axhline(len(parts) - 0.5, color=MUTED, linewidth=0.8)
-        axes.set_yticks(range(len(rows)), [f"{elided(name, 24)} ({n})" for name, n, _, _ in rows])
-        axes.set_ylim(len(rows) - 0.4, -0.6)
+        for row, line in enumerate(lines):
+            part = line.style == "repository"
+            if line.ci:
+                dash = (0, (4, 2)) if line.style == "predicted" else "-"
+                axes.plot(line.ci, [row, row], color=look.colour, linestyle=dash, linewidth=1.4 if part else 2.6)
+            if line.style != "predicted":
+                size = 3 + 4.5 * ((line.n or 0) / most) ** 0.5 if part else 8.0
+                axes.plot([line.difference], [row], "s" if part else "D", color=look.colour, markersize=size)
+        axes.axhline(n_parts - 0.5, color=MUTED, linewidth=0.8)
+        axes.set_yticks(range(len(lines)), [line.label for line in lines])
+        axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(f"difference in {heading(measure)}, 95 % CI")
 
-    words = "; ".join(f"{name}: {with_interval(difference, ci, '+.4f')}" for name, _, difference, ci in rows)
+    words = "; ".join(f"{line.name}: {with_interval(line.difference, line.ci, '+.4f')}" for line in lines)
     return draw(
         f"forest-{slug(names[1])}-minus-{slug(names[0])}",
         f"{elided(names[1], 26)} minus {elided(names[0], 26)}",
         f"Difference in {heading(measure)} by repository, queries in parentheses. {words}.",
         fill,
-        height=1.2 + 0.27 * len(rows),
+        height=1.2 + 0.27 * len(lines),
     )
+
+
+def _forest_lines(baseline: RunView, run: RunView, measure: str) -> list[_Line]:
+    scores, differences = paired_differences(baseline, [run], [measure])
+    new = new_repositories(differences[:, 0], scores.clusters, scores.repos, lambda: np.random.default_rng(SEED))
+    ordered = sorted(new.repositories, key=lambda each: each.difference)
+    lines = [_Line(each.repository, each.n_queries, each.difference, each.ci, "repository") for each in ordered]
+    for over in ("micro", "macro"):
+        (mean,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, over)
+        lines.append(_Line(f"{over} mean", len(differences), mean, ci))
+    if new.two_level is not None:
+        lines.append(_Line("new repositories", None, new.difference, new.two_level))
+        lines.append(_Line("one new repository", None, new.difference, new.prediction, "predicted"))
+    return lines
 
 
 def heat_maps(settings: Sequence[Mapping[str, Any]]) -> list[Figure]:

@@ -1,0 +1,105 @@
+"""What the verdict rests on: each lead over these repositories and over new ones, and without single files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.text import count, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.analysis.records import Comparison, Influence, Interval, NewRepositories
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure of the table with a line below it; `value` is what the column is sorted by."""
+
+    text: str
+    below: str = ""
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is said of one run's difference to the best; `run` is its position on the page."""
+
+    run: int
+    cells: tuple[Cell, ...]
+
+
+COLUMNS = (
+    "on these repositories",
+    "verdict",
+    "one file left out",
+    "one repository left out",
+    "on new repositories",
+    "between repositories",
+    "one new repository",
+)
+
+
+def rows(differences: Sequence[Comparison], positions: Mapping[str, int]) -> list[Row]:
+    """A row for each primary difference; `positions` are those of the runs on the page, by name."""
+    return [
+        Row(
+            positions[each.treatment],
+            (
+                _estimate(each.difference, each.ci, f"p (Holm) {probability(each.p_adjusted)}"),
+                Cell(each.verdict),
+                _left_out(each.by_file, each),
+                _left_out(each.by_repository, each),
+                *_new(each.on_new_repositories),
+            ),
+        )
+        for each in differences
+        if each.primary
+    ]
+
+
+def note(differences: Sequence[Comparison]) -> str:
+    """What the columns mean; empty where there is no primary difference."""
+    first = next((each for each in differences if each.primary), None)
+    if first is None:
+        return ""
+    kind = "query" if first.clustered_by == "query" else first.clustered_by
+    clusters = count(first.n_clusters, kind, "queries" if kind == "query" else "")
+    return (
+        f"On these repositories: signs of {clusters} flipped, which tell as much as {first.effective_clusters:.0f} of "
+        "equal weight. Left out: the ends of the difference without each one in turn; where no difference is shown "
+        "without one of them, it is named. On new repositories: each repository is one observation; p is the sign-flip "
+        f"test's over {count(first.n_repositories, 'repository', 'repositories')}, its interval and the two-level one "
+        "(repositories, then files) beside it. Between repositories: the standard deviation of their true differences. "
+        "One new repository: where its own difference is predicted to lie, 95 %."
+    )
+
+
+def _estimate(value: float, ci: Interval, below: str) -> Cell:
+    return Cell(f"{value:+.4f}", f"{_ends(ci)}, {below}", value)
+
+
+def _left_out(found: Influence | None, of: Comparison) -> Cell:
+    if found is None:
+        return Cell("\N{EN DASH}")
+    # Where Holm takes the verdict away already, nothing rests on a file.
+    lost = (
+        "" if found.rests_on is None or not of.rests_on_one else f"without {found.rests_on}: p {probability(found.p)}"
+    )
+    return Cell(f"{found.low:+.4f} to {found.high:+.4f}", lost, found.low)
+
+
+def _new(found: NewRepositories | None) -> tuple[Cell, Cell, Cell]:
+    if found is None:
+        return Cell("one repository"), Cell("\N{EN DASH}"), Cell("\N{EN DASH}")
+    two = "" if found.two_level is None else f"; two-level {_ends(found.two_level)}"
+    return (
+        _estimate(found.difference, found.ci, f"p {probability(found.p)}{two}"),
+        Cell("\N{EN DASH}") if found.deviation is None else Cell(f"{found.deviation:.4f}", "", found.deviation),
+        Cell("\N{EN DASH}") if found.prediction is None else Cell(_ends(found.prediction), "", found.prediction[0]),
+    )
+
+
+def _ends(ci: Interval) -> str:
+    return "too few for an interval" if ci is None else f"{ci[0]:+.4f} to {ci[1]:+.4f}"
