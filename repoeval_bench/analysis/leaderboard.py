@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
 from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.records import Choice, Interval
 
 BESIDE = ("ndcg@10", "recall@10")
 """Measures that are given beside the headline where a run has them."""
@@ -33,8 +34,10 @@ BESIDE = ("ndcg@10", "recall@10")
 class Entry:
     """One run on its board. `ci` is the score's 95 % interval, `share` the score over its ceiling.
 
-    `behind` is its paired difference to the first run with that one's interval, None for the first; `beside` holds the
-    measures of `BESIDE`, `nws` the mean size of a chunk; None where the run does not know.
+    `behind` is its paired difference to the first run with that one's interval, None for the first. `best_in` is the
+    share of resamples in which the run is the best, `alike` whether the test does not tell it from the first, as
+    `choose` has it; None for the only run of a board. `beside` holds the measures of `BESIDE`, `nws` the mean size of a
+    chunk; None where the run does not know.
     """
 
     rank: int
@@ -46,13 +49,18 @@ class Entry:
     ci: Interval
     share: float | None
     behind: tuple[float, Interval] | None
+    best_in: float | None
+    alike: bool | None
     beside: tuple[float | None, ...]
     nws: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """Runs that answer one question, best first; `measure` is what they are ranked by, `over` the mean of it."""
+    """Runs that answer one question, best first; `measure` is what they are ranked by, `over` the mean of it.
+
+    Runs of one score are in the order of what a query costs. `choice` is what can be said of them; None for one run.
+    """
 
     protocol: str
     dataset: str
@@ -62,6 +70,7 @@ class Board:
     over: str
     clustered_by: str
     entries: tuple[Entry, ...]
+    choice: Choice | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +172,10 @@ def _precision(run: RunView) -> str:
 def _board(runs: Sequence[RunView]) -> Board:
     first = runs[0].metrics
     measure, over = headline_measure(runs[:1]), first.headline
-    ordered = sorted(runs, key=lambda run: (-run.metrics.over(over)[measure], run.run_id))
+    choice = choose(runs) if len(runs) > 1 else None
+    by_id = {run.run_id: run for run in runs}
+    ordered = list(runs) if choice is None else [by_id[each.run_id] for each in choice.candidates]
+    alike = set() if choice is None else {each.run_id for each in choice.alike}
     best, n = ordered[0], len(ordered)
     # All columns share their draws: every run's score, then the difference of each but the first to the first.
     scores, differences = paired_differences(best, ordered[1:], [measure])
@@ -186,6 +198,8 @@ def _board(runs: Sequence[RunView]) -> Board:
                 ci=intervals[at],
                 share=scored.shares_of_ceiling.get(measure),
                 behind=(means[n + at - 1], intervals[n + at - 1]) if at else None,
+                best_in=None if choice is None else choice.candidates[at].probability,
+                alike=None if choice is None else run.run_id in alike,
                 beside=tuple(scored.over(over).get(name) for name in BESIDE),
                 nws=scored.chunk_nws.mean if scored.chunk_nws else None,
             )
@@ -199,4 +213,5 @@ def _board(runs: Sequence[RunView]) -> Board:
         over=over,
         clustered_by=scores.clustered_by,
         entries=tuple(entries),
+        choice=choice,
     )

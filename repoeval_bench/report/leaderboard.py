@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.choosing import DRAWS
 from repoeval_bench.analysis.leaderboard import BESIDE
+from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.table import Estimate, figures, make_table, record_table, spec_column, with_notes
+from repoeval_bench.report.table import Column, Estimate, figures, make_table, record_table, spec_column, with_notes
 from repoeval_bench.report.text import count, heading
 
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 def leaderboard_tables(found: Leaderboard) -> list[Table]:
     """A table per board; below the last one what the columns mean and which folders are not ranked."""
     return with_notes(map(_table, found.boards), notes(found))
+
+
+def board_sentences(board: Board) -> list[str]:
+    """The runs of a board that cannot be told apart from its best, and what would settle the first two."""
+    return [] if board.choice is None else choice_sentences(board.choice)
 
 
 def summary(found: Leaderboard) -> str:
@@ -44,8 +51,8 @@ def notes(found: Leaderboard) -> list[str]:
             "precision."
         )
         lines.append(
-            "A rank does not prove a difference: if the interval of the difference to the first contains 0, this data "
-            "does not show one. `compare` tests it, adjusted for the number of tests."
+            f"A rank does not prove a difference. best in: of {DRAWS:,} resamples. told apart: sign-flip test of the "
+            "first against each other run, Holm over these; `compare` tests every pair."
         )
     if found.boards:
         resampled = sorted({"files" if b.clustered_by == "file" else b.clustered_by for b in found.boards})
@@ -59,6 +66,7 @@ def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
     boards = []
     for board in found.boards:
         content = asdict(board)
+        content["choice"] = board.choice and choice_record(board.choice)
         for entry in content["entries"]:
             entry["beside"] = dict(zip(BESIDE, entry["beside"], strict=True))
             behind = entry["behind"]
@@ -93,6 +101,8 @@ def _record(board: Board, entry: Entry) -> dict[str, Any]:
         "difference_to_first": difference,
         "difference_to_first.low": low,
         "difference_to_first.high": high,
+        "best_in": entry.best_in,
+        "alike": entry.alike,
         **dict(zip(BESIDE, entry.beside, strict=True)),
         "chunk_nws_mean": entry.nws,
     }
@@ -105,6 +115,8 @@ def _table(board: Board) -> Table:
         *figures(f"{heading(board.measure)}, 95 % CI"),
         *figures("% of ceiling", number=".1%"),
         *figures("to the first, 95 % CI", number="+.4f", missing=""),
+        *figures("best in", number=".1%"),
+        Column(name="told apart"),
         *figures(*map(heading, BESIDE)),
         *figures("mean nws", number=".0f"),
     ]
@@ -114,8 +126,15 @@ def _table(board: Board) -> Table:
             Estimate(entry.score, entry.ci),
             entry.share,
             entry.behind and Estimate(*entry.behind),
+            entry.best_in,
+            told_apart(entry),
             *(*entry.beside, entry.nws),
         )
         for entry in board.entries
     ]
-    return make_table(columns, rows, title="\n".join(board_title(board)))
+    return make_table(columns, rows, title="\n".join(board_title(board)), notes=board_sentences(board))
+
+
+def told_apart(entry: Entry) -> str:
+    """`yes` or `no`; empty for the first and for the only run."""
+    return "" if entry.alike is None or entry.behind is None else "no" if entry.alike else "yes"

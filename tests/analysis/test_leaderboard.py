@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.core.errors import UsageError
@@ -55,6 +56,12 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
     difference, ci = board.entries[1].behind
     assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
     assert summary(found) == "2 runs on 1 board"
+    choice = choose([low, high])
+    assert board.choice == choice
+    assert [(entry.best_in, entry.alike) for entry in board.entries] == [
+        (each.probability, each in choice.alike) for each in choice.candidates
+    ]
+    assert board.entries[0].best_in > 0.95
 
 
 @pytest.mark.parametrize(

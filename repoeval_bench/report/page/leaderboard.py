@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.leaderboard import BESIDE
-from repoeval_bench.report.leaderboard import board_title, notes, summary
+from repoeval_bench.report.leaderboard import board_sentences, board_title, notes, summary, told_apart
 from repoeval_bench.report.page.assets import environment, script, style
 from repoeval_bench.report.page.scores import BAR, on_one_scale
 from repoeval_bench.report.text import heading, printable, short_names
@@ -65,13 +65,21 @@ def _board(board: Board) -> dict[str, Any]:
                 "score": cell,
                 "share": {"text": "-" if entry.share is None else f"{entry.share:.1%}", "value": entry.share},
                 "behind": entry.behind,
+                "best_in": entry.best_in,
+                "told_apart": told_apart(entry),
                 "rest": [
                     {"text": "-" if value is None else f"{value:{form}}", "value": value}
                     for value, form in (*((value, ".4f") for value in entry.beside), (entry.nws, ".0f"))
                 ],
             }
         )
-    return {"about": printable(about), "ranked": printable(ranked), "measure": heading(board.measure), "rows": rows}
+    return {
+        "about": printable(about),
+        "ranked": printable(ranked),
+        "measure": heading(board.measure),
+        "rows": rows,
+        "sentences": [printable(line) for line in board_sentences(board)],
+    }
 
 
 def _short(specs: list[str]) -> list[str]:
