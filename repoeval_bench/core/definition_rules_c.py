@@ -84,6 +84,12 @@ def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
     attempt = body or next((child for child in node.children if child.type == "try_statement"), None)
     if attempt is not None and attempt.type == "try_statement":  # int f() try { … } catch { … }
         body = attempt.child_by_field_name("body")
+    if found[1] != "function_declarator":
+        # `class EXPORT A { … }` is read as a function without parameters; anything else of that kind is an error.
+        of = node.child_by_field_name("type")
+        if of is not None and of.type in _TAGGED:
+            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=node, body=body)
+        return
     yield Found(kind="method" if scope else "function", form="function", name=name, node=node, body=body, scope=scope)
 
 

@@ -161,8 +161,7 @@ class _Walk:
         kind = place.node.type
         reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if place.level else None)
         found = [*reader(self.parsed, place.node)] if reader else []
-        # A parser that repairs an error can leave a name empty; "_" names nothing.
-        found = [each for each in found if each.name not in ("", "_") and (place.level or each.kind != "variable")]
+        found = [each for each in found if _is_name(each) and (place.level or each.kind != "variable")]
         if not found:
             if kind in self.rules.namespaces:
                 return [(self._namespace(place.node), place.parent, place.level)]
@@ -296,6 +295,11 @@ class _Walk:
         if parsed.is_blank(start, end):
             return header, LineSpan(header.end, header.end)
         return header, parsed.lines_between(start, end)
+
+
+def _is_name(found: Found) -> bool:
+    """Not "_", which names nothing, and not what a repaired syntax error leaves: nothing, or a text over lines."""
+    return found.name not in ("", "_") and not any("\n" in name for name in (found.name, *found.scope))
 
 
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)

@@ -712,6 +712,11 @@ def test_a_comment_above_is_no_doc_and_one_behind_code_is_not_above() -> None:
     }
 
 
+def test_a_class_behind_a_macro_is_a_class() -> None:
+    text = "class EXPORT A {\n  int m() {\n    return 1;\n  }\n};\nint B {\n}\n"
+    assert [(each.kind, each.qualified) for each in found("cpp", text)] == [("class", "A"), ("method", "A.m")]
+
+
 def test_a_parent_is_what_is_around_and_comes_first() -> None:
     every = found("java", JAVA)
     names = {index: each.qualified for index, each in enumerate(every)}
