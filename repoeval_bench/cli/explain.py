@@ -179,6 +179,6 @@ def _explain_protocol(protocol: Protocol) -> str:
         "exclusion": f"{protocol.exclusion}: {POLICIES[protocol.exclusion]}",
         "copies": f"{protocol.copies}: another chunk with a relevant chunk's text {copies}",
         "scope": f"{protocol.scope}: a query searches {scope}",
-        "note": protocol.caution,
+        **({"note": protocol.caution} if protocol.caution else {}),
     }
     return "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in lines.items())])

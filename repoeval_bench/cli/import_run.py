@@ -13,6 +13,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, out_option, say
 from repoeval_bench.cli.output import FILE, measures_option
 from repoeval_bench.metrics import Measure
+from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
@@ -120,6 +121,8 @@ def import_run_command(
     for what, number in notes.items():
         if number:
             echo(f"note: {number} {what}")
+    if note := copy_note(run.metrics.gold_in_query):
+        echo(f"note: {note}")
     if counts.queries_not_read is None:
         echo(f"note: no line measures for {counts.queries} queries: {_why_no_lines(run)}")
     if run.manifest.imported and run.manifest.imported.pooled:

@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 TOP = 10
 """Ranks that are looked at."""
 
+LARGE, WHOLE = 0.5, 0.95
+"""Shares of the gold's lines from which a query is largely a copy of the gold text, and from which it is one."""
+
+
+def copy_note(share: float) -> str:
+    """What it means that this share of the gold's lines is in the query, as `gold_in_query` measures it; else empty."""
+    if share < LARGE:
+        return ""
+    what = "a copy" if share >= WHOLE else "largely a copy"
+    return (
+        f"the query is {what} of the gold text ({share:.1%} of the gold's lines are in it): bigger chunks and lexical "
+        "overlap raise the score by themselves"
+    )
+
 
 def gold_in_query(
     queries: Iterable[Query], files: Mapping[str, SourceFile], gold: Mapping[str, Gold]

@@ -61,7 +61,6 @@ class Protocol:
     repositories: Repositories
     headline: Literal["micro", "macro"]
     users: str
-    caution: str
     documents: Documents = "chunks"
     exclusion: Exclusion = "none"
     copies: Copies = "distinct"
@@ -71,6 +70,26 @@ class Protocol:
     def meaning(self) -> str:
         """What a list says of it: who evaluates so."""
         return self.users
+
+    @property
+    def caution(self) -> str:
+        """What its numbers cannot tell, from its choices alone; how much of the gold a query holds is measured."""
+        said = {
+            "it uses no chunker, so it says nothing about chunkers": self.documents == "windows",
+            "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage": self.documents
+            == "baseline",
+            "the gold ends with the first line to be written, so it is not a search for the rest of it": self.gold
+            == "prompt",
+            "the lines to be found follow the query's in the same file, so neighbourhood helps; they are not the only "
+            "useful ones": self.gold == "body",
+            "names are resolved statically, and those that lead to no definition of the repository have no gold; "
+            "scores under exclusion=free and exclusion=hidden give other orders, so name the rule beside a number": (
+                self.of_definitions
+            ),
+            "at function level trlx and betty are left out": self.repositories == "six",
+            "each repository weighs the same, however few its tasks": self.headline == "macro",
+        }
+        return "; ".join(sentence for sentence, holds in said.items() if holds)
 
     @property
     def headline_measure(self) -> str:

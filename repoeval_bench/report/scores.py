@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
+from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Bar, Column, Row, figures, make_table, record_table, spec_column, with_notes
@@ -115,11 +116,13 @@ def _mean_label(label: str, metrics: Metrics) -> str:
 
 
 def _notes(runs: Sequence[RunView]) -> list[str]:
-    headline = runs[0].metrics.headline
+    first = runs[0].metrics
+    cautions = (copy_note(first.gold_in_query), Protocol.parse(first.protocol).caution)
     return [
         *(line for run in runs for line in footnotes(run)),
-        f"95 % CI: interval of the {headline} mean, signs of files flipped; compare says which differences are real",
-        f"note: {Protocol.parse(runs[0].metrics.protocol).caution}",
+        f"95 % CI: interval of the {first.headline} mean, signs of files flipped; compare says which differences are "
+        "real",
+        *(f"note: {caution}" for caution in cautions if caution),
     ]
 
 
@@ -140,6 +143,12 @@ def _truncation(metrics: Metrics) -> str:
     return "nothing embedded, nothing truncated"
 
 
+_LEAKS = {
+    "gold_lines_in_query": "gold lines are in the query",
+    "top10_over_prompt": "top 10 overlap the prompt's own lines",
+}
+
+
 def footnotes(run: RunView) -> list[str]:
     """Notes on a run: sizes, truncation, and everything that was skipped or cannot be found."""
     metrics = run.metrics
@@ -152,11 +161,9 @@ def footnotes(run: RunView) -> list[str]:
         f"{counts.queries_without_relevant} of {counts.queries}",
     ]
     if metrics.leak:
-        leak = metrics.leak.over(metrics.headline)
-        lines.append(
-            f"  leak: {leak['gold_lines_in_query']:.1%} of the gold lines are in the query, "
-            f"{leak['top10_over_prompt']:.1%} of the top 10 overlap the prompt's own lines"
-        )
+        shares = metrics.leak.over(metrics.headline)
+        said = [f"{share:.1%} of the {_LEAKS[name]}" for name, share in shares.items() if name in _LEAKS]
+        lines.append(f"  leak: {', '.join(said)}")
     if 2 * (without := counts.queries_without_relevant) > counts.queries:
         lines.append(
             f"  note: {without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking, "

@@ -40,7 +40,8 @@ class RunConfig:
 
     `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision),
     `retriever_identity` what decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
-    identity of the benchmark's definition, `name@version`.
+    identity of the benchmark's definition, `name@version`. `few_gold` decides no number, but whether there are any: it
+    lets a run pass in which most queries have no relevant chunk.
     """
 
     dataset: str
@@ -55,6 +56,7 @@ class RunConfig:
     skip_errors: bool = False
     pack: str = PACK
     retriever_identity: Mapping[str, Any] = field(default_factory=dict)
+    few_gold: bool = False
 
     def __post_init__(self) -> None:
         self.check_depth(self.k)
@@ -69,7 +71,7 @@ class RunConfig:
         """Plain values, as they are in the manifest and in metrics.json."""
         content = asdict(self)
         # A protocol's description is not part of what it does.
-        del content["protocol"]["users"], content["protocol"]["caution"]
+        del content["protocol"]["users"], content["few_gold"]
         content["embedder_identity"] = dict(self.embedder_identity)
         content["retriever_identity"] = dict(self.retriever_identity)
         content["measures"] = list(self.measures)

@@ -220,6 +220,7 @@ def _config(selected: Benchmark, request: RunRequest, protocol: Protocol, chunke
         skip_errors=request.skip_errors,
         pack=request.pack,
         retriever_identity=retriever.scorer.identity if retriever.scorer else {},
+        few_gold=request.few_gold,
     )
 
 
@@ -239,7 +240,7 @@ def _make_all(
     inputs, planned = plan_all(selected, cut, config.protocol, skip_errors=config.skip_errors, executor=executor)
     if parts.embedder:
         ranked, measured = parts.retrievers[0].vectors, "vectors" in inputs_of(config.measures)
-        planned = embed(planned, parts.embedder, ranked=ranked, measured=measured)
+        planned = embed(planned, parts.embedder, ranked=ranked, measured=measured, few_gold=config.few_gold)
         if usage := planned[0].usage:
             told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
             notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")

@@ -238,6 +238,11 @@ class Metrics(Record):
         return {} if self.ceilings is None else self.ceilings.over(self.headline)
 
     @property
+    def gold_in_query(self) -> float:
+        """The share of the gold's lines that are in the query, the protocol's mean; 0 where it was not measured."""
+        return 0.0 if self.leak is None else self.leak.over(self.headline).get("gold_lines_in_query", 0.0)
+
+    @property
     def shares_of_ceiling(self) -> dict[str, float]:
         """Measure -> headline mean over its ceiling; 1 - share is what the retriever lost, 1 - ceiling the chunker.
 

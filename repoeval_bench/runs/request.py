@@ -165,6 +165,9 @@ class RunRequest(DataRequest):
         spelled="--measure",
     )
     skip_errors: bool = option(default=False, meaning="Leave out files the chunker fails on, and count them.")
+    few_gold: bool = option(
+        default=False, meaning="Run even if fewer than half of the queries have a relevant chunk; else that is refused."
+    )
     pack: str = option(PACK, "NAME@VERSION of the benchmark's definition; runs of two packs are not compared.", "NAME")
 
     def resolved_protocol(self) -> Protocol:

@@ -30,17 +30,20 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Inputs, Plan
 
 
-def embed(plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, measured: bool = False) -> list[Plan]:
+def embed(
+    plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, measured: bool = False, few_gold: bool = True
+) -> list[Plan]:
     """Embed every distinct text of all plans in one pass; the plans, with what that took.
 
-    `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged. Where
-    no query of a plan has a relevant chunk this is a ResultError, before the first text is embedded.
+    `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged. What
+    `check_gold` refuses, with the same `few_gold`, is refused before the first text is embedded.
     """
     started = perf_counter()
     texts = texts_of(plans, ranked=ranked, measured=measured)
     if any(embedder.pending(texts).values()):
         for planned in plans:
-            check_gold(judge_corpus(planned.benchmark, planned.documents, planned.protocol, ()), planned.protocol)
+            judged = judge_corpus(planned.benchmark, planned.documents, planned.protocol, ())
+            check_gold(judged, planned.protocol, planned.chunker, few_gold=few_gold)
     encoded, usage = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
@@ -135,7 +138,7 @@ def _judge(
     of_chunks = judged
     if planned.corpus is not planned.documents:
         of_chunks = judge_corpus(benchmark, planned.corpus, protocol, ("line_rprec",), line_nws=inputs.lines)
-    check_gold(judged, protocol)
+    check_gold(judged, protocol, planned.chunker, few_gold=config.few_gold)
     return judged, of_chunks
 
 
@@ -180,9 +183,13 @@ def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | 
     return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=raw.run_id)
 
 
-def check_gold(judged: JudgedCorpus, protocol: Protocol) -> None:
-    """A ResultError where no query has a relevant chunk: every mean would be 0 and say nothing."""
-    if any(judged.qrels.values()):
+def check_gold(judged: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:
+    """A ResultError where fewer than half of the queries have a relevant chunk, and that was not asked for.
+
+    Means say little of a ranking then. Where no query has one, they say nothing, and `few_gold` does not help.
+    """
+    total, found = len(judged.qrels), sum(map(bool, judged.qrels.values()))
+    if 2 * found >= total or (few_gold and found):
         return
     way_out = "choose another chunker, gold or relevance"
     if protocol.exclusion != "none":
@@ -190,9 +197,14 @@ def check_gold(judged: JudgedCorpus, protocol: Protocol) -> None:
             f"exclusion={protocol.exclusion} may hide them; choose another --exclusion, or a chunker with smaller "
             "chunks"
         )
+    if not found:
+        raise ResultError(
+            f"none of the {total} queries has a relevant chunk under protocol {protocol.name}, so there is nothing to "
+            f"score; {way_out}"
+        )
     raise ResultError(
-        f"none of the {len(judged.qrels)} queries has a relevant chunk under protocol {protocol.name}, so there is "
-        f"nothing to score; {way_out}"
+        f"{found} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}, and all "
+        f"others score 0 with every ranking; {way_out}, or ask for it with --few-gold"
     )
 
 

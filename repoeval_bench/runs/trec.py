@@ -133,14 +133,14 @@ def read_run(path: Path) -> Run:
 def read_qrels(path: Path, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; a query with none stays, empty.
 
-    A line without four fields, a gain that is not a number or negative, and a chunk that appears twice in a query are
-    a MetricError with file:line.
+    A negative grade is not relevant, as trec_eval reads it. A line without four fields, a gain that is not a finite
+    number, and a chunk that appears twice in a query are a MetricError with file:line.
     """
     qrels: Qrels = {}
     seen: set[tuple[str, str]] = set()
     for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
         gain = _number(path, number, "gain", text)
-        if not 0 <= gain < math.inf:
+        if math.isinf(gain):
             raise MetricError(f"{path}:{number}: the gain is {text}; write 0 for a chunk that is not relevant")
         if (query_id, chunk_id) in seen:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")

@@ -24,7 +24,7 @@ def metrics_of(done):
 @pytest.mark.parametrize("protocol", ["context", "body", "context+exclusion=body", "context+exclusion=repocoder"])
 def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, protocol):
     """line_recall at every budget, line_rprec and the area, recomputed literally from the run log and the files."""
-    metrics_of(evaluate("-c", AST, *BM25, "--protocol", protocol, "--json"))
+    metrics_of(evaluate("-c", AST, *BM25, "--protocol", protocol, "--few-gold", "--json"))
     (folder,) = (tmp_path / "results").iterdir()
     benchmark = load_benchmark(str(mirror), home=warm_home)
     nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}
@@ -110,7 +110,8 @@ def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path
     tasks = {task.task_id: task for task in benchmark.tasks}
     for policy in ("prompt", "repocoder", "body"):
         out = ("--out", tmp_path / policy)
-        metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, "--exclusion", policy, "--json", *out))
+        asked = ("--exclusion", policy, "--few-gold", "--json")
+        metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, *asked, *out))
         assert metrics["protocol"] == f"context+exclusion={policy}"
         (folder,) = (tmp_path / policy).iterdir()
         for entry in map(json.loads, (folder / "retrieved.jsonl").read_text().splitlines()):

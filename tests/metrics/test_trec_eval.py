@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ir_measures
+import numpy as np
 import pytest
 import pytrec_eval
 
 from repoeval_bench.metrics import score_run
+from repoeval_bench.runs.trec import read_qrels
 from support.random_runs import in_rank_order, tied_run
 
 CUTOFFS = (1, 3, 5, 10, 100)
@@ -41,6 +43,23 @@ def test_every_shared_measure_equals_trec_eval(seed):
     theirs = pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run)
     assert set(theirs) == set(run)
     check(score_run(run, qrels, NAMES), theirs, NAMES)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_negative_grades_of_a_qrels_file_score_as_trec_eval_scores_them(seed, tmp_path):
+    """A chunk of grade -1 or -2 is as good as one of grade 0, in every measure of every query.
+
+    Queries of negative grades alone are left out: pytrec_eval reads memory that it does not own there.
+    """
+    run, qrels = tied_run(seed)
+    rng = np.random.default_rng(seed)
+    qrels = {q: {c: int(rng.choice([grade, grade, -1, -2])) for c, grade in each.items()} for q, each in qrels.items()}
+    qrels = {q: each for q, each in qrels.items() if max(each.values()) >= 0}
+    assert any(grade < 0 for each in qrels.values() for grade in each.values())
+    path = tmp_path / "qrels.trec"
+    path.write_text("".join(f"{q} 0 {c} {grade}\n" for q, each in qrels.items() for c, grade in each.items()))
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run)
+    check(score_run(run, read_qrels(path), NAMES), theirs, NAMES)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -11,6 +11,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import (
     RULES,
@@ -217,3 +218,26 @@ def test_unknown_protocols_are_refused(name):
     """An unknown protocol, choice or value is refused with what exists."""
     with pytest.raises(UsageError):
         Protocol.parse(name)
+
+
+@pytest.mark.parametrize(
+    ("share", "says"),
+    [
+        (0.0, ""),
+        (0.49, ""),
+        (0.5, "largely a copy of the gold text (50.0%"),
+        (0.95, "is a copy of the gold text (95.0%"),
+    ],
+)
+def test_a_query_is_called_a_copy_by_the_measured_share_alone(share, says):
+    assert says in copy_note(share)
+    assert bool(copy_note(share)) == bool(says)
+
+
+def test_a_caution_follows_from_choices_and_not_from_a_name():
+    """An overridden protocol has the caution of what it does now."""
+    assert Protocol.parse("code-chunk+gold=context+repositories=all").caution == (
+        "each repository weighs the same, however few its tasks"
+    )
+    assert Protocol.parse("context").caution == ""
+    assert Protocol.parse("context+gold=body").caution == Protocol.parse("body").caution

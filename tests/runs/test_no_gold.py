@@ -1,5 +1,7 @@
 """Runs whose gold cannot be found: refused where that is all of them, told where it is most."""
 
+import re
+
 import pytest
 
 from repoeval_bench.core.errors import ResultError
@@ -45,6 +47,28 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
         next(made)
     assert encoder.asked == []
     cache.close()
+
+
+def test_fewer_than_half_with_a_relevant_chunk_is_refused_unless_asked_for(benchmark, tmp_path):
+    """The sentence has both counts and the option; asked for, the run has the name and the numbers of its choices."""
+    asked = {"protocol": "context+relevance=gold-share:0.9", "retriever": "bm25", "out": tmp_path / "results"}
+    with pytest.raises(ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --few-gold") as error:
+        evaluate(benchmark, "ast:max_nws=400", **asked)
+    found, total = map(int, re.match(r"(\d+) of (\d+)", str(error.value)).groups())
+    assert 0 < 2 * found < total == len(benchmark.tasks)
+    run = evaluate(benchmark, "ast:max_nws=400", few_gold=True, **asked)
+    assert run.counts.queries_without_relevant == total - found
+    assert "few_gold" not in (run.folder / "manifest.json").read_text()
+
+
+def test_half_with_a_relevant_chunk_is_enough(benchmark, tmp_path):
+    """Where more have one, the option changes no byte of the scores and not the run's name."""
+    runs = [
+        evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path / str(few), few_gold=few)
+        for few in (False, True)
+    ]
+    assert runs[0].run_id == runs[1].run_id
+    assert runs[0].text("metrics.json") == runs[1].text("metrics.json")
 
 
 @pytest.mark.parametrize(("without", "told"), [(0, False), (1, False), (2, True)])

@@ -81,6 +81,13 @@ def test_qrels_come_back_with_their_factor(tmp_path):
     assert read_qrels(path, factor) == {"q": {"a": 0.25}, "empty": {}}
 
 
+def test_a_negative_grade_is_not_relevant(tmp_path):
+    """As trec_eval reads it: never a gain, and a query that has no other grade stays, without a relevant chunk."""
+    path = tmp_path / "qrels.trec"
+    path.write_text("q 0 a -1\nq 0 b 2\njunk 0 a -2\n", encoding="utf-8")
+    assert read_qrels(path) == {"q": {"b": 2.0}, "junk": {}}
+
+
 def test_negative_gains_are_not_written():
     """They are named with id and query."""
     with pytest.raises(MetricError, match="'a' is -1"):
@@ -129,7 +136,7 @@ def test_a_malformed_run_line_is_named_by_file_and_line(tmp_path, line, piece):
     [
         ("q 0 b", "3 fields, not 4"),
         ("q 0 b one", "'one' is not a number"),
-        ("q 0 b -1", "the gain is -1"),
+        ("q 0 b -inf", "the gain is -inf"),
         ("q 0 b inf", "the gain is inf"),
         ("q 0 a 2", "'a' appears twice in query 'q'"),
     ],

@@ -132,6 +132,8 @@ def _command(run: RunView) -> str:
         words += [word for name in config.measures for word in ("-m", name)]
     if config and config.skip_errors:
         words.append("--skip-errors")
+    if 2 * metrics.counts.queries_without_relevant > metrics.counts.queries:
+        words.append("--few-gold")
     return shlex.join([*words, *_dataset(metrics.dataset)])
 
 

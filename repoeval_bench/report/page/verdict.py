@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.diff import SAME
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.text import count, heading, probability
 
@@ -133,11 +135,12 @@ def _notes(runs: Sequence[PageRun]) -> tuple[str, ...]:
             f"Chunks are not of one size (mean non-whitespace characters: {named}), and size alone moves scores; "
             "--match-size removes that."
         )
-    try:
-        caution = Protocol.parse(metrics[0].protocol).caution
-    except UsageError:  # an imported run's protocol has no text of ours
-        return tuple(lines)
-    return (*lines, f"Protocol {metrics[0].protocol}: {caution}.")
+    cautions = [copy_note(metrics[0].gold_in_query)]
+    with suppress(UsageError):  # an imported run's protocol has no text of ours
+        cautions.append(Protocol.parse(metrics[0].protocol).caution)
+    if said := "; ".join(filter(None, cautions)):
+        lines.append(f"Protocol {metrics[0].protocol}: {said}.")
+    return tuple(lines)
 
 
 def _share(run: PageRun, measure: str) -> str:
