@@ -121,8 +121,8 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     gates = tmp_path / "gates.yaml"
     gates.write_text("gates: [{measure: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
     refused = bench("gate", run, "--config", gates, *out)
-    assert refused.code == 1
-    assert "no interval: the 3 queries are in" in refused.err
+    assert refused.code == 2
+    assert "its 3 queries are in 3 files" in refused.err
     gates.write_text("latency: [{median_ms: 3}]")
     assert bench("gate", run, "--config", gates, *out).code == 0
     assert bench("export", run, "--format", "csv", *out).code == 0
