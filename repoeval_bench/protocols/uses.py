@@ -53,9 +53,14 @@ def gold_lines(task: Task, used: UsedDefinition) -> Gold:
     return without(join((used.place,)), seen)
 
 
+def used_of(task: Task) -> tuple[tuple[UsedDefinition, Gold], ...]:
+    """Each used definition with its gold lines, in the order of `Task.uses`; those without any are left out."""
+    return tuple((used, gold) for used in task.uses or () if (gold := gold_lines(task, used)))
+
+
 def definitions_of(task: Task) -> tuple[Gold, ...]:
-    """The gold lines of each used definition, in the order of `Task.uses`; those without any are left out."""
-    return tuple(gold for used in task.uses or () if (gold := gold_lines(task, used)))
+    """The gold lines of each used definition, as `used_of` has them."""
+    return tuple(gold for _, gold in used_of(task))
 
 
 def with_used(benchmark: Benchmark, gold: str) -> Benchmark:

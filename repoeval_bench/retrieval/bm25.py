@@ -11,11 +11,12 @@ import numpy as np
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS
+from repoeval_bench.retrieval.postings import Postings
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.scope import excluded_from, visible
+from repoeval_bench.retrieval.scope import excluded_from
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,7 +33,7 @@ class Bm25Retriever:
 
     score = sum over the query's terms, repeats counted, of idf tf / (tf + k1 (1 - b + b length / mean length)), with
     idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Lucene's; Kamphuis et al. 2020). A query with chunks of its own is
-    answered from an index of what it sees, so that no other task's chunks move its weights. A chunk's
+    weighed by what it sees, so that no other task's chunks move its weights. A chunk's
     header counts among its terms unless `header` is `skip`.
     """
 
@@ -50,35 +51,59 @@ class Bm25Retriever:
         self._chunks, self._own = chunks, own
         self._k1, self._b = k1, b
         self._tokenize = TOKENIZERS[tokenizer]
-        self._terms: dict[str, list[str]] = {}
+        self._counts: dict[str, Counter[str]] = {}
         self._indexes: dict[str, _Index] = {}
+        self._postings: dict[str, Postings] = {}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; one that shares no term scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):
-            index, unseen = self._index_for(query, excluded), excluded_from(query, excluded)
+            unseen = excluded_from(query, excluded)
+            own = query.query_id in self._own
+            material = self._postings_of(query.repo) if own else self._index_of(query.repo)
             start = perf_counter()
-            scores = index.scores(Counter(self._tokenize(query.text))).tolist()
-            pairs = zip(index.ids, scores, strict=True)
+            terms = Counter(self._tokenize(query.text))
+            pairs: Iterator[tuple[str, float]]
+            if isinstance(material, _Index):
+                pairs = zip(material.ids, material.scores(terms).tolist(), strict=True)
+            else:
+                pairs = self._own_scores(query, terms, material, unseen)
             rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in unseen), k)
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(NAME, rankings, latency)
 
-    def _index_for(self, query: Query, excluded: Excluded | None) -> _Index:
-        if query.query_id in self._own:
-            return self._index(visible(query, self._chunks, self._own, excluded))
-        if query.repo not in self._indexes:
-            self._indexes[query.repo] = self._index(self._chunks.get(query.repo, ()))
-        return self._indexes[query.repo]
+    def _own_scores(
+        self, query: Query, terms: Counter[str], postings: Postings, unseen: frozenset[str]
+    ) -> Iterator[tuple[str, float]]:
+        held, own = self._chunks.get(query.repo, ()), self._own[query.query_id]
+        seen = np.array([chunk.chunk_id not in unseen for chunk in held], dtype=np.bool_)
+        ids = [*(chunk.chunk_id for chunk in held if chunk.chunk_id not in unseen), *(chunk.chunk_id for chunk in own)]
+        counts = [(sum(each.values()), each) for each in map(self._count, own)]
+        return zip(ids, postings.scores(terms, seen, counts).tolist(), strict=True)
 
-    def _index(self, chunks: Sequence[Chunk]) -> _Index:
-        for chunk in chunks:
-            if chunk.chunk_id not in self._terms:
-                self._terms[chunk.chunk_id] = self._tokenize(chunk.embed_text if self._headers else chunk.text)
-        ids = [chunk.chunk_id for chunk in chunks]
-        return _Index(ids, [self._terms[chunk_id] for chunk_id in ids], self._k1, self._b)
+    def _count(self, chunk: Chunk) -> Counter[str]:
+        """How often a chunk has each term; most of a query's own chunks have the text of another."""
+        text = chunk.embed_text if self._headers else chunk.text
+        if text not in self._counts:
+            self._counts[text] = Counter(self._tokenize(text))
+        return self._counts[text]
+
+    def _index_of(self, repo: str) -> _Index:
+        if repo not in self._indexes:
+            ids = [chunk.chunk_id for chunk in self._chunks.get(repo, ())]
+            self._indexes[repo] = _Index(ids, self._terms(repo), self._k1, self._b)
+        return self._indexes[repo]
+
+    def _postings_of(self, repo: str) -> Postings:
+        if repo not in self._postings:
+            self._postings[repo] = Postings(self._terms(repo), self._k1, self._b)
+        return self._postings[repo]
+
+    def _terms(self, repo: str) -> list[list[str]]:
+        chunks = self._chunks.get(repo, ())
+        return [self._tokenize(chunk.embed_text if self._headers else chunk.text) for chunk in chunks]
 
 
 class _Index:

@@ -24,6 +24,7 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.validation import Count, Line
+from repoeval_bench.protocols.uses import used_of
 from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
@@ -72,14 +73,24 @@ class ChunksRow(Record):
     spans: list[_Chunk]
 
 
+class DefinitionRow(Record):
+    """A definition that a query needs; `gold` are [file, lines from, to] of it."""
+
+    name: str
+    kind: str
+    tier: str
+    gold: list[_Gold]
+
+
 class QueryGoldRow(Record):
-    """A row of queries.jsonl.gz; `gold` are [file, lines from, to]."""
+    """A row of queries.jsonl.gz; `gold` are [file, lines from, to], and its `definitions` where it is made of them."""
 
     query_id: str
     file: str
     read: _Ends
     gold: list[_Gold]
     body: _Ends
+    definitions: tuple[DefinitionRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +105,33 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredDefinition:
+    """A definition that a query needs, how sure that is, and its gold lines, at least one place of one file."""
+
+    name: str
+    kind: str
+    tier: str
+    gold: Gold
+
+    @property
+    def file(self) -> str:
+        """The file that it is in, `repo/path`."""
+        return self.gold[0].file
+
+
+@dataclass(frozen=True, slots=True)
 class StoredQuery:
-    """A query's file (`repo/path`), which characters of its text the model read, its gold, the lines to be written."""
+    """A query's file (`repo/path`), which characters of its text the model read, its gold, the lines to be written.
+
+    `definitions` are what its gold is made of, where the protocol asks for definitions.
+    """
 
     query_id: str
     file: str
     read: CharSpan
     gold: Gold
     body: LineSpan
+    definitions: tuple[StoredDefinition, ...] = ()
 
     def gold_here(self) -> list[LineSpan]:
         """The gold in the query's own file."""
@@ -136,10 +166,13 @@ def inspection_files(
     tasks: Iterable[Task],
     gold: Mapping[str, Gold],
     read: Mapping[str, CharSpan],
+    *,
+    of_definitions: bool = False,
 ) -> dict[str, bytes]:
     """The three files, name -> content, `sources` as `pack_sources` made them.
 
-    `gold` is query_id -> its places, `read` query_id -> the characters that the model read of it.
+    `gold` is query_id -> its places, `read` query_id -> the characters that the model read of it. `of_definitions`:
+    the gold is made of what the tasks use.
     """
     return {
         SOURCES: sources,
@@ -149,8 +182,9 @@ def inspection_files(
                 query_id=task.task_id,
                 file=task.file,
                 read=_ends(read[task.task_id]),
-                gold=[(place.file, *_ends(place.lines)) for place in gold[task.task_id]],
+                gold=_places(gold[task.task_id]),
                 body=_ends(task.body),
+                **({"definitions": _definitions(task)} if of_definitions else {}),
             )
             for task in tasks
         ),
@@ -180,8 +214,9 @@ def read_inspection(folder: Path) -> Inspection | None:
             row.query_id,
             row.file,
             CharSpan(*row.read),
-            tuple(Place(file, LineSpan(start, end)) for file, start, end in row.gold),
+            _gold(row.gold),
             LineSpan(*row.body),
+            tuple(StoredDefinition(each.name, each.kind, each.tier, _gold(each.gold)) for each in row.definitions),
         )
         for row in _rows(folder / QUERIES, QueryGoldRow)
     }
@@ -214,6 +249,21 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
             chunk_id = encode_id(f"{chunk_id}#{row.query_id}")
         found.append(StoredChunk(chunk_id, row.file, CharSpan(first, last), LineSpan(start, end), nws))
     return tuple(found)
+
+
+def _definitions(task: Task) -> tuple[DefinitionRow, ...]:
+    return tuple(
+        DefinitionRow(name=each.definition.name, kind=each.definition.kind, tier=each.tier, gold=_places(gold))
+        for each, gold in used_of(task)
+    )
+
+
+def _places(gold: Gold) -> list[tuple[str, int, int]]:
+    return [(place.file, *_ends(place.lines)) for place in gold]
+
+
+def _gold(rows: Iterable[tuple[str, int, int]]) -> Gold:
+    return tuple(Place(file, LineSpan(start, end)) for file, start, end in rows)
 
 
 def _ends(span: CharSpan | LineSpan) -> tuple[int, int]:

@@ -126,12 +126,12 @@ class RunRequest(DataRequest):
     )
     protocol: str = option("context", "What is asked and what is gold; see `list protocols`.", "NAME", combined=True)
     query: str | None = option(None, "Override the protocol's query: full or tail:LINES.", "POLICY")
-    gold: str | None = option(None, "Override the gold: prompt, context or body.", "SPAN")
+    gold: str | None = option(None, "Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN")
     relevance: str | None = option(None, _RELEVANCE, "RULE")
     repositories: str | None = option(None, "Override the protocol's repositories: all or six.", "SET")
     exclusion: str | None = option(
         None,
-        "What a query may not see of its own file: none, prompt, repocoder or body.",
+        "What a query may not see of its own file: none, prompt, repocoder, body, free or hidden.",
         "POLICY",
         also="--exclude",
     )

@@ -102,7 +102,14 @@ def execute(
     cost = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     clock.lap("facts")
     spans = read_chars(planned, embedder)
-    inspection = inspection_files(inputs.sources, planned.corpus, planned.benchmark.tasks, judged.gold, spans)
+    inspection = inspection_files(
+        inputs.sources,
+        planned.corpus,
+        planned.benchmark.tasks,
+        judged.gold,
+        spans,
+        of_definitions=planned.protocol.of_definitions,
+    )
     clock.lap("inspection")
     return Outcome(
         config=config,

@@ -252,7 +252,9 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
     for task in outcome.benchmark.tasks:
         row = position[task.task_id]
         # The query is made of its own file, so that it resembles the queries of that file too.
-        elsewhere = {place.file for place in judged.gold[task.task_id]} - {task.file}
+        # Definitions are used by files all over a repository, and would make one cluster of its queries.
+        gold = () if outcome.config.protocol.of_definitions else judged.gold[task.task_id]
+        elsewhere = {place.file for place in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(elsewhere))} if elsewhere else {}
         yield QueryRow(
             query_id=task.task_id,

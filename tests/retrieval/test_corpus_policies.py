@@ -40,16 +40,21 @@ def spans(chunks, ids=None):
         ("prompt", [(0, 10), (10, 20), (20, 30), (30, 40)]),  # overlap [5, 40)
         ("repocoder", [(20, 30), (30, 40), (40, 50), (50, 60)]),  # end after 40 - 20
         ("body", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60)]),
+        ("free", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60)]),
+        ("hidden", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50)]),  # overlap [5, 44)
     ],
 )
 def test_what_a_policy_hides(policy, expected):
-    """prompt: what overlaps [c, h); repocoder: what ends after h - 20; body: the file, whose blanked chunks follow."""
+    """prompt: what overlaps [c, h); repocoder: what ends after h - 20; hidden: what overlaps [c, h+n).
+
+    body, free: the file, whose blanked chunks follow.
+    """
     other = SourceFile("r", "q.py", FILE.text)
     chunks = {"r": (*Tens().chunk(FILE), *Tens().chunk(other))}
     excluded = excluded_chunks([TASK], chunks, policy).get("r/0", frozenset())
     assert spans([c for c in chunks["r"] if c.path == "p.py"], excluded) == expected
     assert not spans([c for c in chunks["r"] if c.path == "q.py"], excluded)
-    assert set(POLICIES) == {"none", "prompt", "repocoder", "body"}
+    assert set(POLICIES) == {"none", "prompt", "repocoder", "body", "free", "hidden"}
 
 
 def test_blanked_lines_keep_every_line_in_its_place():
@@ -147,6 +152,7 @@ def test_protocols_are_those_of_the_page():
         "code-chunk": ("full", "prompt", "overlap", "six", "macro", "chunks"),
         "coderag": ("full", "prompt", "overlap", "six", "macro", "windows"),
         "body": ("tail:20", "body", "overlap", "all", "micro", "chunks"),
+        "uses": ("tail:20", "uses", "definitions", "all", "micro", "chunks"),
         "linemap": ("full", "prompt", "overlap", "six", "macro", "baseline"),
     }
 

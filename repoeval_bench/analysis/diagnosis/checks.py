@@ -9,6 +9,7 @@ import numpy as np
 
 from repoeval_bench.analysis.diagnosis.evidence import DEEP, LEAST_DEEP, TOP, newer_share, quantiles, repeats
 from repoeval_bench.analysis.diagnosis.gaps import find_gaps
+from repoeval_bench.analysis.needed import never_retrieved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.diagnosis.thresholds import Thresholds
 
     Numbers = dict[str, float | int | None]
+
+MIN_GROUP = 20
+"""Definitions of which it can be said that they are missed more often than others."""
 
 Status = Literal["finding", "fine", "unknown"]
 
@@ -55,6 +59,7 @@ def check_all(evidence: Evidence, measure: str, limits: Thresholds) -> list[Chec
         _chunker(evidence, limits),
         _retriever(evidence, limits),
         _lost(evidence, limits),
+        *([_definitions(evidence, limits)] if evidence.needed else []),
     ]
 
 
@@ -315,3 +320,19 @@ def _lost(evidence: Evidence, limits: Thresholds) -> Check:
         else "every query can be answered from the index, or nearly"
     )
     return _check("lost", found, says, numbers, limits.only("lost"))
+
+
+def _definitions(evidence: Evidence, limits: Thresholds) -> Check:
+    groups = never_retrieved(evidence.needed)
+    numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
+    missed, of = groups.pop("all definitions")
+    found = missed / of > limits["never-retrieved"]
+    # A group of a few says little.
+    worst = max(groups, key=lambda name: (groups[name][1] >= MIN_GROUP, groups[name][0] / groups[name][1]))
+    says = (
+        f"{missed} of {of} definitions that completion needs are in none of the {evidence.depth} chunks that were "
+        f"ranked; most often {worst} ({groups[worst][0]} of {groups[worst][1]})"
+        if found
+        else "nearly every definition that completion needs is in a chunk that was ranked"
+    )
+    return _check("definitions", found, says, numbers, limits.only("never-retrieved"))

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from repoeval_bench.analysis.judged_log import JudgedLog
+from repoeval_bench.analysis.needed import needed
 from repoeval_bench.analysis.pipeline.answers import is_newer
 from repoeval_bench.runs.log import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from repoeval_bench.analysis.needed import Needed
     from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.log import LogRow, Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
@@ -37,21 +39,25 @@ class Evidence:
     """A run as its folder holds it.
 
     A query of the gold that the `log` lacks has no row there; `latency` is query_id -> step -> milliseconds.
+    `needed` are the definitions that queries need, where the protocol asks for definitions.
     """
 
     scores: QueryScores
     log: JudgedLog
     metrics: Metrics
     latency: Mapping[str, Mapping[str, float]]
+    needed: tuple[Needed, ...] = ()
 
     @classmethod
     def read(cls, run: RunView, scores: QueryScores) -> Self:
         """The evidence of a run; `scores` are its own, perhaps with further facts."""
+        log = JudgedLog.of(scores, run.log_rows(), run.qrels())
         return cls(
             scores=scores,
-            log=JudgedLog.of(scores, run.log_rows(), run.qrels()),
+            log=log,
             metrics=run.metrics,
             latency=run.timings.queries,
+            needed=needed(run.inspection, {query_id: row.ranked for query_id, row in log.rows.items()}),
         )
 
     @property

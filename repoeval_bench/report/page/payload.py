@@ -2,7 +2,8 @@
 
 files      name, text (lines cut), syntax, cut lines; no text where no run kept its sources
 chunks     run -> file -> [first line, end line, …] of the chunks it was cut into
-queries    file, gold, scores of every run, what each retrieved, the ranks of the file's own chunks
+queries    file, gold (also in other files), scores of every run, what each retrieved, the ranks of the file's own
+           chunks, and the definitions that are needed with the rank of the first chunk that has each
 bm25       run -> query -> BM25's ten best chunks, for queries that some run missed
 """
 
@@ -13,7 +14,8 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.analysis.needed import first_rank
+from repoeval_bench.protocols.uses import distance
 from repoeval_bench.report.page.code import cut_lines, place, syntax
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.spans import CharSpan
     from repoeval_bench.report.page.runs import PageRun
-    from repoeval_bench.runs.inspection import Inspection, StoredChunk
+    from repoeval_bench.runs.inspection import Inspection, StoredChunk, StoredDefinition
     from repoeval_bench.runs.log import Retrieved
 
 TOP = 10
@@ -117,22 +119,38 @@ def _query(
     if inspection is None:
         return entry if text is None else entry | {"text": cut_lines(text)[0]}
     stored = inspection.queries[query_id]
-    # The page shows one file of a query: of its gold, the first place there.
-    gold = next(iter(stored.gold_here()), LineSpan(0, 0))
+    # The page shows one file of a query whole, and what of its gold is in others as excerpts.
+    here = stored.gold_here()
     entry |= {
         "file": files.number(stored.file),
-        "gold": [gold.start, gold.end],
+        "gold": [[lines.start, lines.end] for lines in here],
+        "elsewhere": [
+            [files.number(place.file), place.lines.start, place.lines.end]
+            for place in stored.gold
+            if place.file != stored.file
+        ],
         "body": [stored.body.start, stored.body.end],
         "ranks": [_ranks(run, query_id, stored.file, each) for run, each in zip(runs, inspections, strict=True)],
     }
+    if stored.definitions:
+        entry["definitions"] = [_definition(each, stored.file, query_id, runs, files) for each in stored.definitions]
     owns = [each.own.get(query_id) if each else None for each in inspections]
     if any(owns):
         entry["own"] = [None if own is None else _lanes(own) for own in owns]
     return (
         entry
         if text is None
-        else entry | _text(text, gold.start, stored.body.start, stored.read, files.lines(stored.file))
+        else entry
+        | _text(text, here[0].start if here else -1, stored.body.start, stored.read, files.lines(stored.file))
     )
+
+
+def _definition(needed: StoredDefinition, own: str, query_id: str, runs: Sequence[PageRun], files: _Files) -> list[Any]:
+    """[name, kind, tier, file, [[first line, end line], …], distance, rank of the first chunk that has it per run]."""
+    lines = [[place.lines.start, place.lines.end] for place in needed.gold]
+    ranks = [first_rank(needed.gold, run.top(query_id)) for run in runs]
+    far = distance(own, needed.file)
+    return [needed.name, needed.kind, needed.tier, files.number(needed.file), lines, far, ranks]
 
 
 def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]) -> dict[str, Any]:

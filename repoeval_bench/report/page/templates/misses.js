@@ -5,11 +5,14 @@ function missesView(data) {
 
   function fill(query, at) {
     const file = query.file === undefined ? null : data.files[query.file];
-    const wanted = file && file.text !== undefined ? excerpt(file, query.gold[0], query.gold[1]) : make("p", { class: "soft" }, "The run stored no sources.");
+    const places = file ? [...query.gold.map((span) => [query.file, ...span]), ...query.elsewhere] : [];
+    const wanted = file && file.text !== undefined ? make("div", {}, ...places.flatMap(([where, start, end]) => [
+      make("p", { class: "mini wrap" }, `${data.files[where].name.replace(/^[^/]*\//, "")}:${start + 1}–${end}`), excerpt(data.files[where], start, end)]))
+      : make("p", { class: "soft" }, "The run stored no sources.");
     const bm25 = data.bm25[at] && data.bm25[at][query.id];
     const column = (title, node) => make("div", {}, make("p", {}, make("b", {}, title)), node);
     return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}` }, "inspect")),
-      make("div", { class: "columns" }, column(query.gold ? `Gold, lines ${query.gold[0] + 1}–${query.gold[1]}` : "Gold", wanted),
+      make("div", { class: "columns" }, column("Gold", wanted),
         column("Top 10", hitList(data, query.top[at], "top 10")),
         column("BM25's top 10", bm25 ? hitList(data, bm25, "BM25's top 10") : make("p", { class: "soft" }, "No BM25 run of this chunker is stored."))));
   }

@@ -84,7 +84,7 @@ function queryView(data) {
     reachable();
     detail.replaceChildren(...inspection(data, query));
     const viewer = detail.querySelector(".viewer");
-    if (viewer) viewer.scrollTop = Math.max(0, (query.gold[0] - 4) * LINE);
+    if (viewer) viewer.scrollTop = Math.max(0, ((query.gold[0] || query.body)[0] - 4) * LINE);
     // Show the place where the model began or stopped to read.
     const text = detail.querySelector(".query-text"), cut = text?.querySelector(query.read?.[0] || query.read?.[1] ? "span" : "del");
     if (cut) text.scrollTop = Math.max(0, cut.offsetTop - text.offsetTop - 0.6 * text.clientHeight);
@@ -112,6 +112,7 @@ function queryView(data) {
 function inspection(data, query) {
   const file = query.file === undefined ? null : data.files[query.file];
   const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
+  nodes.push(...definitionTable(data, query));
   if (file && file.text !== undefined) nodes.push(...source(data, query, file));
   nodes.push(...queryText(query, file));
   nodes.push(make("h3", {}, "Retrieved"), make("div", { class: "columns" }, ...data.runs.map((run, at) =>
@@ -132,7 +133,7 @@ function summary(data, query) {
 function source(data, query, file) {
   const lines = linesOf(file);
   const rows = lines.map((_, at) => {
-    const gold = at >= query.gold[0] && at < query.gold[1];
+    const gold = query.gold.some(([start, end]) => at >= start && at < end);
     const hole = at >= query.body[0] && at < query.body[1];
     return make("span", { class: `l${gold ? " gold" : ""}${hole ? " hole" : ""}` }, make("span", { class: "no" }, `${at + 1}`), ...codeLine(file, at));
   });
@@ -142,7 +143,33 @@ function source(data, query, file) {
   const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
   const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "gold"),
     swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
-  return [make("p", { class: "wrap wide" }, make("code", {}, file.name), ` · gold is lines ${query.gold[0] + 1}–${query.gold[1]}, to be written are lines ${query.body[0] + 1}–${query.body[1]}`), legend, viewer];
+  return [make("p", { class: "wrap wide" }, make("code", {}, file.name), ` · ${goldWords(data, query)}, to be written are lines ${query.body[0] + 1}–${query.body[1]}`), legend, viewer];
+}
+
+// The places of the gold in words: of the query's own file first.
+function goldWords(data, query) {
+  const range = ([start, end]) => `${start + 1}–${end}`;
+  const others = new Set(query.elsewhere.map(([file]) => file)).size;
+  const here = query.gold.length ? `gold is lines ${query.gold.map(range).join(", ")}` : "no gold is in this file";
+  return others ? `${here}; more gold is in ${others} other file${others > 1 ? "s" : ""}` : here;
+}
+
+// The definitions that the lines to be written use: where each is, and at which rank each run has a chunk with it.
+function definitionTable(data, query) {
+  if (!query.definitions) return [];
+  const head = ["definition", "kind", "resolved", "where", "distance", ...data.runs.map((run) => run.short)];
+  const rows = query.definitions.map(([name, kind, tier, file, lines, far, ranks]) => {
+    const where = data.files[file];
+    const title = `${where.name.replace(/^[^/]*\//, "")}:${lines.map(([start, end]) => `${start + 1}–${end}`).join(", ")}`;
+    const place = make("details", {}, make("summary", {}, title));
+    place.addEventListener("toggle", () => {
+      if (place.open && place.children.length === 1 && where.text !== undefined) lines.forEach(([start, end]) => place.append(excerpt(where, start, end)));
+    });
+    return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)), make("td", { class: "text" }, kind), make("td", { class: "text" }, tier),
+      make("td", { class: "text" }, place), make("td", {}, `${far}`), ...ranks.map((rank) => make("td", {}, rank === null ? "not retrieved" : `rank ${rank}`)));
+  });
+  return [make("h3", {}, "Definitions that are needed"), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Definitions that are needed" },
+    make("table", { class: "definitions" }, make("thead", {}, make("tr", {}, ...head.map((text, at) => make("th", { scope: "col", class: at < 4 ? "text" : null }, text)))), make("tbody", {}, ...rows)))];
 }
 
 // One run's chunks of the file as boxes beside the lines.

@@ -1,0 +1,73 @@
+"""The definitions that queries need: which retrieved chunk has each, and what those that none has are like."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.places import Place
+from repoeval_bench.protocols.uses import distance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from repoeval_bench.core.places import Gold
+    from repoeval_bench.runs.inspection import Inspection
+    from repoeval_bench.runs.log import Retrieved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """A definition that a query needs; `rank` is that of the first chunk with a gold line of it, None where none has.
+
+    `distance` is 0 in the query's own file, 1 in its folder, and 1 more for each folder up or down.
+    """
+
+    query_id: str
+    name: str
+    kind: str
+    tier: str
+    distance: int
+    rank: int | None
+
+
+def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:
+    """The rank of the first result that shares a line with the gold; None where none does, or places are not known."""
+    for hit in ranked:
+        if hit.file is not None and hit.lines is not None:
+            place = Place(hit.file, hit.lines)
+            if any(map(place.overlap, gold)):
+                return hit.rank
+    return None
+
+
+def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieved]]) -> tuple[Needed, ...]:
+    """Every definition that a query of the run needs; `ranked` is query_id -> its results, best first."""
+    queries = inspection.queries if inspection else {}
+    return tuple(
+        Needed(
+            query_id=query_id,
+            name=each.name,
+            kind=each.kind,
+            tier=each.tier,
+            distance=distance(query.file, each.file),
+            rank=first_rank(each.gold, ranked.get(query_id, ())),
+        )
+        for query_id, query in queries.items()
+        for each in query.definitions
+    )
+
+
+def never_retrieved(found: Sequence[Needed]) -> dict[str, tuple[int, int]]:
+    """What definitions are like -> (how many were never retrieved, how many there are).
+
+    All of them, and by kind, distance and tier.
+    """
+    groups: dict[str, list[Needed]] = defaultdict(list)
+    for each in found:
+        groups["all definitions"].append(each)
+    for what in ("kind", "distance", "tier"):
+        for value in sorted({getattr(each, what) for each in found}):
+            groups[f"{what} {value}"] = [each for each in found if getattr(each, what) == value]
+    return {name: (sum(each.rank is None for each in group), len(group)) for name, group in groups.items()}

@@ -1,0 +1,62 @@
+"""Definitions that queries need, held against what was retrieved."""
+
+from repoeval_bench.analysis.needed import Needed, first_rank, needed, never_retrieved
+from repoeval_bench.core.places import Place
+from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.runs.inspection import Inspection, StoredDefinition, StoredQuery
+from repoeval_bench.runs.log import Retrieved
+
+
+def hit(rank, file, start, end):
+    return Retrieved(rank=rank, chunk_id=f"c{rank}", score=-rank, file=file, start_line=start, end_line=end)
+
+
+def gold(*places):
+    return tuple(Place(file, LineSpan(start, end)) for file, start, end in places)
+
+
+RANKED = [hit(1, "r/a.py", 0, 10), hit(2, "r/d/b.py", 5, 8), Retrieved(rank=3, chunk_id="elsewhere", score=0.0)]
+QUERY = StoredQuery(
+    "q",
+    "r/a.py",
+    CharSpan(0, 1),
+    gold(("r/a.py", 3, 4)),
+    LineSpan(20, 22),
+    (
+        StoredDefinition("near", "function", "resolved", gold(("r/a.py", 9, 12))),
+        StoredDefinition("far", "class", "resolved", gold(("r/d/b.py", 0, 2), ("r/d/b.py", 7, 9))),
+        StoredDefinition("lost", "class", "imported", gold(("r/d/b.py", 8, 9))),
+    ),
+)
+
+
+def test_the_first_chunk_with_a_line_counts():
+    assert first_rank(gold(("r/a.py", 9, 12)), RANKED) == 1
+    assert first_rank(gold(("r/a.py", 10, 12)), RANKED) is None
+    assert first_rank(gold(("r/d/b.py", 0, 2), ("r/d/b.py", 7, 9)), RANKED) == 2
+
+
+def test_every_definition_has_its_rank_and_distance():
+    found = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
+    assert [(each.name, each.rank, each.distance) for each in found] == [
+        ("near", 1, 0),
+        ("far", 2, 2),
+        ("lost", None, 2),
+    ]
+    # A query that was never answered was given none of them.
+    assert {each.rank for each in needed(Inspection({}, {}, {}, {"q": QUERY}), {})} == {None}
+    assert needed(None, {"q": RANKED}) == ()
+
+
+def test_what_is_never_retrieved_is_counted_by_what_it_is_like():
+    found = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
+    assert all(isinstance(each, Needed) for each in found)
+    assert never_retrieved(found) == {
+        "all definitions": (1, 3),
+        "kind class": (1, 2),
+        "kind function": (0, 1),
+        "distance 0": (0, 1),
+        "distance 2": (1, 2),
+        "tier imported": (1, 1),
+        "tier resolved": (0, 2),
+    }
