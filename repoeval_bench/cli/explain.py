@@ -133,6 +133,7 @@ _GOLD = {
     "body": "[h, h+n): the lines to be written",
     "uses": "what the names in the lines to be written are defined as: of a function or class decorators, header and "
     "docstring, of a name its statement, at most 12 lines each that are not blank, without lines that the prompt shows",
+    "places": "the lines that answer the question, in one or several places",
 }
 
 

@@ -83,9 +83,12 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
     for run in stored:
         if bm25_beside(run) is not None:
             continue
-        metrics, dataset = run.metrics, run.metrics.dataset
+        metrics, dataset, config = run.metrics, run.metrics.dataset, run.manifest.config
         if metrics.imported:
             say(f"{run.run_id} was imported: its chunks are not stored, so BM25 cannot rank them")
+            continue
+        if config and config.protocol.tasks == "questions":
+            say(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
             continue
         _, level, context, tokenizer = dataset.name.rsplit("-", 3)
         part = dataset.tasks != dataset.whole_tasks
@@ -99,7 +102,6 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             repos=dataset.repositories if part else None,
             limit=dataset.tasks if part else None,
         )
-        config = run.manifest.config
         chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
         made = evaluate(
             benchmark,

@@ -10,6 +10,7 @@ from repoeval_bench.core.spans import LineSpan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from repoeval_bench.core.places import Gold
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.core.uses import UsedDefinition
 
@@ -19,7 +20,8 @@ class Task:
     """One completion task: given `prompt`, the lines `body` of the file are to be written.
 
     `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark. `uses` are the
-    definitions of the repository that these lines use; None where that is not known.
+    definitions of the repository that these lines use; None where that is not known. `places` answer a question: then
+    `prompt` is its text, and `body` is the first of them.
     """
 
     task_id: str
@@ -32,6 +34,7 @@ class Task:
     level: str
     function_name: str | None = None
     uses: tuple[UsedDefinition, ...] | None = None
+    places: Gold = ()
 
     @property
     def file(self) -> str:
@@ -68,6 +71,7 @@ class Benchmark:
     never pass for the whole; `asked_repos` counts those that the protocol scores, where it names them (else 0).
     `undecodable` names the files that are not UTF-8 and were left out. `is_published`: whether this is the published
     benchmark, or a part of it, and not a user's own set. `unscored` counts the tasks that the protocol has no gold for.
+    `limit` is how many tasks were asked for at most.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Benchmark:
     asked_repos: int = 0
     is_published: bool = False
     unscored: int = 0
+    limit: int | None = None
 
     @property
     def by_name(self) -> dict[str, SourceFile]:

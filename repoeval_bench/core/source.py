@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.spans import CharSpan, LineSpan
@@ -81,6 +81,15 @@ class SourceFile:
             dense = text.encode("ascii").translate(None, _ASCII_BLANKS).split(b"\n")
             return list(map(len, dense[: self.n_lines]))
         return [count_nws(line) for line in text.splitlines()]
+
+
+def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
+    """The file with these lines empty; every other line keeps its number."""
+    kept = file.text.splitlines(keepends=True)
+    for line in chain.from_iterable(spans):
+        # A bare \n replaces any line end, so the following lines keep their numbers.
+        kept[line] = "\n"
+    return SourceFile(file.repo, file.path, "".join(kept))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def ground_truth_places(task: Task) -> Gold:
-    """The lines that a task's ground truth is, in order."""
-    return (Place(task.file, task.body),)
+    """The lines that a task's ground truth is, in order; of a question those that answer it."""
+    return task.places or (Place(task.file, task.body),)
 
 
 def files_of(trees: Mapping[str, Tree]) -> dict[str, SourceFile]:
@@ -69,7 +69,8 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
     """12 hex digits of a SHA-256 over every task (id, place, text hashes) and every file (path, text hash)."""
     digest = hashlib.sha256()
     for task in tasks:
-        place = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
+        place: list[object] = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
+        place += [[each.file, each.lines.start, each.lines.end] for each in task.places]
         digest.update(_line(*place, sha256_text(task.prompt), sha256_text(task.ground_truth)))
     for repo in sorted(files):
         for file in files[repo]:

@@ -24,7 +24,7 @@ def read_rows(raw: bytes, name: str, schema: type[Row]) -> list[Row]:
     rows: list[Row] = []
     problems: list[str] = []
     bad_rows = 0
-    for number, row in _parsed(raw, schema):
+    for number, row in parse_rows(raw, schema):
         if isinstance(row, JsonFaultError):
             bad_rows += 1
             problems += (f"{name}:{number}: {fault}" for fault in row.faults)
@@ -38,7 +38,8 @@ def read_rows(raw: bytes, name: str, schema: type[Row]) -> list[Row]:
     return rows
 
 
-def _parsed(raw: bytes, schema: type[Row]) -> Iterator[tuple[int, Row | JsonFaultError]]:
+def parse_rows(raw: bytes, schema: type[Row]) -> Iterator[tuple[int, Row | JsonFaultError]]:
+    """(line, row, or what is wrong with it) of every line that is not blank."""
     try:
         for number, line in lines(io.BytesIO(raw)):
             try:

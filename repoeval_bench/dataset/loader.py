@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset import index, repoeval
 from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
+from repoeval_bench.dataset.build.plain import is_code_folder, load_folder
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import combination_at, obtain
+from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import SourceFile
@@ -32,6 +34,7 @@ def load_benchmark(
     tokenizer: str = repoeval.DEFAULT.tokenizer,
     repos: str | Sequence[str] | None = None,
     limit: int | None = None,
+    questions: str | Path | None = None,
     without: Collection[str] = (),
     home: Path | None = None,
     notify: Callable[[str], None] = lambda _: None,
@@ -41,7 +44,8 @@ def load_benchmark(
     `source` is `auto`, `github`, `pypi`, a folder or a URL. `repos` (a list, or one text with blanks or commas) keeps
     the tasks of these repositories, then `limit` the first N of them that are in none of the
     repositories `without` (of all where no other is left; without a limit they stay); only the repositories of
-    the tasks that remain keep their files, and the fingerprint is over what remains. `notify` receives one
+    the tasks that remain keep their files, and the fingerprint is over what remains. A folder of code has files and
+    no tasks. `questions` is a file of your own, whose rows take the place of the tasks. `notify` receives one
     line where data was fetched just now, or the set is a part of the whole, or a ground truth is not at its lines.
     UsageError: an unknown combination, repository or limit; DatasetError: data that is missing, broken or does not
     fit together.
@@ -50,12 +54,22 @@ def load_benchmark(
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
     if isinstance(repos, str):
         repos = repos.replace(",", " ").split()
-    obtained = obtain(str(source), combination_at(str(source), level, context, tokenizer), data_home(home))
+    chosen = combination_at(str(source), level, context, tokenizer)
+    if is_code_folder(str(source)):
+        benchmark = load_folder(str(source), chosen, notify)
+        repoeval.check_repositories(repos or (), benchmark.files)
+        benchmark = replace(benchmark, limit=limit)
+        return with_questions(benchmark, Path(questions)) if questions else benchmark
+    obtained = obtain(str(source), chosen, data_home(home))
     installed = obtained.installed
     tasks = installed.read_tasks()
     if obtained.fetched or len(tasks) < installed.whole_size(tasks)[0]:
         notify(describe(obtained, tasks))
-    benchmark = _assemble(installed, tasks, _select(tasks, repos, limit, without), notify)
+    if questions:
+        whole = _assemble(installed, tasks, _select(tasks, repos, None, ()), notify)
+        return with_questions(replace(whole, limit=limit), Path(questions))
+    selected = _select(tasks, repos, limit, without)
+    benchmark = replace(_assemble(installed, tasks, selected, notify), limit=limit)
     files = benchmark.by_name
     misplaced = sum(is_misplaced(task, files) for task in benchmark.tasks)
     if misplaced:

@@ -48,6 +48,8 @@ def excluded_chunks(
 
 def is_over_prompt(chunk: Chunk, task: Task) -> bool:
     """Whether a chunk of the task's file overlaps the prompt, [c, h)."""
+    if task.places:  # a question has no prompt in a file
+        return False
     return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start
 
 

@@ -13,7 +13,18 @@ from repoeval_bench.protocols.uses import is_uses
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Gold = Literal["prompt", "context", "body", "uses", "uses:resolved", "uses:imported", "uses:distinctive", "uses:unique"]
+Gold = Literal[
+    "prompt",
+    "context",
+    "body",
+    "uses",
+    "uses:resolved",
+    "uses:imported",
+    "uses:distinctive",
+    "uses:unique",
+    "places",
+]
+Tasks = Literal["completion", "docstring", "questions"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
@@ -51,7 +62,8 @@ class Protocol:
     scored through the lines they share with the chunker's. `exclusion` is what a query may not see, `copies` whether
     another chunk with a relevant chunk's text counts too, `scope` whether a query searches its repository or all of
     them as one. Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold
-    to find is a UsageError.
+    to find is a UsageError. `tasks` says what is asked: the benchmark's completion tasks, or a question about every
+    documented function, or the user's own questions; a question's gold are its `places`.
     """
 
     name: str
@@ -65,6 +77,7 @@ class Protocol:
     exclusion: Exclusion = "none"
     copies: Copies = "distinct"
     scope: Scope = "repository"
+    tasks: Tasks = "completion"
 
     @property
     def meaning(self) -> str:
@@ -86,6 +99,10 @@ class Protocol:
             "scores under exclusion=free and exclusion=hidden give other orders, so name the rule beside a number": (
                 self.of_definitions
             ),
+            "a docstring is written with its code in view, so it shares more words with it than a stranger's question "
+            "does": self.tasks == "docstring",
+            "the places are those that the questions' author knew; others may answer as well": self.tasks
+            == "questions",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
@@ -102,6 +119,11 @@ class Protocol:
     def of_definitions(self) -> bool:
         """Whether the gold is the definitions that the lines to be written use."""
         return is_uses(self.gold)
+
+    @property
+    def counts_unscored(self) -> bool:
+        """Whether a run says how many tasks have no gold under it: elsewhere every task has some."""
+        return self.of_definitions or self.tasks == "docstring"
 
     @property
     def blanks(self) -> bool:
@@ -131,6 +153,16 @@ class Protocol:
 
     def check(self) -> None:
         """A UsageError where what is excluded is all that is gold, or what is asked for twice over."""
+        if (self.tasks == "completion") == (self.gold == "places"):
+            raise UsageError(
+                f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: questions have gold "
+                "places, and completion tasks another"
+            )
+        if self.tasks != "completion" and (self.exclusion != "none" or self.query != "full"):
+            raise UsageError(
+                f"protocol {self.name.partition('+')[0]} asks questions, which have no prompt to be cut and no lines "
+                "to be written; leave out query= and exclusion="
+            )
         gone = {
             "none": (),
             "prompt": ("prompt",),
@@ -175,6 +207,17 @@ def _named(name: str) -> Protocol | None:
     """The protocol of the registry, or of `py:module:NAME`, under that name; None where there is none."""
     row = find("protocol", "py", name.removeprefix("py:")) if name.startswith("py:") else known("protocol", name)
     return replace(cast("Protocol", row.load()), name=name) if row else None
+
+
+def check_asked(protocol: Protocol, *, questions: bool) -> None:
+    """A UsageError where the protocol asks the questions of a file and there is none, or the other way round."""
+    if questions and protocol.tasks != "questions":
+        raise UsageError(
+            f"protocol {protocol.name} does not ask the questions of a file; choose protocol questions, or leave out "
+            "--queries"
+        )
+    if protocol.tasks == "questions" and not questions:
+        raise UsageError(f"protocol {protocol.name} asks the questions of a file; name it with --queries FILE")
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:

@@ -100,8 +100,11 @@ def _threshold(text: str) -> float | None:
 def gold_of(task: Task, protocol: Protocol) -> Gold:
     """The task's gold: lines `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n) of its file, or what it uses.
 
-    Lines that are blanked for the query (exclusion=body) cannot be gold and are left out.
+    Of a question it is its `places`. Lines that are blanked for the query (exclusion=body) cannot be gold and are left
+    out.
     """
+    if protocol.gold == "places":
+        return task.places
     if protocol.of_definitions:
         return join(place for gold in definitions_of(task) for place in gold)
     spans = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}

@@ -56,6 +56,27 @@ _PROTOCOLS = (
         exclusion="free",
     ),
     Protocol(
+        name="docstring",
+        query="full",
+        gold="places",
+        relevance="overlap",
+        repositories="all",
+        headline="micro",
+        users="code search: the first paragraph of a function's docstring asks for the function; all docstrings of "
+        "functions are blanked",
+        tasks="docstring",
+    ),
+    Protocol(
+        name="questions",
+        query="full",
+        gold="places",
+        relevance="overlap",
+        repositories="all",
+        headline="micro",
+        users="your own questions, from the file that --queries names",
+        tasks="questions",
+    ),
+    Protocol(
         name="linemap",
         query="full",
         gold="prompt",

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import BenchError, ChunkError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id, nearest_rank
+from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, encode_id, nearest_rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.core.spans import LineSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +162,6 @@ def _close(chunker: object) -> None:
         if callable(close := getattr(chunker, "close", None)):
             close()
         chunker = getattr(chunker, "inner", None)
-
-
-def blanked(file: SourceFile, lines: LineSpan) -> SourceFile:
-    """The file with these lines empty; every other line keeps its number."""
-    kept = file.text.splitlines(keepends=True)
-    for line in lines:
-        # A bare \n replaces any line end, so the following lines keep their numbers.
-        kept[line] = "\n"
-    return SourceFile(file.repo, file.path, "".join(kept))
 
 
 def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:

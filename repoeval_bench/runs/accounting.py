@@ -94,7 +94,7 @@ def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Cou
         files_skipped=len(corpus.skipped),
         files_undecodable=len(planned.benchmark.undecodable),
         lines_uncovered=corpus.uncovered_lines,
-        **({"tasks_unscored": planned.benchmark.unscored} if planned.protocol.of_definitions else {}),
+        **({"tasks_unscored": planned.benchmark.unscored} if planned.protocol.counts_unscored else {}),
         **({"pairs": pairs, "pairs_truncated": pairs_truncated} if pairs else {}),
     )
 

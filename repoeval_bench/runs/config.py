@@ -72,6 +72,8 @@ class RunConfig:
         content = asdict(self)
         # A protocol's description is not part of what it does.
         del content["protocol"]["users"], content["few_gold"]
+        if self.protocol.tasks == "completion":  # as in runs from before there were others, which keep their ids
+            del content["protocol"]["tasks"]
         content["embedder_identity"] = dict(self.embedder_identity)
         content["retriever_identity"] = dict(self.retriever_identity)
         content["measures"] = list(self.measures)

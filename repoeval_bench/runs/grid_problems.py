@@ -94,6 +94,11 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
         if protocol.documents == "windows"
     ]
     found += [
+        f"protocol {protocol.name} asks questions, and a grid varies how completion is asked; leave it out"
+        for protocol in protocols
+        if protocol.tasks != "completion"
+    ]
+    found += [
         f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out exclusion= "
         "and scope="
         for protocol in protocols

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.assembly import published_subset
+from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.facts import task_facts
+from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.leak import gold_in_query
-from repoeval_bench.protocols.protocol import scores_none
+from repoeval_bench.protocols.protocol import check_asked, scores_none
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
@@ -164,6 +166,14 @@ def _chunk(
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     """The repositories and tasks that the protocol scores; a DatasetError if it scores none."""
     chosen = published_subset(benchmark, protocol.repositories)
+    check_asked(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
+    if protocol.tasks == "docstring":
+        return documented(chosen)
+    if not benchmark.tasks:
+        raise DatasetError(
+            f"{benchmark.name} is a folder of code without tasks; make a pack of it with `repoeval-bench data build`, "
+            "or ask questions of it: --protocol docstring, or --queries FILE"
+        )
     if protocol.of_definitions and chosen.tasks:
         chosen = with_used(chosen, protocol.gold)
         if not chosen.tasks:

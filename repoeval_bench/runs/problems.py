@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_scored
+from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_asked, check_choice, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.runs.config import RunConfig
@@ -25,7 +26,6 @@ from repoeval_bench.runs.request import RunRequest, by_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
     from types import TracebackType
 
     from repoeval_bench.core.parts import Chunker
@@ -110,7 +110,12 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
     for name in named if known is not None else ():
         with found.about("repos", name):
             check_repositories([name], known or ())
+    with found.about("questions"):
+        if request.questions and not Path(request.questions).is_file():
+            raise UsageError(f"the file of queries {request.questions} does not exist")
     for text, protocol in protocols.items():
+        with found.about("protocol", text):
+            check_asked(protocol, questions=bool(request.questions))
         with found.about("protocol", text):
             check_scored(protocol, map(repository_name, named), request.level)
 

@@ -80,6 +80,7 @@ class ProtocolChoices(Record):
     exclusion: str
     copies: str
     scope: str
+    tasks: str = "completion"
 
 
 class StoredConfig(Record):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
@@ -110,6 +110,14 @@ class DataRequest(Request):
         None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
     )
     limit: int | None = option(None, "Only the first N tasks of those.", "N", ge=1)
+    questions: str | None = option(
+        None,
+        "Ask your own questions instead, a JSONL file of query, file, start_line and end_line, under protocol "
+        "questions.",
+        "FILE",
+        spelled="--queries",
+        key="queries",
+    )
 
 
 class RunRequest(DataRequest):
@@ -169,6 +177,15 @@ class RunRequest(DataRequest):
         default=False, meaning="Run even if fewer than half of the queries have a relevant chunk; else that is refused."
     )
     pack: str = option(PACK, "NAME@VERSION of the benchmark's definition; runs of two packs are not compared.", "NAME")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ask_questions(cls, values: Any) -> Any:
+        """Questions of a file are asked under protocol `questions`, where no other is named."""
+        usual = cls.model_fields["protocol"].default
+        if isinstance(values, dict) and values.get("questions") and values.get("protocol", usual) == usual:
+            return values | {"protocol": "questions"}
+        return values
 
     def resolved_protocol(self) -> Protocol:
         """The protocol with the choices that override it; a UsageError where they do not fit together."""

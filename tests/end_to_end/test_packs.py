@@ -69,3 +69,41 @@ def test_help_names_the_sources():
     text = bench("data", "build", "--help").out
     for part in ("pypi:NAME==VERSION", "npm:NAME@VERSION", "--seed", "docs/packs.md"):
         assert part in text
+
+
+def ask(source, tmp_path, *options):
+    done = bench(
+        *("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
+        *options,
+        home=tmp_path / "home",
+    )
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+@pytest.mark.parametrize("of", ["pack", "folder"])
+def test_docstrings_and_own_questions_are_asked_of_packs_and_folders(pack, tmp_path, of):
+    source = pack if of == "pack" else write_code(tmp_path / "mixed")
+    run = ask(source, tmp_path, "--protocol", "docstring")
+    assert (run["protocol"], run["counts"]["queries"], run["counts"]["tasks_unscored"]) == ("docstring", 7, 1)
+    assert run["micro"]["line_recall_auc"] > 0.5
+    question = {"query": "evict the oldest entries", "file": "cache/cache.go", "start_line": 33, "end_line": 42}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question) + "\n")
+    run = ask(source, tmp_path, "--queries", tmp_path / "q.jsonl")
+    assert (run["protocol"], run["counts"]["queries"]) == ("questions", 1)
+    assert run["micro"]["recall@5"] == 1.0
+
+
+def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
+    def sentence(*options, code=2):
+        base = ("eval", "--source", pack, "--retriever", "bm25", "-c", "ast", "--out", tmp_path)
+        return one_sentence(bench(*base, *options, home=tmp_path / "home"), code)
+
+    (tmp_path / "q.jsonl").write_text("{}\n")
+    assert "name it with --queries FILE" in sentence("--protocol", "questions")
+    assert "does not ask the questions" in sentence("--protocol", "body", "--queries", tmp_path / "q.jsonl")
+    assert "does not exist" in sentence("--queries", tmp_path / "none.jsonl")
+    assert "q.jsonl:1: query: it is missing" in sentence("--queries", tmp_path / "q.jsonl")
+    assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--exclusion", "body")
+    done = bench("sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path)
+    assert "asks questions" in one_sentence(done, 2)

@@ -6,14 +6,14 @@ import pytest
 
 from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.places import Place
-from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.registry import PROTOCOLS
 from repoeval_bench.protocols.windows import CoderagWindows
-from repoeval_bench.retrieval.corpus import blanked, build_corpus, chunk_blanked, merge_identical, summarize
+from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from repoeval_bench.runs.judgements import judge_corpus
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import LANGUAGES, language_of
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.dataset.build.code import MAX_BYTES, name_reason, text_reason
+from repoeval_bench.dataset.build.code import MAX_BYTES, RULES, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode, is_licence_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from repoeval_bench.core.languages import Language
     from repoeval_bench.dataset.build.origin import Entry, Origin
@@ -41,6 +41,18 @@ class Gathered:
     left_out: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Reason -> how many were left out by it, in the order of the rules."""
+        return {reason: self.left_out[reason] for reason in RULES if self.left_out[reason]}
+
+    @property
+    def told(self) -> str:
+        """What was taken and what was not, on one line."""
+        files = ", ".join(f"{count} {language}" for language, count in sorted(self.files.items()))
+        left_out = ", ".join(f"{count} {reason}" for reason, count in self.counts.items()) or "nothing"
+        return f"{files} files, {sum(self.lines.values()):,} lines; left out: {left_out}"
+
 
 def gather(origin: Origin, languages: Collection[str], found: Gathered) -> Iterator[CodeFile]:
     """The files that are taken, in the source's order; `languages` are wanted, none means all; `found` is filled."""
@@ -60,6 +72,17 @@ def gather(origin: Origin, languages: Collection[str], found: Gathered) -> Itera
         found.left_out[taken] += 1
         if taken == "unknown language":
             found.endings[PurePosixPath(entry.path).suffix.lower()] += 1
+
+
+def no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
+    """The sentence for a source without a file of code."""
+    if not origin.paths and not found.left_out:
+        return f"the source {origin.name} is empty; name a folder, an archive or a package with code"
+    wanted = ", ".join(languages or LANGUAGES)
+    endings = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in found.endings.most_common(5))
+    counts = ", ".join(f"{count} {reason}" for reason, count in found.counts.items())
+    seen = f" (endings: {endings})" if endings else ""
+    return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}"
 
 
 def _read(entry: Entry, repo: str, languages: Collection[str]) -> CodeFile | str:

@@ -21,8 +21,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
-from repoeval_bench.dataset.build.code import RULES
-from repoeval_bench.dataset.build.gather import Gathered, gather
+from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
@@ -143,7 +142,7 @@ class _Building:
             for candidates, left_out in calls.candidates():
                 self._count("api", candidates, left_out, orders)
         if not found.files:
-            raise DatasetError(_no_code(origin, found, self._request.languages))
+            raise DatasetError(no_code(origin, found, self._request.languages))
         licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
         source = PackSource(
@@ -151,11 +150,11 @@ class _Building:
             licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
             files=dict(sorted(found.files.items())),
             lines=dict(sorted(found.lines.items())),
-            left_out={reason: found.left_out[reason] for reason in RULES if found.left_out[reason]},
+            left_out=found.counts,
             **facts,
         )
         self._repositories[name] = _Repository(source, orders)
-        return _told(source)
+        return f"{name}: {found.told}"
 
     def finish(self) -> PackFile:
         """Draw the tasks, write them and the manifest."""
@@ -263,21 +262,3 @@ def _task(level: str, file: SourceFile, candidate: Candidate, number: int) -> Ta
         level=level,
         function_name=candidate.name or None,
     )
-
-
-def _told(source: PackSource) -> str:
-    """One line on a source that was read."""
-    files = ", ".join(f"{count} {language}" for language, count in source.files.items())
-    left_out = ", ".join(f"{count} {reason}" for reason, count in source.left_out.items()) or "nothing"
-    return f"{source.repository}: {files} files, {sum(source.lines.values()):,} lines; left out: {left_out}"
-
-
-def _no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
-    """The sentence for a source without a file of code."""
-    if not origin.paths and not found.left_out:
-        return f"the source {origin.name} is empty; name a folder, an archive or a package with code"
-    wanted = ", ".join(languages or LANGUAGES)
-    endings = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in found.endings.most_common(5))
-    counts = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
-    seen = f" (endings: {endings})" if endings else ""
-    return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}"

@@ -1,0 +1,133 @@
+"""Questions from documentation: the first paragraph of a docstring asks for the function that it documents.
+
+Every docstring of a function is blanked, not only the one that asks: else the function that is asked for would be the
+only one without, and each query would see another corpus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.places import Place, join, without
+from repoeval_bench.core.source import blanked
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.assembly import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.places import Gold
+    from repoeval_bench.core.source import SourceFile
+
+LEVEL = "docstring"
+"""The level of tasks that are such questions."""
+
+LEAST = 5
+"""Words that a first paragraph has at least."""
+
+
+class _Documented(NamedTuple):
+    """A documented function: what its docstring asks, "" where it asks nothing, and the lines to be blanked.
+
+    `has_code`: it has a body with more in it than the docstring.
+    """
+
+    question: str
+    gold: Gold
+    doc: LineSpan
+    has_code: bool
+
+
+def documented(benchmark: Benchmark) -> Benchmark:
+    """The benchmark with a question for each documented function of its files, and the docstrings blanked.
+
+    Functions of a repository that ask the same are one question with several places. Files take turns, so that a limit
+    leaves questions of many. `unscored` counts the documented functions whose docstring has fewer than 5 words, or
+    shares a line with code. A DatasetError where no function asks anything.
+    """
+    if benchmark.tasks and benchmark.tasks[0].level == LEVEL:
+        return benchmark
+    tasks: list[Task] = []
+    files: dict[str, tuple[SourceFile, ...]] = {}
+    unscored = 0
+    for repo, repo_files in benchmark.files.items():
+        found = {file: _documented(file) for file in repo_files}
+        files[repo] = tuple(blanked(file, *(each.doc for each in found[file])) for file in repo_files)
+        asked = [[each for each in functions if each.question] for functions in found.values()]
+        unscored += sum(each.has_code and not each.question for functions in found.values() for each in functions)
+        tasks += _tasks(repo, filter(None, chain.from_iterable(zip_longest(*asked))))
+    if not tasks:
+        raise DatasetError(
+            f"no function in {', '.join(files) or benchmark.name} has a docstring of {LEAST} words or more, so "
+            "protocol docstring asks nothing; choose another protocol"
+        )
+    chosen = tuple(tasks[: benchmark.limit])
+    held = {repo: files[repo] for repo in files if any(task.repo == repo for task in chosen)}
+    return replace(
+        benchmark,
+        tasks=chosen,
+        files=held,
+        fingerprint=fingerprint(chosen, held),
+        whole_tasks=len(tasks),
+        unscored=unscored,
+    )
+
+
+def _tasks(repo: str, found: Iterable[_Documented]) -> Iterator[Task]:
+    """A task for each distinct question, in their order."""
+    golds: dict[str, list[Place]] = defaultdict(list)
+    for each in found:
+        golds[each.question] += each.gold
+    for number, (question, gold) in enumerate(golds.items()):
+        first = gold[0]
+        yield Task(
+            task_id=f"{repo}/{LEVEL}-{number}",
+            repo=repo,
+            path=first.file.removeprefix(f"{repo}/"),
+            prompt=question,
+            ground_truth="",
+            body=first.lines,
+            context_start=first.lines.start,
+            level=LEVEL,
+            places=join(gold),
+        )
+
+
+@lru_cache(maxsize=4096)  # a comparison asks once for every chunker, and once for every retriever
+def _documented(file: SourceFile) -> tuple[_Documented, ...]:
+    """The documented functions of a file."""
+    language = language_of(file.path, file.text)
+    found = []
+    for each in definitions(file, language) if language else ():
+        if each.kind not in {"function", "method"} or each.doc is None:
+            continue
+        gold = without((Place(file.name, each.lines),), Place(file.name, each.doc.lines))
+        alone = not each.doc.lines.overlaps(each.header)  # no line of it holds code too
+        is_all = alone and each.doc.lines == each.body
+        has_code = each.body is not None and not each.declaration and not is_all
+        found.append(
+            _Documented(
+                question=_question(each.doc.text) if alone and has_code else "",
+                gold=gold,
+                doc=each.doc.lines if alone else LineSpan(0, 0),
+                has_code=has_code,
+            )
+        )
+    return tuple(found)
+
+
+def _question(text: str) -> str:
+    """The first paragraph on one line, without the tags behind it (`@param`, `:param x:`); "" with too few words."""
+    paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:)", "\n" + text.strip(), maxsplit=1)[0]
+    question = " ".join(paragraph.split())
+    return question if len(re.findall(r"[^\W_]+", question)) >= LEAST else ""

@@ -1,0 +1,182 @@
+"""Your own questions: a JSONL file of queries, each with the places that answer it.
+
+A row is `{"query": …, "file": …, "start_line": …, "end_line": …}`, or has `places`, a list of such places. Lines are
+counted from 1 and the last one is included, as editors show them. `quote` is text that stands in these lines, and `id`
+the query's id. A file is `path` or `repository/path`; all places of a query are in one repository.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.json_reader import JsonFaultError
+from repoeval_bench.core.places import Place, join
+from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.jsonl import parse_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.source import SourceFile
+
+QUESTION = "question"
+"""The level of tasks that are questions of a file."""
+
+_Line = Annotated[int, Field(ge=1)]
+
+
+class _Span(BaseModel):
+    """A place as it is written."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    file: Annotated[str, Field(min_length=1)]
+    start_line: _Line
+    end_line: _Line
+    quote: str | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.start_line > self.end_line:
+            raise ValueError(f"end_line of at least start_line ({self.start_line}) was expected")
+        return self
+
+
+class Question(BaseModel):
+    """A row: a query with one place, or with several."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    query: Annotated[str, Field(min_length=1, pattern=r"\S")]
+    id: Annotated[str, Field(min_length=1, pattern=r"^\S+$")] | None = None
+    file: str | None = None
+    start_line: _Line | None = None
+    end_line: _Line | None = None
+    quote: str | None = None
+    places: tuple[_Span, ...] = Field((), strict=False)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        own = (self.file, self.start_line, self.end_line)
+        if bool(self.places) == any(each is not None for each in (*own, self.quote)):
+            raise ValueError("either file, start_line and end_line were expected, or places")
+        if not self.places:
+            if None in own:
+                raise ValueError("file, start_line and end_line were expected together")
+            if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
+                raise ValueError(f"end_line of at least start_line ({self.start_line}) was expected")
+        return self
+
+    @property
+    def spans(self) -> tuple[_Span, ...]:
+        """Its places."""
+        if self.places:
+            return self.places
+        assert self.file is not None
+        assert self.start_line is not None
+        assert self.end_line is not None
+        return (_Span(file=self.file, start_line=self.start_line, end_line=self.end_line, quote=self.quote),)
+
+
+def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
+    """The benchmark with the questions of a file as its tasks, the first `limit` of them.
+
+    A UsageError lists, each as `path:line: …`, every row that is not as it should be, every file and line that does not
+    exist, and every quote that does not stand there.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"the file of queries {path} cannot be read ({error.strerror})") from error
+    files = _Files(benchmark)
+    tasks: list[Task] = []
+    ids: dict[str, int] = {}
+    problems: list[str] = []
+    for line, row in parse_rows(raw, Question):
+        if isinstance(row, JsonFaultError):
+            wrong = list(row.faults)
+        else:
+            places, wrong = files.places(row)
+            query_id = row.id or f"query-{line}"
+            if ids.setdefault(query_id, line) != line:
+                wrong.append(f"the id {query_id!r} is that of line {ids[query_id]} already")
+            if not wrong:
+                tasks.append(_task(row, query_id, places))
+        problems += (f"{path}:{line}: {problem}" for problem in wrong)
+    if not tasks and not problems:
+        problems = [f"{path} has no query; a JSON object is expected on each line"]
+    if problems:
+        raise UsageError(all_mistakes(problems, path))
+    chosen = tuple(tasks[: benchmark.limit])
+    return replace(benchmark, tasks=chosen, fingerprint=fingerprint(chosen, benchmark.files), whole_tasks=len(tasks))
+
+
+def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:
+    repo, _, path = places[0].file.partition("/")
+    return Task(
+        task_id=query_id,
+        repo=repo,
+        path=path,
+        prompt=row.query,
+        ground_truth="",
+        body=places[0].lines,
+        context_start=places[0].lines.start,
+        level=QUESTION,
+        places=join(places),
+    )
+
+
+class _Files:
+    """The files of a benchmark by name, and by path where only one repository has it."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        found: dict[str, list[SourceFile]] = defaultdict(list)
+        for file in benchmark.by_name.values():
+            found[file.name].append(file)
+            found[file.path].append(file)
+        self._found = found
+
+    def places(self, row: Question) -> tuple[list[Place], list[str]]:
+        """The places of a question, and what is wrong with those that are none."""
+        places: list[Place] = []
+        wrong: list[str] = []
+        for span in row.spans:
+            file = self._file(span.file)
+            problem = file if isinstance(file, str) else _problem(file, span)
+            if problem or isinstance(file, str):
+                wrong.append(problem)
+            else:
+                places.append(Place(file.name, LineSpan(span.start_line - 1, span.end_line)))
+        repos = sorted({place.file.partition("/")[0] for place in places})
+        if len(repos) > 1:
+            wrong.append(f"its places are in {' and '.join(repos)}; a query searches one repository")
+        return places, wrong
+
+    def _file(self, name: str) -> SourceFile | str:
+        """The file of a name, or why there is none."""
+        found = self._found.get(name.removeprefix("./"), [])
+        if len(found) > 1:
+            return f"{name} is a file of {' and '.join(file.repo for file in found)}; write repository/path"
+        return found[0] if found else nearest("file", name, self._found, "the source has no such file of code")
+
+
+def _problem(file: SourceFile, span: _Span) -> str:
+    """Why a place is none of the file, "" where it is one."""
+    if span.end_line > file.n_lines:
+        return f"{span.file} ends at line {file.n_lines}, before line {span.end_line}"
+    quote = (span.quote or "").replace("\r\n", "\n").strip()
+    if quote in file.line_text(LineSpan(span.start_line - 1, span.end_line)):
+        return ""
+    problem = f"the quote is not in lines {span.start_line} to {span.end_line} of {span.file}"
+    at = file.text.find(quote)
+    return problem if at < 0 else f"{problem}; it begins at line {file.lines_of(CharSpan(at, at + 1)).start + 1}"

@@ -1,0 +1,125 @@
+"""Protocol docstring: what each documented function asks, what answers it, and what is blanked."""
+
+from dataclasses import replace
+
+import pytest
+
+from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset.documented import documented
+from support.codebase import CODE
+
+PYTHON = '''class A:
+    """A class whose docstring stays, as no function has it."""
+
+    @property
+    def wide(self):
+        """Say how wide the thing is.
+
+        Not a part of the question.
+        """
+        return self.right - self.left
+
+
+def short():
+    """Too short this."""
+    return 1
+
+
+def inline(): """A docstring on a line with the signature."""; return 2
+
+
+def stub():
+    """A function that has nothing but its docstring."""
+
+
+def first(x):
+    """Return the name of the thing that was given.
+    :param x: the thing
+    """
+    return x.name
+
+
+def second(x):
+    """Return the name
+    of the thing that was given."""
+    return x.other
+'''
+
+
+def benchmark(files, limit=None):
+    held = {"r": tuple(SourceFile("r", path, text) for path, text in files.items())}
+    return Benchmark(
+        name="b", fingerprint="0" * 12, level="function", tasks=(), files=held, source="s", whole_tasks=0, whole_repos=1,
+        limit=limit,
+    )  # fmt: skip
+
+
+def test_the_first_paragraph_asks_and_the_function_without_it_answers():
+    found = documented(benchmark({"a.py": PYTHON}))
+    wide, name = found.tasks
+    assert wide.prompt == "Say how wide the thing is."
+    assert [(place.file, place.lines.start, place.lines.end) for place in wide.places] == [
+        ("r/a.py", 3, 5),
+        ("r/a.py", 9, 10),
+    ]
+    # Two functions that ask the same are one question.
+    assert name.prompt == "Return the name of the thing that was given."
+    lines = PYTHON.splitlines()
+    gold = [lines[line] for place in name.places for line in place.lines]
+    assert gold == ["def first(x):", "    return x.name", "def second(x):", "    return x.other"]
+
+
+def test_all_docstrings_of_functions_are_blanked_and_lines_keep_their_numbers():
+    found = documented(benchmark({"a.py": PYTHON}))
+    (file,) = found.files["r"]
+    assert file.n_lines == len(PYTHON.splitlines())
+    for gone in ("Say how wide", "Not a part", "Too short", "nothing but its docstring", ":param x:"):
+        assert gone not in file.text
+    for kept in ("A class whose docstring stays", "on a line with the signature", "return self.right"):
+        assert kept in file.text
+
+
+def test_what_asks_nothing_is_counted():
+    """`short` has 3 words, and the docstring of `inline` cannot be blanked; `stub` has no code to be found."""
+    assert documented(benchmark({"a.py": PYTHON})).unscored == 2
+
+
+def test_every_language_with_doc_comments_asks():
+    found = documented(benchmark(CODE))
+    assert {task.prompt.partition(" ")[0] for task in found.tasks} == {
+        *("Add", "Say", "Put", "Run", "FetchOrLoad", "EvictOldest", "Counts"),
+    }
+    # Files take turns.
+    assert len({task.path for task in found.tasks[:4]}) == 4
+
+
+def test_a_limit_leaves_the_first_and_says_of_how_many():
+    found = documented(benchmark(CODE, limit=3))
+    assert (len(found.tasks), found.whole_tasks) == (3, 7)
+    assert found.tasks == documented(benchmark(CODE)).tasks[:3]
+
+
+def test_it_is_done_once():
+    once = documented(benchmark(CODE))
+    assert documented(once) is once
+
+
+def test_other_docstrings_are_another_benchmark():
+    prints = [
+        documented(benchmark({**CODE, "a.py": text})).fingerprint
+        for text in (PYTHON, PYTHON.replace("how wide", "how high"), PYTHON.replace("self.left", "self.low"))
+    ]
+    assert len(set(prints)) == 3
+
+
+def test_a_repository_without_docstrings_is_one_sentence():
+    with pytest.raises(DatasetError, match="no function in r has a docstring of 5 words or more"):
+        documented(benchmark({"a.py": "def f(x):\n    return x\n"}))
+
+
+def test_files_of_other_kinds_are_left_alone():
+    text = "# A title of five words here\n"
+    found = documented(replace(benchmark({"a.py": PYTHON, "b.txt": text})))
+    assert found.by_name["r/b.txt"].text == text

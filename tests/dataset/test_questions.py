@@ -1,0 +1,114 @@
+"""--queries: your own questions, with all that is wrong with a file of them said at once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.places import Place
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.loader import load_benchmark
+from support.codebase import CODE, write_code
+
+GOOD = [
+    {"query": "who owes whom", "file": "ledger/ledger.py", "start_line": 32, "end_line": 34, "quote": "settle_debts"},
+    {
+        "query": "dropping old entries",
+        "id": "drop",
+        "places": [
+            {"file": "code/cache/cache.go", "start_line": 33, "end_line": 42},
+            {"file": "./maps/Grid.java", "start_line": 1, "end_line": 1, "quote": " package maps; "},
+        ],
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory):
+    return write_code(tmp_path_factory.mktemp("sources") / "code")
+
+
+def ask(code, folder, rows, **options):
+    path = folder / "questions.jsonl"
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    return load_benchmark(code, questions=path, home=folder / "home", **options)
+
+
+def mistakes(code, folder, *rows):
+    with pytest.raises(UsageError) as raised:
+        ask(code, folder, rows)
+    return str(raised.value)
+
+
+def test_questions_take_the_place_of_tasks(code, tmp_path):
+    first, second = ask(code, tmp_path, GOOD).tasks
+    assert (first.task_id, first.repo, first.prompt) == ("query-1", "code", "who owes whom")
+    assert first.places == (Place("code/ledger/ledger.py", LineSpan(31, 34)),)
+    assert second.task_id == "drop"
+    assert [place.file for place in second.places] == ["code/cache/cache.go", "code/maps/Grid.java"]
+
+
+def test_a_limit_takes_the_first(code, tmp_path):
+    found = ask(code, tmp_path, GOOD, limit=1)
+    assert (len(found.tasks), found.whole_tasks) == (1, 2)
+
+
+def test_all_mistakes_are_said_at_once_with_file_and_line(code, tmp_path):
+    place = {"file": "ledger/ledger.py", "start_line": 1, "end_line": 2}
+    text = mistakes(
+        code,
+        tmp_path,
+        GOOD[0],
+        "{not json",
+        {"query": "", **place},
+        {"query": "q", **place, "file": "ledger/leger.py"},
+        {"query": "q", **place, "end_line": 9999},
+        {"query": "q", **place, "start_line": 3},
+        {"query": "q", **place, "start_line": 0},
+        {"query": "q", **place, "quote": "def settle_debts(ledger, people):"},
+        {"query": "q", **place, "quote": "stands nowhere"},
+        {"query": "q"},
+        {"query": "q", **place, "places": [place]},
+        {"query": "q", **place, "answer": 1},
+        {"query": "q", **place, "id": "query-1"},
+    )
+    path = tmp_path / "questions.jsonl"
+    assert text.startswith(f"12 mistakes in {path}:")
+    for line in range(2, 14):
+        assert f"{path}:{line}: " in text
+    for part in (
+        "did you mean 'ledger/ledger.py'",
+        f"ends at line {len(CODE['ledger/ledger.py'].splitlines())}, before line 9999",
+        "it begins at line 32",
+        "the quote is not in lines 1 to 2",
+        "either file, start_line and end_line were expected, or places",
+        "the id 'query-1' is that of line 1 already",
+    ):
+        assert part in text, part
+
+
+def test_an_empty_file_and_a_file_that_is_none(code, tmp_path):
+    assert "has no query" in mistakes(code, tmp_path)
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_benchmark(code, questions=tmp_path / "absent.jsonl", home=tmp_path)
+
+
+def test_a_path_of_two_repositories_needs_its_repository(code, tmp_path):
+    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+
+    other = write_code(tmp_path / "other", aside=False)
+    pack = build_pack(BuildRequest(sources=(str(code), str(other))), tmp_path / "pack").root
+    place = {"file": "maps/Grid.java", "start_line": 1, "end_line": 2}
+    assert "is a file of code and other; write repository/path" in mistakes(pack, tmp_path, {"query": "q", **place})
+    two = {"query": "q", "places": [{**place, "file": f"{repo}/maps/Grid.java"} for repo in ("code", "other")]}
+    assert "its places are in code and other" in mistakes(pack, tmp_path, two)
+    found = ask(pack, tmp_path, [{"query": "q", **place, "file": "other/maps/Grid.java"}])
+    assert found.tasks[0].repo == "other"
+    assert set(found.files) == {"code", "other"}
+
+
+def test_windows_line_ends_and_a_byte_order_mark(code, tmp_path):
+    path = Path(tmp_path / "q.jsonl")
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD[0]).encode() + b"\r\n\r\n")
+    assert len(load_benchmark(code, questions=path, home=tmp_path).tasks) == 1
