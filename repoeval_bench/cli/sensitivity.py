@@ -22,7 +22,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.grid_problems import check_grid, scoring_protocols
+from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest, unread
@@ -57,7 +57,8 @@ def sensitivity_command(*, as_json: bool, output: Path | None, out: Path, home: 
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
     request = GridRequest.of(asked)
-    if click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT:
+    usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
+    if usual:
         request = request.model_copy(update={"protocols": scoring_protocols(request, say)})
     problems = Problems()
     check_grid(request, home, problems)
@@ -67,6 +68,8 @@ def sensitivity_command(*, as_json: bool, output: Path | None, out: Path, home: 
     data = request.model_dump(include=set(DataRequest.model_fields))
     protocols = map(Protocol.parse, request.protocols)
     benchmark = load_benchmark(**data, without=passed_over(protocols, request.level), home=home, notify=say)
+    if usual:
+        request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark, say)})
     with ProcessPool() as pool:
         grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
         found = sensitivity(benchmark, request.chunkers, **grid, out=out, home=home, notify=say, executor=pool)

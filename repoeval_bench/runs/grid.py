@@ -1,4 +1,7 @@
-"""One chunker in many settings: chunked once, ranked once per query policy and retriever, judged by every rule."""
+"""One chunker in many settings: chunked once, ranked once per view and retriever, judged by every rule.
+
+A view is what a query is (its policy) and what it may not see (the exclusion).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.metrics import score_run
+from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.retrieval.choice import Material
-from repoeval_bench.retrieval.corpus import build_corpus
+from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import count_lines, judge_corpus
@@ -18,18 +22,25 @@ from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.protocols.protocol import Exclusion
     from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.judgements import JudgedCorpus
     from repoeval_bench.runs.parts import Parts
+
+    _Corpora = Mapping[Exclusion, Corpus]
+    """Exclusion -> what a chunker makes under it."""
+
+_OF_LINES = ("line_", "definition_")
+"""How the names of measures begin that no relevance rule changes."""
 
 
 def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Sequence[str]) -> list[Protocol]:
@@ -78,8 +89,8 @@ class Grid:
         self._settings: list[_Setting] = []
         seen: set[tuple[str, ...]] = set()
         for protocol in protocols:
-            key = (protocol.query, protocol.gold, protocol.repositories, protocol.documents)
-            wanted = tuple(name for name in measures if not (name.startswith("line_") and key in seen))
+            key = (protocol.query, protocol.gold, protocol.repositories, protocol.documents, protocol.exclusion)
+            wanted = tuple(name for name in measures if not (name.startswith(_OF_LINES) and key in seen))
             seen.add(key)
             self._settings.append(_Setting(protocol, wanted, select(benchmark, protocol)))
 
@@ -94,18 +105,20 @@ class Grid:
     def _baseline_documents(self) -> Corpus:
         return build_corpus(self._benchmark.files, self._baseline)
 
-    def score(self, chunker: Chunker, corpus: Corpus | None = None) -> dict[Cell, Scores]:
-        """One chunker in every cell; `corpus` is what it makes, where a cell is missing."""
-        arm: _Arm | None = None
+    def score(self, chunker: Chunker, corpora: _Corpora | None = None) -> dict[Cell, Scores]:
+        """One chunker in every cell; `corpora` is what it makes under each exclusion, where a cell is missing."""
+        arms: dict[Exclusion, _Arm] = {}
         found: dict[Cell, Scores] = {}
         for retriever in self.parts.retrievers:
             kept = self._kept(chunker, retriever)
-            for policy in self._policies():
-                missing = self._missing(kept, retriever, policy)
+            for view in self._views():
+                missing = self._missing(kept, retriever, view)
                 if missing:
-                    assert corpus is not None
-                    arm = arm or _Arm(self._benchmark, corpus, self.parts.embedder)
-                    kept.add(self._score(arm, retriever, policy, missing))
+                    assert corpora is not None
+                    policy, exclusion = view
+                    if exclusion not in arms:
+                        arms[exclusion] = _Arm(self._benchmark, corpora[exclusion], self.parts.embedder, exclusion)
+                    kept.add(self._score(arms[exclusion], retriever, policy, missing))
             for setting in self._settings:
                 repos = tuple(task.repo for task in setting.selected.tasks)
                 files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
@@ -120,8 +133,7 @@ class Grid:
         """Each chunker in every cell, in their order; all that is missing is embedded first, in one pass."""
         if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
             _ = self._baseline_documents
-        files = self._benchmark.files
-        corpora = list(executor.map([partial(build_corpus, files, chunker) for chunker in chunkers]))
+        corpora = list(executor.map([partial(self._chunk, chunker) for chunker in chunkers]))
         self._embed(chunkers, corpora)
         return executor.map([partial(self.score, *each) for each in zip(chunkers, corpora, strict=True)])
 
@@ -137,30 +149,42 @@ class Grid:
     def kept(self, chunker: Chunker) -> bool:
         """Whether every cell of this chunker is on disk, so that `score` computes none."""
         return not any(
-            self._missing(self._kept(chunker, retriever), retriever, policy)
+            self._missing(self._kept(chunker, retriever), retriever, view)
             for retriever in self.parts.retrievers
-            for policy in self._policies()
+            for view in self._views()
         )
 
-    def _embed(self, chunkers: Sequence[Chunker], corpora: Sequence[Corpus]) -> None:
+    def _chunk(self, chunker: Chunker) -> _Corpora:
+        """What a chunker makes under each exclusion of the grid."""
+        corpus = build_corpus(self._benchmark.files, chunker)
+        blanking = {protocol.exclusion for protocol in self._protocols() if protocol.blanks}
+        blanked = corpus
+        if blanking:
+            blanked = chunk_blanked(corpus, self._benchmark.tasks, self._benchmark.files, chunker)
+        return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in self._views()}
+
+    def _embed(self, chunkers: Sequence[Chunker], corpora: Sequence[_Corpora]) -> None:
         texts: dict[Role, list[str]] = {"query": [], "document": []}
-        for chunker, corpus in zip(chunkers, corpora, strict=True):
+        for chunker, of_views in zip(chunkers, corpora, strict=True):
             lacking = {
-                policy
+                view
                 for retriever in self.parts.retrievers
                 if retriever.vectors
-                for policy in self._policies()
-                if self._missing(self._kept(chunker, retriever), retriever, policy)
+                for view in self._views()
+                if self._missing(self._kept(chunker, retriever), retriever, view)
             }
-            if lacking:
-                texts["document"] += [chunk.embed_text for chunk in corpus]
-                for policy in sorted(lacking):
-                    texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
+            for exclusion in sorted({exclusion for _, exclusion in lacking}):
+                texts["document"] += [chunk.embed_text for chunk in of_views[exclusion]]
+            for policy in sorted({policy for policy, _ in lacking}):
+                texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
         if self.parts.embedder:
             self.parts.embedder.ensure(texts)
 
-    def _policies(self) -> list[str]:
-        return list(dict.fromkeys(setting.protocol.query for setting in self._settings))
+    def _protocols(self) -> Iterator[Protocol]:
+        return (setting.protocol for setting in self._settings)
+
+    def _views(self) -> list[tuple[str, Exclusion]]:
+        return list(dict.fromkeys((protocol.query, protocol.exclusion) for protocol in self._protocols()))
 
     def _kept(self, chunker: Chunker, retriever: ChosenRetriever) -> CellFile:
         key = chunker.spec, retriever.spec
@@ -168,12 +192,12 @@ class Grid:
             self._cells[key] = CellFile(self._folder, "_".join(key), self._identity(chunker, retriever))
         return self._cells[key]
 
-    def _missing(self, kept: CellFile, retriever: ChosenRetriever, policy: str) -> list[_Setting]:
-        """The settings of a query policy, each with the measures whose cells are not kept yet."""
+    def _missing(self, kept: CellFile, retriever: ChosenRetriever, view: tuple[str, Exclusion]) -> list[_Setting]:
+        """The settings of a view, each with the measures whose cells are not kept yet."""
         return [
             replace(setting, measures=lacking)
             for setting in self._settings
-            if setting.protocol.query == policy
+            if (setting.protocol.query, setting.protocol.exclusion) == view
             and (lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None))
         ]
 
@@ -205,7 +229,7 @@ class Grid:
                 if protocol.repositories not in mapped:
                     queries = make_queries(selected.tasks, policy)
                     plan = Plan(selected, protocol, "", arm.corpus, documents, queries, {})
-                    mapped[protocol.repositories] = map_lines(plan, {}, judged, run, DEPTH)
+                    mapped[protocol.repositories] = map_lines(plan, arm.excluded, judged, run, DEPTH)
                 ranked = mapped[protocol.repositories]
             cut = {task.task_id: ranked.rankings[task.task_id][:DEPTH] for task in selected.tasks}
             scores = score_run(cut, judged.qrels, setting.measures, judged.context)
@@ -215,10 +239,13 @@ class Grid:
 
 
 class _Arm:
-    """A chunked data set, its retrievers and its judgements, each made once."""
+    """A data set chunked for one exclusion, its retrievers and its judgements, each made once."""
 
-    def __init__(self, benchmark: Benchmark, corpus: Corpus, embedder: Embedder | None) -> None:
+    def __init__(
+        self, benchmark: Benchmark, corpus: Corpus, embedder: Embedder | None, exclusion: Exclusion = "none"
+    ) -> None:
         self.corpus = corpus
+        self.excluded = excluded_chunks(benchmark.tasks, corpus.chunks, exclusion)
         self._benchmark = benchmark
         self._embedder = embedder
         self._searchers: dict[str, Retriever] = {}
@@ -230,7 +257,7 @@ class _Arm:
             material = Material(self.corpus.chunks, self.corpus.own, self._embedder, dict)
             self._searchers[retriever.spec] = retriever.build(material)
         queries = make_queries(self._benchmark.tasks, policy)
-        return self._searchers[retriever.spec].search(queries, max(1, self.corpus.n_chunks))
+        return self._searchers[retriever.spec].search(queries, max(1, len(list(self.corpus))), self.excluded)
 
     def judge(self, setting: _Setting, documents: Corpus, line_nws: dict[str, list[int]]) -> JudgedCorpus:
         """The judgements of a protocol, which do not depend on its query policy."""

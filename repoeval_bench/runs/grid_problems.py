@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.problems import Problems
     from repoeval_bench.runs.request import GridRequest
 
@@ -70,6 +71,17 @@ def scoring_protocols(request: GridRequest, notify: Callable[[str], None]) -> tu
     return tuple(kept)
 
 
+def answerable_protocols(
+    protocols: Sequence[str], benchmark: Benchmark, notify: Callable[[str], None]
+) -> tuple[str, ...]:
+    """Those of the protocols whose gold the benchmark has; a line names each of the others."""
+    known = all(task.uses is not None for task in benchmark.tasks)
+    lacking = [name for name in protocols if Protocol.parse(name).of_definitions and not known]
+    for name in lacking:
+        notify(f"protocol {name} needs the definitions that tasks use, which are not known here; it is left out")
+    return tuple(name for name in protocols if name not in lacking)
+
+
 def _good(found: Problems, option: str, names: Sequence[str], check: Callable[[str], Any]) -> list[Any]:
     """What the check makes of each name, without those that are wrong."""
     good = []
@@ -99,10 +111,9 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
         if protocol.tasks != "completion"
     ]
     found += [
-        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out exclusion= "
-        "and scope="
+        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out scope="
         for protocol in protocols
-        if (protocol.exclusion, protocol.scope) != ("none", "repository")
+        if protocol.scope != "repository"
     ]
     found += [
         f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "

@@ -220,7 +220,7 @@ class GridRequest(DataRequest):
 
     chunkers: tuple[str, ...] = option((), "Two or more; repeat it.", "SPEC", also="-c", spelled="--chunker")
     protocols: tuple[str, ...] = option(
-        ("context", "code-chunk", "body", "linemap"), "Protocols of the grid; repeat it.", spelled="--protocol"
+        ("context", "code-chunk", "body", "uses", "linemap"), "Protocols of the grid; repeat it.", spelled="--protocol"
     )
     queries: tuple[str, ...] = option(("full", "tail:20"), "Query policies of the grid; repeat it.", spelled="--query")
     relevances: tuple[str, ...] = option(

@@ -298,9 +298,9 @@ def test_each_choice_of_a_protocol_is_judged_apart():
 
 
 def test_usual_protocols_that_score_nothing_are_left_out_and_named():
-    """Of the repositories outside the six only `context` and `body` are scored."""
+    """Of the repositories outside the six only `context`, `body` and `uses` are scored."""
     said = []
-    assert scoring_protocols(GridRequest(repos=("CarperAI_trlx",)), said.append) == ("context", "body")
+    assert scoring_protocols(GridRequest(repos=("CarperAI_trlx",)), said.append) == ("context", "body", "uses")
     assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in said
     assert scoring_protocols(GridRequest(), said.append) == GridRequest().protocols
     assert len(said) == 2
