@@ -168,7 +168,7 @@ def _loader(text: str) -> yaml.SafeLoader:
     def checked(node: yaml.Node, deep: bool = False) -> Any:
         try:
             value = construct(node, deep)
-        except (ValueError, TypeError, OverflowError, KeyError):  # `!!float x`, `!!map x`, a number without end
+        except (ValueError, TypeError, ArithmeticError, LookupError):  # `!!float x`, `!!float`, a number without end
             _refuse(f"{str(node.value)[:40]!r} is not of the kind {node.tag.rpartition(':')[2]}", node)
         if isinstance(value, int) and abs(value) > EXACT:
             _refuse(f"{str(node.value)[:40]!r} is larger than 2^53", node)

@@ -28,7 +28,7 @@ from repoeval_bench.runs.records import (
     QueryRow,
     TimeRow,
 )
-from repoeval_bench.runs.trec import read_qrels, read_run
+from repoeval_bench.runs.trec import as_field, read_qrels, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,8 +130,16 @@ class RunView:
         return read_run(self.folder / RUN).rankings
 
     def qrels(self) -> Qrels:
-        """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers."""
-        return read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
+        """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers.
+
+        A ResultError where its queries are not those of the scores.
+        """
+        found = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
+        if other := found.keys() ^ {as_field(query_id, "query id") for query_id in self.scores.query_ids}:
+            raise ResultError(
+                f"{self.folder}: {QRELS} and {PER_QUERY} name different queries, such as {min(other)!r}; {_AGAIN}"
+            )
+        return found
 
     @cached_property
     def timings(self) -> Timings:

@@ -39,6 +39,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for 
         ),
         ("a: !!python/object:os.system x\n", "a value cannot be of the kind"),
         ("a: !!set {x}\n", "a value cannot be of the kind"),
+        ("a: !!float\n", "a.yaml:1: not valid YAML ('' is not of the kind float)"),
         ("a: 0x_\n", "'0x_' is not of the kind int"),
         ("a: ._\n", "'._' is not of the kind float"),
         ("a: " + "9" * 5000 + "\n", "99' is not of the kind int"),

@@ -1,0 +1,309 @@
+"""What the fuzz reads, kind by kind: make an input, read it with the public reader, and check what was accepted."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import zipfile
+from dataclasses import dataclass, fields, is_dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import _fuzz_inputs as valid
+import numpy as np
+from _fuzz_mutations import VALUES, changed_json, damaged, nonsense, rows_of
+from pydantic import BaseModel
+
+from repoeval_bench import compare, diagnose, gate, pipeline_report, read_gates, segment
+from repoeval_bench.analysis.facts import read_facts
+from repoeval_bench.analysis.gate_file import GateConfig
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.files import path_problem
+from repoeval_bench.core.validation import EXACT, LINES
+from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.repoeval import parse_tasks
+from repoeval_bench.dataset.sources.archived import Manifest
+from repoeval_bench.embedding.choice import choose_embedder
+from repoeval_bench.metrics import Measure, score_run
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.page.report import report_page
+from repoeval_bench.runs.benchmark_file import read_benchmark
+from repoeval_bench.runs.import_gold import judge_log, places_of, read_log
+from repoeval_bench.runs.import_log import import_run
+from repoeval_bench.runs.log import moment, read_rows
+from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.parts import choose_retriever
+from repoeval_bench.runs.records import TimeRow
+from repoeval_bench.runs.trec import read_qrels, read_run
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Mapping
+
+    from repoeval_bench.runs.import_gold import ByFile
+    from repoeval_bench.runs.view import RunView
+
+MEASURES = ("ndcg@10", "recall@5", "mrr", "ap", "precision@3", "rbp")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A folder to write inputs to, stored runs to damage, and the chunks that the valid log shows, by file."""
+
+    folder: Path
+    runs: tuple[RunView, ...]
+    shown: ByFile
+
+    @classmethod
+    def make(cls, folder: Path) -> Inputs:
+        """Store the runs in the folder."""
+        runs = valid.stored_runs(folder)
+        return cls(folder, tuple(runs), places_of(read_log(folder / "log.jsonl")))
+
+    def write(self, name: str, content: bytes) -> Path:
+        """A file of this name with this content."""
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A reader: its share of all rows, and one row: "" or what is out of range, else what the reader raises."""
+
+    share: float
+    read: Callable[[random.Random, Inputs], str]
+
+
+def plain_faults(value: Any) -> str:
+    """What in records and plain values no file may give: numbers without a meaning, halves of characters."""
+    if isinstance(value, BaseModel):
+        value = value.__dict__
+    elif is_dataclass(value) and not isinstance(value, type):
+        value = [getattr(value, each.name) for each in fields(value)]
+    match value:
+        case dict():
+            return next(filter(None, map(plain_faults, [*value, *value.values()])), "")
+        case list() | tuple() | set() | frozenset():
+            return next(filter(None, map(plain_faults, value)), "")
+        case np.ndarray() if value.dtype.kind == "f" and not np.isfinite(value).all():
+            return "an array that is not finite"
+        case float() if not math.isfinite(value):
+            return f"{value} is not finite"
+        case int() if abs(value) > EXACT:
+            return f"{str(value)[:30]} is beyond 2^53"
+        case str() if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            return f"{value!r} holds half of a character"
+    return ""
+
+
+def score_faults(rankings: Mapping[str, Any], qrels: Mapping[str, Mapping[str, float]]) -> str:
+    """Measures of a range of 0 to 1 that leave it."""
+    if not qrels:
+        return ""
+    relevant = {query: {chunk: gain for chunk, gain in gains.items() if gain > 0} for query, gains in qrels.items()}
+    for name, column in score_run(rankings, relevant, MEASURES).values.items():
+        if not ((column >= 0) & (column <= 1 + 1e-9)).all():
+            return f"{name} is {column}"
+    return ""
+
+
+def tasks(rng: random.Random, _: Inputs) -> str:
+    found = parse_tasks(rows_of(rng, valid.TASKS), name="tasks.jsonl", level="function")
+    if len({task.task_id for task in found}) < len(found):
+        return "two tasks have one id"
+    for task in found:
+        if path_problem(f"{task.repo}/{task.path}") or not 0 <= task.context_start <= task.body.start <= LINES:
+            return f"{task.file!r} {task.context_start} {task.body}"
+    return plain_faults(list(found))
+
+
+def log(rng: random.Random, inputs: Inputs) -> str:
+    for row in read_log(inputs.write("fuzz.log.jsonl", rows_of(rng, valid.LOG))):
+        if [hit.rank for hit in row.ranked] != list(range(1, len(row.topk) + 1)):
+            return "ranks are not 1, 2, 3"
+        if row.as_of is not None and moment(row.as_of) is None:
+            return f"{row.as_of!r} is no time"
+        if row.latency_ms is not None and min(row.latency_ms.model_dump(exclude_none=True).values(), default=0) < 0:
+            return "a negative time"
+        for hit in row.topk:
+            if hit.doc_version is not None:
+                moment(hit.doc_version)
+            if hit.lines is not None and hit.lines.end > LINES:
+                return f"{hit.lines}"
+        if wrong := plain_faults(row):
+            return wrong
+    return ""
+
+
+def gold(rng: random.Random, inputs: Inputs) -> str:
+    rows = valid.GOLD[rng.choice(list(valid.GOLD))]
+    judged = judge_log(inputs.shown, inputs.write("fuzz.gold.jsonl", rows_of(rng, rows)), None)
+    rankings = {row["query_id"]: [(hit["chunk_id"], hit["score"]) for hit in row["topk"]] for row in valid.LOG}
+    if any(gain < 0 for gains in judged.gains.values() for gain in gains.values()):
+        return "a negative gain"
+    return plain_faults(judged.gains) or score_faults(rankings, judged.gains)
+
+
+def imported(rng: random.Random, inputs: Inputs) -> str:
+    """A log and its gold, one of them mutated, stored as a run and read back."""
+    log_rows, gold_rows = valid.LOG, valid.GOLD[rng.choice(list(valid.GOLD))]
+    mutated = rng.randrange(3)
+    files = [
+        inputs.write(f"fuzz.{name}.jsonl", rows_of(rng, rows) if i == mutated else _jsonl(rows))
+        for i, (name, rows) in enumerate((("log", log_rows), ("gold", gold_rows), ("timings", valid.TIMES)))
+    ]
+    made = import_run(
+        files[0], files[1], inputs.folder / "imported", created="2026-01-01T00:00:00+00:00", timings=files[2]
+    )
+    try:
+        run = find_run(str(made.folder), inputs.folder)
+        return plain_faults([run.metrics, run.scores, run.timings, run.manifest])
+    finally:
+        shutil.rmtree(made.folder)
+
+
+def _jsonl(rows: Iterable[Any]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def timings(rng: random.Random, inputs: Inputs) -> str:
+    found = [row for _, row in read_rows(inputs.write("fuzz.timings.jsonl", rows_of(rng, valid.TIMES)), TimeRow)]
+    if any(value < 0 for row in found for value in (row.seconds or 0, *row.latency_ms.values())):
+        return "a negative time"
+    return plain_faults(found)
+
+
+def trec(rng: random.Random, inputs: Inputs) -> str:
+    ranking, judged = valid.RUN, valid.QRELS
+    if rng.random() < 0.5:
+        ranking = nonsense(rng) if rng.random() < 0.05 else damaged(rng, ranking)
+    else:
+        judged = nonsense(rng) if rng.random() < 0.05 else damaged(rng, judged)
+    run = read_run(inputs.write("fuzz.run.trec", ranking))
+    qrels = read_qrels(inputs.write("fuzz.qrels.trec", judged))
+    return plain_faults([dict(run.rankings), qrels]) or score_faults(run.rankings, qrels)
+
+
+def facts(rng: random.Random, inputs: Inputs) -> str:
+    if rng.random() < 0.5:
+        path = inputs.write("fuzz.csv", nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.FACTS_CSV))
+    else:
+        path = inputs.write("fuzz.facts.jsonl", rows_of(rng, valid.FACTS))
+    found = read_facts(path, ["q0", "q1", "q2"])
+    if not all(name.strip() and len(column) == 3 for name, column in found.items()):
+        return f"a fact without a name, or without a value for each query: {found}"
+    return plain_faults(found)
+
+
+def gates(rng: random.Random, inputs: Inputs) -> str:
+    path = inputs.write("fuzz.gates.yaml", nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.GATES))
+    return plain_faults(read_gates(path))
+
+
+def bench_files(rng: random.Random, inputs: Inputs) -> str:
+    path = inputs.write("fuzz.bench.yaml", nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.BENCH))
+    return plain_faults(list(read_benchmark(path, {}, inputs.folder).requests))
+
+
+def specs(rng: random.Random, _: Inputs) -> str:
+    what = rng.choice(list(valid.SPECS))
+    raw = nonsense(rng) if rng.random() < 0.05 else damaged(rng, rng.choice(valid.SPECS[what]).encode(), most=2)
+    text = raw.decode("utf-8", "surrogateescape")
+    if text.strip().startswith("py:"):  # it would import what it names
+        return ""
+    match what:
+        case "chunker":
+            spec = make_chunker(text).spec
+            return "" if make_chunker(spec).spec == spec else f"{text!r} is {spec!r} once, and not twice"
+        case "measure":
+            name = str(Measure.parse(text))
+            return "" if str(Measure.parse(name)) == name else f"{text!r} is {name!r} once, and not twice"
+        case "protocol":
+            name = Protocol.parse(text).name
+            return "" if Protocol.parse(name).name == name else f"{text!r} is {name!r} once, and not twice"
+        case "retriever":
+            spec = choose_retriever(text).spec
+            return "" if choose_retriever(spec).spec == spec else f"{text!r} is {spec!r} once, and not twice"
+        case _:
+            choose_embedder(text)
+            return ""
+
+
+def archives(rng: random.Random, inputs: Inputs) -> str:
+    if rng.random() < 0.2:
+        content = changed_json(rng, valid.MANIFEST) if rng.random() < 0.9 else nonsense(rng)
+        return plain_faults(Manifest.read(inputs.write("fuzz.repoeval.json", content), "the manifest"))
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, member in valid.MEMBERS.items():
+            info = zipfile.ZipInfo("placeholder")
+            odd = [each for each in VALUES if isinstance(each, str) and len(each) < 100]
+            info.filename = rng.choice(odd) if rng.random() < 0.3 else name
+            archive.writestr(info, member)
+    content = packed.getvalue() if rng.random() < 0.3 else damaged(rng, packed.getvalue())
+    names = [name for name, _ in read_zip(inputs.write("fuzz.zip", content), lambda _: True)]
+    wrong = [name for name in names if path_problem(name) or Path(name).as_posix() != name]
+    return f"{wrong} {names}" if wrong or len(set(names)) < len(names) else ""
+
+
+GATE = GateConfig.model_validate(
+    {"gates": [{"measure": "ndcg@10", "at_least": 0.1}], "latency": [{"median_ms": 100.0}]}
+)
+
+
+def run_folders(rng: random.Random, inputs: Inputs) -> str:
+    """A stored run with one file damaged, and everything that reads it."""
+    run = rng.choice(inputs.runs)
+    path = rng.choice(sorted(each for each in run.folder.iterdir() if each.is_file()))
+    whole = path.read_bytes()
+    try:
+        path.write_bytes(_damaged_file(rng, path, whole))
+        return _read_folder(rng, run.folder, inputs)
+    finally:
+        path.write_bytes(whole)
+
+
+def _damaged_file(rng: random.Random, path: Path, whole: bytes) -> bytes:
+    if path.suffix not in (".json", ".jsonl") or rng.random() < 0.3:
+        return damaged(rng, whole)
+    if path.suffix == ".json":
+        return changed_json(rng, json.loads(whole))
+    lines = whole.splitlines()
+    at = rng.randrange(len(lines))
+    lines[at] = changed_json(rng, json.loads(lines[at]))
+    return b"\n".join(lines) + b"\n"
+
+
+def _read_folder(rng: random.Random, folder: Path, inputs: Inputs) -> str:
+    run = find_run(str(folder), inputs.folder)
+    read: list[Callable[[], Any]] = [
+        lambda: [run.scores, run.timings, run.ranked_ids(), run.rankings(), run.qrels(), run.inspection],
+        lambda: compare([run, inputs.runs[0]]) if not run.metrics.imported else compare([inputs.runs[1], run]),
+        lambda: segment(run, measure="ndcg@10"),
+        lambda: pipeline_report(run),
+        lambda: diagnose(run),
+        lambda: gate(run, GATE),
+        lambda: report_page([run], "report.html"),
+    ]
+    found = rng.choice(read)()
+    return plain_faults([run.metrics, run.manifest]) or ("" if isinstance(found, str) else plain_faults(found))
+
+
+KINDS = {
+    "tasks": Kind(0.20, tasks),
+    "log": Kind(0.17, log),
+    "gold": Kind(0.12, gold),
+    "imported": Kind(0.01, imported),
+    "timings": Kind(0.08, timings),
+    "trec": Kind(0.13, trec),
+    "facts": Kind(0.12, facts),
+    "gates": Kind(0.04, gates),
+    "bench files": Kind(0.01, bench_files),
+    "specs": Kind(0.09, specs),
+    "archives": Kind(0.01, archives),
+    "run folders": Kind(0.02, run_folders),
+}
+"""Name -> reader; the shares add up to 1."""

@@ -1,0 +1,52 @@
+"""A few thousand mutated and generated inputs, always the same ones; `scripts/fuzz.py` reads a million."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    """The script as a module; it imports its helpers from its own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        import fuzz
+
+        yield fuzz
+
+
+def test_nothing_is_a_traceback_a_hang_or_out_of_range(fuzz, capfd):
+    """Task files, logs, gold, TREC, YAML, facts, specs, archives and run folders: accepted or refused in a sentence."""
+    counts = fuzz.fuzz(3000, seed=0)
+    bad = {kind: dict(found) for kind, found in counts.items() if found.keys() - {"accepted", "refused"}}
+    assert not bad, capfd.readouterr().err
+    for kind, found in counts.items():
+        assert found["accepted"], kind
+        assert found["refused"], kind
+    assert sum(found.total() for found in counts.values()) == 3000
+
+
+@pytest.mark.parametrize(
+    ("read", "what"),
+    [
+        (lambda rng, inputs: {}["x"], "traceback"),
+        (lambda rng, inputs: exec("while True: pass"), "hang"),
+        (lambda rng, inputs: "-1 is negative", "out of range"),
+        (lambda rng, inputs: "", "accepted"),
+    ],
+)
+def test_what_must_not_be_is_seen(fuzz, monkeypatch, read, what):
+    """A reader that raises, that never ends, or that takes what it should not, is counted as that."""
+    monkeypatch.setattr(fuzz, "DEADLINE", 0.2)
+    found, _ = fuzz.outcome(fuzz.Kind(1.0, read), random.Random(0), None)
+    assert found == what
+
+
+def test_a_row_depends_on_its_number_alone(fuzz, capfd):
+    """So that one row of a million can be read again by itself."""
+    together = fuzz.fuzz(40, seed=5, only="trec")["trec"]
+    alone = [fuzz.fuzz(1, seed=5, only="trec", first=number)["trec"] for number in range(40)]
+    assert sum(found["accepted"] for found in alone) == together["accepted"]
