@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.leaderboard import leaderboard
     from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
     from repoeval_bench.analysis.pipeline.report import pipeline_report
+    from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -74,6 +75,7 @@ _PUBLIC = {
     "plan_run": "runs.experiment:plan_run",
     "pool": "analysis.judgements.pooling:pool",
     "read_gates": "analysis.gate_file:read_gates",
+    "recommend": "analysis.recommendation:recommend",
     "segment": "analysis.segments:segment",
     "sensitivity": "analysis.grid:sensitivity",
 }
@@ -109,6 +111,7 @@ __all__ = [
     "plan_run",
     "pool",
     "read_gates",
+    "recommend",
     "segment",
     "sensitivity",
 ]

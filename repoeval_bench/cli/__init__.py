@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COMMANDS = {
+    "recommend": "repoeval_bench.cli.recommend:recommend_command",
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
     "run": "repoeval_bench.cli.run:run_command",
     "compare": "repoeval_bench.cli.compare:compare_command",

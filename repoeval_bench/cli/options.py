@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
@@ -10,6 +11,7 @@ import click
 
 from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
 
@@ -98,7 +100,7 @@ def _option(
     if option.variable:
         made |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
-        made |= {"callback": _words, "default": None}
+        made |= {"callback": partial(_words, kind=get_args(kinds[0])[0]), "default": None}
     elif several is not None or isinstance(default, tuple):
         made |= {"multiple": True, "default": several or default or ()}
     elif kinds == [bool]:
@@ -111,9 +113,14 @@ def _option(
     return click.option(*filter(None, (spelled, option.also)), name, **made)
 
 
-def _words(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Names separated by blanks or commas; None where there are none."""
-    return tuple((value or "").replace(",", " ").split()) or None
+def _words(
+    _context: click.Context, parameter: click.Parameter, value: str | None, *, kind: type[str | int]
+) -> tuple[str | int, ...] | None:
+    """Words separated by blanks or commas, each of a kind; None where there are none."""
+    try:
+        return tuple(map(kind, (value or "").replace(",", " ").split())) or None
+    except ValueError:
+        raise UsageError(f"{parameter.opts[0]} {value!r}: give whole numbers, separated by commas") from None
 
 
 def option_variables(command: click.Command, environment: Mapping[str, str]) -> dict[str, Any]:

@@ -55,10 +55,10 @@ def choice_sentences(choice: Choice) -> list[str]:
     short = dict(zip(names, short_names(names), strict=True))
     alike = [short[each.run] for each in choice.alike]
     if len(alike) == 1:
-        return [f"{alike[0]} is told apart from all others.", *_missing(choice)]
+        return [f"{alike[0]} is told apart from all others.", *missing_data(choice)]
     shown = ", ".join(alike[:NAMED]) + (f" and {len(alike) - NAMED} more" if len(alike) > NAMED else "")
     cheap = f", the cheapest first ({choice.cost_unit} a query)" if choice.cost_unit else ""
-    return [f"cannot be told apart from the best{cheap}: {shown}.", *_missing(choice)]
+    return [f"cannot be told apart from the best{cheap}: {shown}.", *missing_data(choice)]
 
 
 def choice_record(choice: Choice) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def standing(each: Candidate, choice: Choice, comparisons: Sequence[Comparison])
     return f"behind; {carried[0].verdict}" if carried else "behind"
 
 
-def _missing(choice: Choice) -> list[str]:
+def missing_data(choice: Choice) -> list[str]:
     """How much more data would settle the top pair; nothing where it is settled or cannot be said."""
     clusters = "queries" if choice.clustered_by == "query" else f"{choice.clustered_by}s"
     needed = []

@@ -245,6 +245,50 @@ class GridRequest(DataRequest):
         ]
 
 
+class RecommendRequest(DataRequest):
+    """Everything that is asked of a recommendation: every chunker at every size, by every retriever and protocol."""
+
+    chunkers: tuple[str, ...] = option(
+        ("fixed", "ast", "recursive", "window", "chonkie"),
+        "A chunker to choose from; repeat it.",
+        "SPEC",
+        also="-c",
+        spelled="--chunker",
+    )
+    sizes: tuple[int, ...] | None = option(
+        None,
+        "Sizes in non-whitespace characters, separated by blanks or commas; every chunker is set to the mean size of "
+        "`fixed` at each.  [default: 500,1000,2000]",
+        "N,…",
+        words=True,
+    )
+    retrievers: tuple[str, ...] = option(
+        ("bm25", "dense"), "Rank by this; the first decides. Repeat it.", spelled="--retriever"
+    )
+    protocols: tuple[str, ...] = option(
+        (), "Ask by this; the first decides. Repeat it.  [default: those that suit the data]", spelled="--protocol"
+    )
+    embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
+    precision: str = option("auto", _PRECISION, "NAME")
+    time_limit: float | None = option(
+        None, "Begin nothing after so many minutes; what was left out is printed.", "MINUTES", gt=0
+    )
+
+    def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
+        """A request for each protocol and retriever, the first protocol with all its retrievers first."""
+        return [
+            RunRequest(
+                **self.model_dump(include=set(DataRequest.model_fields)),
+                protocol=protocol,
+                retriever=retriever,
+                embedder=self.embedder,
+                precision=self.precision,
+            )
+            for protocol in protocols
+            for retriever in self.retrievers
+        ]
+
+
 class ComparisonRequest(Request):
     """What is asked of the comparison of runs."""
 

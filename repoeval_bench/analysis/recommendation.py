@@ -1,0 +1,222 @@
+"""Which chunker and size to use for some code: a grid of runs at equal sizes and budgets, and what it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.analysis.choosing import choose
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.experiment import evaluate_all
+from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
+from repoeval_bench.runs.problems import Problems, check_requests
+from repoeval_bench.runs.request import DataRequest, RecommendRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.analysis.records import Candidate, Choice, Comparison
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Embedder
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.view import RunView
+
+SIZES = (500, 1000, 2000)
+"""Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
+
+BASELINE = "fixed"
+
+FEWEST_TASKS = 20
+"""Fewer can show nothing: their files are too few for a test."""
+
+_SAMPLE = 1_000_000
+"""Characters of files on which sizes are matched: a mean needs no more, and a monorepo holds hundreds of times that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """A chunker as it was named, at a size in nws (None where it has none), and its full spec at that size."""
+
+    name: str
+    size: int | None
+    spec: str
+
+    @property
+    def label(self) -> str:
+        """`ast at 1,000`, or the chunker alone where it has no size."""
+        return self.name if self.size is None else f"{self.name} at {self.size:,}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one protocol and retriever say: the choice, the chosen arm, and its gain over `fixed` of the same size.
+
+    `gain` is None where the best is `fixed` itself, or no such run is there. `arms` is run id -> arm.
+    """
+
+    protocol: str
+    retriever: str
+    choice: Choice
+    arms: Mapping[str, Arm]
+    gain: Comparison | None
+    n_queries: int
+
+    @property
+    def best(self) -> Arm:
+        """The arm with the highest mean."""
+        return self.arms[self.choice.best.run_id]
+
+    def arm(self, candidate: Candidate) -> Arm:
+        """The arm of a candidate."""
+        return self.arms[candidate.run_id]
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is enough data to show anything."""
+        return self.n_queries >= FEWEST_TASKS and self.choice.best.probability is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """The answers, the one that decides first, what was left out, and the runs behind them."""
+
+    data: str
+    answers: tuple[Answer, ...]
+    left_out: tuple[str, ...]
+    runs: tuple[Path, ...]
+
+
+def recommend(
+    benchmark: Benchmark,
+    *,
+    out: Path | str = RESULTS,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+    executor: Executor = IN_PROCESS,
+    clock: Callable[[], float] = monotonic,
+    **asked: Any,
+) -> Recommendation:
+    """Choose a chunker and its size for the code of a benchmark or pack.
+
+    `asked` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
+    `sizes`. Runs are stored in `out`, and stored ones that this very code made are taken as they are, so that an
+    interrupted recommendation goes on. `clock` gives seconds, for `time_limit`. Raises a BenchError in one sentence.
+    """
+    if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
+        raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
+    request = RecommendRequest.of(asked)
+    settings = request.requests(request.protocols or suitable(benchmark))
+    check_recommendation(request, settings, home)
+    deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
+    by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
+    embedder: Embedder | None = None
+    runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {}
+    steps = [(setting, arms) for setting in settings for arms in by_size]
+    for setting, arms in progress(steps, desc="chunkers at a size", unit="steps"):
+        if deadline is not None and runs and clock() >= deadline:
+            labels = ", ".join(arm.label for arm in arms)
+            left_out.append(f"{setting.protocol} by {setting.retriever}, {labels}: the time was up")
+            continue
+        if setting.needs_vectors and embedder is None:
+            embedder = make_embedder(setting.resolved_embedder(), home=home, benchmark=benchmark, notify=notify)
+        made = evaluate_all(
+            benchmark,
+            [arm.spec for arm in arms],
+            protocol=setting.protocol,
+            retriever=setting.retriever,
+            embedder=embedder or setting.embedder,
+            reuse=True,
+            out=out,
+            home=home,
+            notify=notify,
+            executor=executor,
+        )
+        runs.setdefault(setting, []).extend(zip(arms, made, strict=True))
+    return Recommendation(
+        data=benchmark.label,
+        answers=tuple(_answer(setting, made) for setting, made in runs.items() if len(made) > 1),
+        left_out=tuple(left_out),
+        runs=tuple(run.folder for made in runs.values() for _, run in made),
+    )
+
+
+def suitable(benchmark: Benchmark) -> tuple[str, ...]:
+    """The protocols that suit the data, the one that decides first; never one whose query is a copy of its gold."""
+    return ("body",)
+
+
+def check_recommendation(request: RecommendRequest, settings: Sequence[RunRequest], home: Path | None) -> None:
+    """A UsageError with all that is wrong with the request, as far as the data is not needed to see it."""
+    problems = Problems()
+    check_requests(
+        [setting.model_copy(update={"chunker": spec}) for setting in settings for spec in request.chunkers],
+        home,
+        problems,
+    )
+    with problems.about("chunkers"):
+        if len(request.chunkers) * len(request.sizes or SIZES) < 2:
+            raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
+    with problems.about("sizes"):
+        if wrong := [size for size in request.sizes or () if size < 1]:
+            raise UsageError(f"{wrong[0]} is not a size; give whole numbers above 0, such as --sizes 500,1000")
+    problems.check()
+
+
+def sized(
+    benchmark: Benchmark, chunkers: Sequence[str], sizes: Sequence[int], notify: Callable[[str], None]
+) -> tuple[list[list[Arm]], list[str]]:
+    """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first."""
+    files = _sample(benchmark)
+    found: dict[int, list[Arm]] = {size: [] for size in dict.fromkeys(sizes)}
+    left_out, seen = [], set()
+    for size, arms in found.items():
+        target = mean_nws(make_chunker(f"{BASELINE}:max_nws={size}"), files)
+        for name in dict.fromkeys(chunkers):
+            if size_option(Spec.parse(make_chunker(name).spec)) is None:
+                if name not in seen:
+                    arms.append(Arm(name=name, size=None, spec=make_chunker(name).spec))
+                seen.add(name)
+                continue
+            match = match_size(name, target, files)
+            if match.spec in seen:
+                left_out.append(f"{name} at {size:,}: {match.reason}")
+                continue
+            seen.add(match.spec)
+            notify(str(match))
+            arms.append(Arm(name=name, size=size, spec=match.spec))
+    return [arms for arms in found.values() if arms], left_out
+
+
+def _sample(benchmark: Benchmark) -> list[SourceFile]:
+    """Every n-th file, so that they are about `_SAMPLE` characters together; all where they are fewer."""
+    files = [file for held in benchmark.files.values() for file in held]
+    return files[:: max(1, sum(len(file.text) for file in files) // _SAMPLE)]
+
+
+def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]]) -> Answer:
+    arms = {run.run_id: arm for arm, run in made}
+    runs = {run.run_id: run for _, run in made}
+    choice = choose([*runs.values()])
+    best = arms[choice.best.run_id]
+    fixed = [run for arm, run in made if arm.name == BASELINE and arm.size == best.size]
+    gain = None
+    if fixed and best.name != BASELINE:
+        (gain,) = compare([runs[choice.best.run_id]], fixed[0], measures=[choice.measure])
+    return Answer(
+        protocol=setting.protocol,
+        retriever=setting.retriever,
+        choice=choice,
+        arms=arms,
+        gain=gain,
+        n_queries=made[0][1].counts.queries,
+    )

@@ -1,0 +1,87 @@
+"""`recommend`: which chunker, and which size, to use for some code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench.analysis.recommendation import recommend
+from repoeval_bench.cli.console import print_json, print_lines, print_table
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import home_option, json_option, out_option, request_options, say
+from repoeval_bench.cli.output import FILE
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.files import write_named
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
+from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.latest import remember
+from repoeval_bench.runs.request import DataRequest, RecommendRequest
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.core.benchmark import Benchmark
+
+_CHOICES = [name for name in RecommendRequest.model_fields if name not in DataRequest.model_fields]
+
+
+@click.command("recommend", short_help="Say which chunker and size to use for some code.")
+@click.argument("source", metavar="PATH", envvar="SOURCE")
+@request_options(RecommendRequest, only=_CHOICES)
+@click.option("--report", type=FILE, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
+@out_option
+@home_option
+@json_option
+def recommend_command(
+    *, source: str, report: Path | None, out: Path, home: Path | None, as_json: bool, **asked: Any
+) -> None:
+    """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
+
+    Every chunker is tried at every size, all at equal sizes and equal budgets of text. The first two sentences are the
+    answer: which chunker, how sure that is, what it gains over `fixed`, and what a query costs. That there is too
+    little data is an answer too. An interrupted command goes on where it stopped.
+
+    Example: repoeval-bench recommend ./my-project --retriever bm25 --report page.html
+    """
+    request = RecommendRequest.of({"source": source, **asked})
+    benchmark = _benchmark(request, home)
+    with ProcessPool() as pool:
+        fields = request.model_dump(exclude=set(DataRequest.model_fields))
+        found = recommend(benchmark, **fields, out=out, home=home, notify=_quiet, executor=pool)
+    if not found.answers:
+        raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
+    decides = [RunView(out / run_id) for run_id in found.answers[0].arms]
+    remember(decides, out, say)
+    if report:
+        _write_page(decides, report)
+    if as_json:
+        print_json(recommendation_record(found))
+        return
+    print_lines(answer_sentences(found.answers[0]))
+    echo()
+    echo(found.data)
+    print_table(recommendation_table(found))
+    place = "" if out == Path("results") else f" --out {out}"
+    print_lines(
+        [f"look closer: repoeval-bench report{place}", f"each pair tested: repoeval-bench compare{place} RUN RUN"]
+    )
+
+
+def _benchmark(request: RecommendRequest, home: Path | None) -> Benchmark:
+    data = request.model_dump(include=set(DataRequest.model_fields))
+    return load_benchmark(**data, home=home, notify=say)
+
+
+def _quiet(_: str) -> None:
+    """Progress is shown as a bar; a line for each of dozens of runs would hide the answer."""
+
+
+def _write_page(runs: Sequence[RunView], output: Path) -> None:
+    from repoeval_bench.report.page.report import report_page
+
+    write_named(output, report_page(runs, str(output)), "another file with --report")
+    say(f"wrote {output}")

@@ -1,0 +1,108 @@
+"""A recommendation in words, as one table, and as a record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.analysis.choosing import READ
+from repoeval_bench.analysis.recommendation import BASELINE, FEWEST_TASKS
+from repoeval_bench.report.choosing import choice_record, missing_data
+from repoeval_bench.report.comparison import comparison_records
+from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.text import count, heading, with_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.analysis.recommendation import Answer, Arm, Recommendation
+    from repoeval_bench.report.table import Table
+
+_NAMED = 3
+"""Arms that a sentence names one by one."""
+
+
+def answer_sentences(answer: Answer) -> list[str]:
+    """Two sentences: which chunker and size with how much certainty, then its gain and its cost; what else is needed."""
+    choice, best = answer.choice, answer.best
+    where = f"by {heading(choice.measure)}, protocol {answer.protocol}, {answer.retriever}"
+    chance = "" if choice.best.probability is None else f", best in {choice.best.probability:.0%} of resamples"
+    first = f"{best.label} ({best.spec}) has the highest mean, {choice.best.mean:.3f} {where}{chance}"
+    if not answer.enough:
+        asked = f"{count(answer.n_queries, 'query', 'queries')} in {count(choice.n_clusters, choice.clustered_by)}"
+        found = [f"Not enough data: {asked} cannot show which chunker is better; {first}."]
+    elif others := [answer.arm(each) for each in choice.alike if each != choice.best]:
+        found = [f"{first}, but cannot be told apart from {_named(others)}."]
+    else:
+        found = [f"Use {first}, and is told apart from all {len(answer.arms) - 1} others."]
+    return [*found, _gain_and_cost(answer), *missing_data(choice)]
+
+
+def _named(arms: Sequence[Arm]) -> str:
+    more = len(arms) - _NAMED
+    return ", ".join(arm.label for arm in arms[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _gain_and_cost(answer: Answer) -> str:
+    choice, parts = answer.choice, []
+    if answer.gain is not None:
+        mean = getattr(answer.gain, choice.over)
+        gained = with_interval(mean.difference, mean.ci, "+.3f")
+        parts.append(f"it gains {gained} over {BASELINE} of the same size ({answer.gain.verdict})")
+    if choice.best.cost is not None:
+        parts.append(f"a query that reads {READ} of its chunks costs about {choice.best.cost:,.0f} {choice.cost_unit}")
+    cheapest = choice.alike[0]
+    if cheapest != choice.best and cheapest.cost is not None and answer.enough:
+        parts.append(f"the cheapest that cannot be told apart is {answer.arm(cheapest).label}, {cheapest.cost:,.0f}")
+    sentence = "; ".join(parts)
+    return sentence[:1].upper() + sentence[1:] + "." if sentence else ""
+
+
+def recommendation_table(found: Recommendation) -> Table:
+    """A row for each chunker at each size, best first by the answer that decides; a column for each answer."""
+    first = found.answers[0]
+    order = [first.arm(each) for each in first.choice.candidates]
+    order += [arm for answer in found.answers for arm in answer.arms.values() if arm not in order]
+    columns = [
+        spec_column("chunker"),
+        *figures("nws", number=",", missing=""),
+        *figures(*(f"{answer.protocol} {answer.retriever}" for answer in found.answers), number=".3f", missing=""),
+        *figures("best in", number=".0%", missing=""),
+        *figures(f"{first.choice.cost_unit} a query", number=",.0f", missing=""),
+    ]
+    by_arm = [{answer.arm(each).spec: each for each in answer.choice.candidates} for answer in found.answers]
+    rows = []
+    for arm in dict.fromkeys(order):
+        decides = by_arm[0].get(arm.spec)
+        means = [each[arm.spec].mean if arm.spec in each else None for each in by_arm]
+        rows.append(
+            [arm.name, arm.size, *means, decides and decides.probability, decides and decides.cost],
+        )
+    notes = [f"left out: {line}" for line in found.left_out]
+    if first.n_queries < FEWEST_TASKS:
+        notes.append(f"fewer than {FEWEST_TASKS} queries can show nothing; add code, or questions with --queries")
+    title = f"{heading(first.choice.measure)}, {first.choice.over} mean; best in: {first.protocol} by {first.retriever}"
+    return make_table(columns, rows, title=title, notes=notes)
+
+
+def recommendation_record(found: Recommendation) -> dict[str, Any]:
+    """Every field as plain values, the sentences among them."""
+    return {
+        "data": found.data,
+        "answers": [
+            {
+                "protocol": answer.protocol,
+                "retriever": answer.retriever,
+                "enough_data": answer.enough,
+                "answer": answer_sentences(answer),
+                "best": asdict(answer.best),
+                "gain": comparison_records([answer.gain])[0] if answer.gain else None,
+                "queries": answer.n_queries,
+                "arms": {run_id: asdict(arm) for run_id, arm in answer.arms.items()},
+                "choice": choice_record(answer.choice),
+            }
+            for answer in found.answers
+        ],
+        "left_out": list(found.left_out),
+        "runs": [str(folder) for folder in found.runs],
+    }
