@@ -13,6 +13,7 @@ from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_optio
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import evaluate_all
 from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
@@ -151,8 +152,12 @@ def recommend(
 
 
 def suitable(benchmark: Benchmark) -> tuple[str, ...]:
-    """The protocols that suit the data, the one that decides first; never one whose query is a copy of its gold."""
-    return ("body",)
+    """The protocols that suit the data, the one that decides first; never one whose query is a copy of its gold.
+
+    `uses` where enough tasks have a definition to find, and `body` always: every task has lines to be written.
+    """
+    with_gold = sum(1 for task in benchmark.tasks if definitions_of(task))
+    return ("uses", "body") if with_gold >= FEWEST_TASKS else ("body",)
 
 
 def check_recommendation(request: RecommendRequest, settings: Sequence[RunRequest], home: Path | None) -> None:
@@ -180,20 +185,21 @@ def sized(
     found: dict[int, list[Arm]] = {size: [] for size in dict.fromkeys(sizes)}
     left_out, seen = [], set()
     for size, arms in found.items():
-        target = mean_nws(make_chunker(f"{BASELINE}:max_nws={size}"), files)
+        baseline = make_chunker(f"{BASELINE}:max_nws={size}")
+        target = mean_nws(baseline, files)
         for name in dict.fromkeys(chunkers):
-            if size_option(Spec.parse(make_chunker(name).spec)) is None:
-                if name not in seen:
-                    arms.append(Arm(name=name, size=None, spec=make_chunker(name).spec))
-                seen.add(name)
-                continue
-            match = match_size(name, target, files)
-            if match.spec in seen:
-                left_out.append(f"{name} at {size:,}: {match.reason}")
-                continue
-            seen.add(match.spec)
-            notify(str(match))
-            arms.append(Arm(name=name, size=size, spec=match.spec))
+            spec, at, reason = make_chunker(name).spec, None, ""
+            if name == BASELINE:
+                spec, at = baseline.spec, size
+            elif size_option(Spec.parse(spec)):
+                match = match_size(name, target, files)
+                spec, at, reason = match.spec, size, match.reason
+                notify(str(match))
+            if spec not in seen:
+                arms.append(Arm(name=name, size=at, spec=spec))
+            elif reason:
+                left_out.append(f"{name} at {size:,}: {reason}")
+            seen.add(spec)
     return [arms for arms in found.values() if arms], left_out
 
 

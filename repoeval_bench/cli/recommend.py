@@ -14,6 +14,7 @@ from repoeval_bench.cli.options import home_option, json_option, out_option, req
 from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.dataset.build.kept import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
 from repoeval_bench.runs.executors import ProcessPool
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
+
+PACKS = "packs"
+"""Where in --out the packs are."""
 
 _CHOICES = [name for name in RecommendRequest.model_fields if name not in DataRequest.model_fields]
 
@@ -48,7 +52,7 @@ def recommend_command(
     Example: repoeval-bench recommend ./my-project --retriever bm25 --report page.html
     """
     request = RecommendRequest.of({"source": source, **asked})
-    benchmark = _benchmark(request, home)
+    benchmark = _benchmark(request, out, home)
     with ProcessPool() as pool:
         fields = request.model_dump(exclude=set(DataRequest.model_fields))
         found = recommend(benchmark, **fields, out=out, home=home, notify=_quiet, executor=pool)
@@ -71,8 +75,9 @@ def recommend_command(
     )
 
 
-def _benchmark(request: RecommendRequest, home: Path | None) -> Benchmark:
+def _benchmark(request: RecommendRequest, out: Path, home: Path | None) -> Benchmark:
     data = request.model_dump(include=set(DataRequest.model_fields))
+    data["source"] = benchmark_of(request.source, out / PACKS, notify=say)
     return load_benchmark(**data, home=home, notify=say)
 
 

@@ -12,8 +12,9 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.repoeval import FUNCTION, combination
+from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, combination
 from repoeval_bench.dataset.sources import SourceError
+from repoeval_bench.dataset.sources.archived import MANIFEST as SET_MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -52,6 +53,14 @@ def combination_at(source: str, level: str, context: str, tokenizer: str) -> Com
     """The task file of a source: of a pack its own, otherwise a published one; a UsageError where there is none."""
     pack = Pack.at(source)
     return pack.combination(level, context, tokenizer) if pack else combination(level, context, tokenizer)
+
+
+def is_benchmark(source: str) -> bool:
+    """Whether a source is a benchmark by its form: a name, an address, a pack, or a folder with a task archive."""
+    if source in {"", "auto", *NAMED} or _is_remote(source):
+        return True
+    folder = Path(source).expanduser()
+    return Pack.at(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, SET_MANIFEST))
 
 
 def open_source(source: str, combination: Combination, home: Path) -> Source:

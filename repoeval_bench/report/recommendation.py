@@ -23,7 +23,7 @@ _NAMED = 3
 
 
 def answer_sentences(answer: Answer) -> list[str]:
-    """Two sentences: which chunker and size with how much certainty, then its gain and its cost; what else is needed."""
+    """Which chunker and size, and how sure that is; its gain and its cost; then what more data it would take."""
     choice, best = answer.choice, answer.best
     where = f"by {heading(choice.measure)}, protocol {answer.protocol}, {answer.retriever}"
     chance = "" if choice.best.probability is None else f", best in {choice.best.probability:.0%} of resamples"
