@@ -23,7 +23,7 @@ ASK     = $(TOOL) --variables
 FROM    = $(call q,$(or $(SOURCE),auto))
 RUNS    = $(or $(OUT),results)
 
-.PHONY: help download eval compare report leaderboard run sensitivity reproduce test lint check bench clean
+.PHONY: help download recommend eval compare report leaderboard run sensitivity reproduce test lint check bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ help: ## list the targets and variables
 
 download: .venv/run.stamp ## obtain and verify the RepoEval data
 	@$(ASK) data fetch
+
+recommend: .venv/run.stamp ## say which chunker and size to use for the code in SOURCE=path
+	@$(if $(SOURCE),$(if $(filter file,$(origin CHUNKER)),CHUNKER= )$(ASK) recommend $(FROM),echo 'error: name the code with SOURCE=path' >&2; exit 2)
 
 eval: .venv/run.stamp ## chunk, embed, retrieve, score; print the nDCG/Recall table
 	@$(ASK) eval

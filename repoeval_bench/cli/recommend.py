@@ -34,7 +34,7 @@ _CHOICES = [name for name in RecommendRequest.model_fields if name not in DataRe
 
 
 @click.command("recommend", short_help="Say which chunker and size to use for some code.")
-@click.argument("source", metavar="PATH", envvar="SOURCE")
+@click.argument("source", metavar="PATH")
 @request_options(RecommendRequest, only=_CHOICES)
 @click.option("--report", type=FILE, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
 @out_option

@@ -30,6 +30,7 @@ ROWS = ("manifest.json", "per_query.jsonl")
 LOG = ("manifest.json", "retrieved.jsonl")
 CALLS = {
     "eval": Call(f"eval {RUN}"),
+    "recommend": Call("recommend {mirror} -c fixed --sizes 200,400 --retriever bm25 --out {out}"),
     "run": Call(f"run {{bench.yaml}} --out {{out}} {DATA}"),
     "compare": Call("compare {run} {other}", reads=ROWS),
     "runs": Call("runs --out {runs}"),

@@ -1,0 +1,174 @@
+"""From a folder of code to an answer: which chunker, how sure that is, and what was left out."""
+
+import json
+import random
+
+import pytest
+
+from repoeval_bench.analysis.recommendation import recommend, sized
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import mean_nws
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.dataset.loader import load_benchmark
+from support.command import bench
+
+NARROW = ["--retriever", "bm25", "-c", "fixed", "-c", "ast", "--sizes", "200,400"]
+
+
+WORDS = [
+    "amount",
+    "bucket",
+    "canal",
+    "dough",
+    "ember",
+    "flask",
+    "grain",
+    "harbour",
+    "island",
+    "jacket",
+    "kettle",
+    "ladder",
+    "meadow",
+    "needle",
+    "orchard",
+]
+
+
+def module(number: int) -> str:
+    """Some Python with five functions of a few lines, no two alike."""
+    rng = random.Random(number)
+    functions = []
+    for i in range(5):
+        first, second, third, fourth = rng.sample(WORDS, 4)
+        lines = rng.sample(
+            [
+                f"    {first} = [{second}_{i} for {second}_{i} in range({rng.randint(3, 99)})]",
+                f"    {third} = {{word.upper(): len(word) for word in {fourth!r}.split()}}",
+                f"    while {first}_left > {rng.randint(3, 99)}:\n        {first}_left -= {second}(other)",
+                f"    if not other.{third}:\n        raise ValueError('no {third} of {fourth}')",
+                f"    with open({second!r}) as {second}_file:\n        {fourth} = {second}_file.read()",
+                f"    other.{fourth}.append(({first!r}, {second!r}, {rng.random():.3f}))",
+            ],
+            4,
+        )
+        head = f'def {first}_{second}_{number}_{i}(other, {first}_left=9):\n    """Bring the {third} to {fourth}."""\n'
+        functions.append(head + "\n".join(lines) + f"\n    return {first}_left\n")
+    return "\n\n".join(functions)
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory):
+    """A folder with 40 functions in eight files."""
+    folder = tmp_path_factory.mktemp("code") / "project"
+    folder.mkdir()
+    for number in range(8):
+        (folder / f"part_{number}.py").write_text(module(number))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answered(code, tmp_path_factory):
+    out = tmp_path_factory.mktemp("answer")
+    done = bench("recommend", code, *NARROW, "--out", out, "--json", "--report", out / "page.html", home=out / "home")
+    assert done.code == 0, done.err
+    return out, json.loads(done.out)
+
+
+def test_a_folder_becomes_a_pack_and_an_answer(answered):
+    """Four arms, chances that sum to 1, and the two sentences; the page and the pack are there."""
+    out, found = answered
+    (first, *_) = found["answers"]
+    assert {(arm["name"], arm["size"]) for arm in first["arms"].values()} == {
+        (name, size) for name in ("fixed", "ast") for size in (200, 400)
+    }
+    candidates = first["choice"]["candidates"]
+    assert sum(each["probability"] for each in candidates) == pytest.approx(1)
+    assert candidates == sorted(candidates, key=lambda each: -each["mean"])
+    assert first["best"]["spec"] in first["answer"][0]
+    assert "costs about" in first["answer"][1]
+    assert (out / "page.html").read_text().startswith("<!doctype html>")
+    assert [path.name[:8] for path in (out / "packs").iterdir()] == ["project-"]
+
+
+def test_every_chunker_has_the_size_of_fixed(code, answered):
+    """Within 5 % of its realised mean, or a line says why not."""
+    out, _ = answered
+    (pack,) = (out / "packs").iterdir()
+    benchmark = load_benchmark(pack)
+    files = [file for held in benchmark.files.values() for file in held]
+    told: list[str] = []
+    by_size, left_out = sized(benchmark, ["fixed", "ast", "file"], [200, 400], told.append)
+    assert [[arm.name for arm in arms] for arms in by_size] == [["fixed", "ast", "file"], ["fixed", "ast"]]
+    for arms in by_size:
+        fixed, ast = (mean_nws(make_chunker(arm.spec), files) for arm in arms[:2])
+        assert abs(ast - fixed) <= 0.05 * fixed or any("not matched" in line for line in told)
+    assert not left_out
+
+
+def test_a_table_and_where_to_look_follow_the_answer(code, tmp_path, answered):
+    """The second time finds the same pack, and prints words."""
+    out, found = answered
+    done = bench("recommend", code, *NARROW, "--out", out, home=out / "home")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0] == found["answers"][0]["answer"][0]
+    assert f"look closer: repoeval-bench report --out {out}" in done.out
+    assert len(list((out / "packs").iterdir())) == 1
+
+
+def test_what_does_not_fit_into_the_time_is_named(answered):
+    """Nothing begins after the limit; the answer rests on what was finished."""
+    out, _ = answered
+    (pack,) = (out / "packs").iterdir()
+    ticks = iter([0.0, 61.0, 61.0, 61.0, 61.0])
+    found = recommend(
+        load_benchmark(pack),
+        chunkers=("fixed", "ast"),
+        sizes=(200, 400),
+        retrievers=("bm25",),
+        protocols=("body",),
+        time_limit=1.0,
+        out=out,
+        clock=lambda: next(ticks),
+    )
+    assert found.left_out == ("body by bm25, fixed at 400, ast at 400: the time was up",)
+    assert {arm.size for arm in found.answers[0].arms.values()} == {200}
+
+
+def test_too_few_tasks_are_an_answer(tmp_path):
+    """A handful of functions: the command runs to its end and says that nothing can be shown."""
+    (tmp_path / "few").mkdir()
+    (tmp_path / "few" / "a.py").write_text(module(1))
+    done = bench("recommend", tmp_path / "few", *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
+    assert done.code == 0, done.err
+    assert done.out.startswith("Not enough data: 5 queries in 1 file cannot show which chunker is better;")
+    assert "fewer than 20 queries can show nothing" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["missing-folder"], "the source 'missing-folder' does not exist"),
+        (["EMPTY"], "is empty"),
+        (["CODE", "--sizes", "5x"], "--sizes '5x': give whole numbers, separated by commas"),
+        (["CODE", "-c", "fixed", "--sizes", "200"], "there is nothing to choose from"),
+        (["CODE", "-c", "asst"], "unknown chunker 'asst'"),
+        (["CODE", "--protocol", "bdy"], "unknown protocol 'bdy'"),
+    ],
+)
+def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
+    """Of the source and of the options; no run and no half-written pack is left."""
+    (tmp_path / "empty").mkdir()
+    words = [{"CODE": str(code), "EMPTY": str(tmp_path / "empty")}.get(word, word) for word in words]
+    done = bench("recommend", *words, "--retriever", "bm25", "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path)
+    assert done.code in {1, 2}
+    assert sentence in done.err
+    assert not list((tmp_path / "out").glob("packs/.building*"))
+    assert not list((tmp_path / "out").glob("*/manifest.json"))
+
+
+def test_options_about_data_belong_to_the_data(answered):
+    """A loaded benchmark is what it is."""
+    out, _ = answered
+    (pack,) = (out / "packs").iterdir()
+    with pytest.raises(UsageError, match="limit: the data is loaded already"):
+        recommend(load_benchmark(pack), limit=3)
