@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._lines import nws_before
@@ -57,9 +59,12 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
         uncovered += counts.count(0)
         language = language_of(file.path, file.text)
         unknown += language is None
+        starts = [chunk.chars.start for chunk in chunks]
+        # How far the chunks reach that start up to each: one of them holds a span where this is beyond its end.
+        reach = list(accumulate((chunk.chars.end for chunk in chunks), max, initial=-1))
         for start, end in _definition_spans(file, language) if language else ():
             n_definitions += 1
-            whole += any(chunk.chars.start <= start and end <= chunk.chars.end for chunk in chunks)
+            whole += end <= reach[bisect_right(starts, start)]
     return ChunkStats(
         spec=spec,
         files=len(chunked),

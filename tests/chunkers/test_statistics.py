@@ -40,3 +40,8 @@ def test_lines_in_two_chunks_and_in_none_are_counted_blank_ones_not() -> None:
 def test_no_file_is_no_division_by_zero() -> None:
     found = chunk_stats("ast", [(SourceFile("r", "a.py", ""), [])])
     assert (found.chunks, found.mean, found.median, found.lines, found.definitions) == (0, 0.0, 0, 0, 0)
+
+
+def test_a_definition_is_whole_in_any_chunk_that_holds_it_not_the_last_before_it_alone() -> None:
+    chunks = [Chunk.cut(FILE, CharSpan(0, len(TEXT))), Chunk.cut(FILE, CharSpan(1, 5))]
+    assert chunk_stats("overlapping", [(FILE, chunks)]).whole == 3
