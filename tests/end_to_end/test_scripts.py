@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "compare_chunkers.py"
+from support.runs import write_run
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+SCRIPT = SCRIPTS / "compare_chunkers.py"
 
 
 def test_compare_chunkers_is_short_and_runs(mirror, warm_home, tmp_path):
@@ -30,3 +33,17 @@ def test_compare_chunkers_is_short_and_runs(mirror, warm_home, tmp_path):
     ):
         assert piece in done.stdout
     assert len(list((tmp_path / "results").iterdir())) == 3
+
+
+def test_verdict_seeds_compares_with_every_seed(tmp_path):
+    """A clear difference has one verdict; a folder with a single run is refused in one sentence."""
+    for run, shift in (("a", 0.0), ("b", 0.1)):
+        values = [0.3 + shift + 0.01 * (i * 7 % 13) for i in range(40)]
+        files = [f"f{i // 2}.py" for i in range(40)]
+        write_run(tmp_path / "two" / run, {"mrr": values}, files=files, headline_measure="mrr")
+    write_run(tmp_path / "one" / "a", {"mrr": [0.5]})
+    for folder, code, said in (("two", 0, "0 of 1 verdicts differ between 3 seeds"), ("one", 1, "holds 1 runs")):
+        command = [sys.executable, SCRIPTS / "verdict_seeds.py", tmp_path / folder, "--seeds", "3"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert said in done.stdout + done.stderr
