@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.runs.planning import Corpora
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 
@@ -121,6 +122,7 @@ def recommend(
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
     embedder: Embedder | None = None
+    corpora: Corpora = {}
     runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {}
     steps = [(setting, arms) for setting in settings for arms in by_size]
     for setting, arms in progress(steps, desc="chunkers at a size", unit="steps"):
@@ -141,6 +143,7 @@ def recommend(
             home=home,
             notify=notify,
             executor=executor,
+            corpora=corpora,
         )
         runs.setdefault(setting, []).extend(zip(arms, made, strict=True))
     return Recommendation(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.planning import Inputs
+    from repoeval_bench.runs.planning import Corpora, Inputs
 
 
 class Experiment:
@@ -64,6 +64,7 @@ class Experiment:
         self._members = by_setting(requests)
         self._out, self._home, self._notify = out, home, notify
         self._chunkers: dict[tuple[object, ...], list[Chunker]] = {}
+        self._corpora: Corpora = {}
         store.check_writable(out)
         if options := unread(requests):
             notify(f"note: {', '.join(options)}: not read, as no retriever or measure here needs an embedder")
@@ -114,6 +115,7 @@ class Experiment:
             home=self._home,
             notify=self._notify,
             executor=executor,
+            corpora=self._corpora,
         ):
             self._notify(f"{run.metrics.chunker} -> {run.folder}")
             runs.append(run)
@@ -149,6 +151,7 @@ def evaluate_all(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
+    corpora: Corpora | None = None,
     **asked: Any,
 ) -> Iterator[RunView]:
     """The runs of several chunkers, in their order, each stored when it is done.
@@ -156,9 +159,9 @@ def evaluate_all(
     A chunker is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own.
     `embedder` is a spec or an object. `asked` are further fields of `RunRequest`: protocol, retriever, k, measures,
     match_size, header … What is missing of all runs is embedded in one pass, each distinct text once ever; with
-    `reuse` a stored run made by exactly this code is returned unchanged. `executor` runs chunkers side
-    by side. `notify` receives a line where the cache cannot keep anything, and one on the tokens that a server says it
-    embedded. Raises a BenchError in one sentence.
+    `reuse` a stored run made by exactly this code is returned unchanged. `executor` runs chunkers side by side.
+    `corpora`, a dict that is given to several calls, keeps what was chunked. `notify` receives a line where the cache
+    cannot keep anything, and one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
     """
     fields = asked if not isinstance(embedder, str) else asked | {"embedder": embedder}
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
@@ -174,7 +177,16 @@ def evaluate_all(
     elif not request.needs_vectors:
         model = None
     yield from _evaluate(
-        benchmark, cutters, request, model, out=Path(out), reuse=reuse, home=home, notify=notify, executor=executor
+        benchmark,
+        cutters,
+        request,
+        model,
+        out=Path(out),
+        reuse=reuse,
+        home=home,
+        notify=notify,
+        executor=executor,
+        corpora=corpora,
     )
 
 
@@ -189,6 +201,7 @@ def _evaluate(
     home: Path | None,
     notify: Callable[[str], None],
     executor: Executor,
+    corpora: Corpora | None,
 ) -> Iterator[RunView]:
     protocol = request.resolved_protocol()
     retriever = make_retriever(request.retriever, protocol, home=home, notify=notify)
@@ -200,7 +213,7 @@ def _evaluate(
     if not all(stored):
         store.check_writable(out)
         missing = [(chunker, config) for chunker, config, run in zip(chunkers, configs, stored, strict=True) if not run]
-        made = _make_all(selected, missing, parts, out, notify, executor)
+        made = _make_all(selected, missing, parts, out, notify, executor=executor, corpora=corpora)
     for run in stored:
         yield run or RunView(next(made))
 
@@ -230,14 +243,18 @@ def _make_all(
     parts: Parts,
     out: Path,
     notify: Callable[[str], None],
+    *,
     executor: Executor,
+    corpora: Corpora | None,
 ) -> Iterator[Path]:
     """The folders of these runs, each stored when it is done."""
     chunkers, configs = zip(*missing, strict=True)
     config = configs[0]
     executor = fitting(executor, selected, chunkers, parts)
     cut = [make_parts(config.protocol, chunker) for chunker in chunkers]
-    inputs, planned = plan_all(selected, cut, config.protocol, skip_errors=config.skip_errors, executor=executor)
+    inputs, planned = plan_all(
+        selected, cut, config.protocol, skip_errors=config.skip_errors, executor=executor, corpora=corpora
+    )
     if parts.embedder:
         ranked, measured = parts.retrievers[0].vectors, "vectors" in inputs_of(config.measures)
         planned = embed(planned, parts.embedder, ranked=ranked, measured=measured, few_gold=config.few_gold)

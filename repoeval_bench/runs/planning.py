@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.executors import Executor
+
+    Corpora = dict[tuple[str, bool, frozenset[str]], Corpus]
+    """(chunker's spec, whether errors are skipped, repositories) -> what it made of the benchmark's files."""
+
+
+KEPT = 200_000_000
+"""Characters of chunks that are kept for further protocols; where there are more, files are chunked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +124,27 @@ def plan_all(
     *,
     skip_errors: bool = False,
     executor: Executor = IN_PROCESS,
+    corpora: Corpora | None = None,
 ) -> tuple[Inputs, list[Plan]]:
     """What is the same for all of them, and the plan of every (chunker, baseline), as `plan` makes it.
 
-    Chunkers work at once where the executor has several processes.
+    Chunkers work at once where the executor has several processes. What a chunker made of the same files before is
+    taken from `corpora`, and added to it.
     """
     selected = select(benchmark, protocol)
     queries = make_queries(selected.tasks, protocol.query)
+    keys = [(cutter.spec, skip_errors, frozenset(selected.files)) for cutter, _ in parts]
     jobs: list[Callable[[], Any]] = [
-        *(partial(_chunk, selected, protocol, each, skip_errors=skip_errors) for each in parts),
+        *(
+            partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=(corpora or {}).get(key))
+            for each, key in zip(parts, keys, strict=True)
+        ),
         partial(_facts, selected, protocol),
     ]
     *chunked, facts = executor.map(jobs)
+    room = KEPT // max(1, sum(len(file.text) for held in selected.files.values() for file in held))
+    if corpora is not None and protocol.documents == "chunks" and len({*corpora, *keys}) <= room:
+        corpora |= {key: replace(corpus, own={}) for key, (corpus, *_) in zip(keys, chunked, strict=True)}
     return Inputs(selected, protocol, queries, facts), [
         Plan(selected, protocol, cutter.spec, corpus, documents, queries, {"chunk": seconds})
         for (cutter, _), (corpus, documents, seconds) in zip(parts, chunked, strict=True)
@@ -144,21 +160,26 @@ def _facts(selected: Benchmark, protocol: Protocol) -> dict[str, dict[str, Fact]
 
 
 def _chunk(
-    selected: Benchmark, protocol: Protocol, cutters: tuple[Chunker, Chunker | None], *, skip_errors: bool
+    selected: Benchmark,
+    protocol: Protocol,
+    cutters: tuple[Chunker, Chunker | None],
+    *,
+    skip_errors: bool,
+    made: Corpus | None = None,
 ) -> tuple[Corpus, Corpus, float]:
-    """(what the chunker makes, the documents, seconds)."""
+    """(what the chunker makes, the documents, seconds); `made` is what it made of these files before."""
     started = perf_counter()
     chunker, baseline = cutters
 
-    def chunk(cutter: Chunker) -> Corpus:
-        corpus = build_corpus(selected.files, cutter, skip_errors=skip_errors)
+    def chunk(cutter: Chunker, made: Corpus | None = None) -> Corpus:
+        corpus = made or build_corpus(selected.files, cutter, skip_errors=skip_errors)
         if protocol.documents == "windows":
             corpus = merge_identical(corpus)
         if protocol.blanks:
             corpus = chunk_blanked(corpus, selected.tasks, selected.files, cutter)
         return corpus
 
-    corpus = chunk(chunker)
+    corpus = chunk(chunker, made)
     documents = chunk(baseline) if baseline and protocol.documents == "baseline" else corpus
     return corpus, documents, perf_counter() - started
 
