@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import readable
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
@@ -38,7 +39,7 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
     """Every source file of a repository outside hidden folders and `__pycache__`, sorted by posix path.
 
     A link is followed only to a file within `root`; one that leaves it is named in `outside`. A file that is
-    not UTF-8 is named in `undecodable`. A folder or file that cannot be read is a DatasetError.
+    not UTF-8, or whose name is not, is named in `undecodable`. A folder or file that cannot be read is a DatasetError.
     """
     if not root.is_dir():
         raise DatasetError(
@@ -54,6 +55,9 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
         file = root / path
         if file.is_symlink() and not _within(file, root):
             outside.append(path)
+            continue
+        if path != readable(path):  # no id, log or table could hold its name
+            undecodable.append(readable(path))
             continue
         try:
             files.append(SourceFile(repo, path, decode(file.read_bytes())))

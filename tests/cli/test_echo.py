@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import sys
 
 import pytest
@@ -57,6 +58,17 @@ def test_source_code_and_names_of_files_are_shown(tmp_path):
     assert "\\u202egnp.exe" in shown.out
     sentence = one_sentence(bench("chunk", tmp_path / "no\x1b[2Jne"), 2)
     assert "no\\u001b[2Jne" in sentence
+
+
+def test_the_last_words_of_a_program_are_shown(tmp_path):
+    """What an `exec:` program writes to standard error before it fails, and an answer that is none."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    for says in (f"sys.stderr.write({NASTY!r}); sys.exit(3)", f"print({NASTY!r})"):
+        (tmp_path / "program").write_text(f"import sys\nsys.stdin.readline()\n{says}\n")
+        command = f"exec:{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'program'))}"
+        shown = bench("chunk", tmp_path / "a.py", "--chunker", command)
+        assert "title" in one_sentence(shown, 1)
+        assert not OBEYED.search(shown.out + shown.err)
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])

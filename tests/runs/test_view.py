@@ -96,6 +96,15 @@ def test_a_row_that_holds_something_else_is_named_with_its_line(run, name, chang
     assert says in str(error.value)
 
 
+@pytest.mark.parametrize("line", ["q000009 0 c 1\n", ""])
+def test_judgements_of_other_queries_are_refused(run, line):
+    """An id that has changed, or a query that is gone, is one sentence with the query."""
+    path = run.folder / "qrels.trec"
+    path.write_text(path.read_text().replace("q000001 0 c 1\n", line))
+    with pytest.raises(ResultError, match=r"qrels.trec and per_query.jsonl name different queries, such as 'q000001'"):
+        RunView(run.folder).qrels()
+
+
 @pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl", "retrieved.jsonl"])
 def test_a_missing_or_torn_file_is_named(run, name):
     """Half a file is broken, no file cannot be read."""
