@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import yaml
 
+    from repoeval_bench.core.errors import BenchError
+
 Place = tuple[str | int, ...]
 """Keys and positions from the top of a file down to a value."""
 
@@ -77,8 +79,10 @@ _TAGS = frozenset(
 """What a value may be. A date is a text, as it is everywhere else here."""
 
 
-def read_yaml(path: Path, way_out: str) -> Document:
-    """Read a YAML file; a UsageError where it cannot be read (`way_out` says how to name another) or is no YAML.
+def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:
+    """Read a YAML file; an error of a kind where it cannot be read (`way_out` says what to do then) or is no YAML.
+
+    Of a UsageError the line that it names is the way out where the file is no YAML: a person wrote it.
 
     Values are texts, numbers, true, false, null, lists, and keys with values, within the limits above.
     """
@@ -89,9 +93,9 @@ def read_yaml(path: Path, way_out: str) -> Document:
             raw = stream.read(MOST + 1)
         text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({error}); {way_out}") from error
+        raise kind(f"{path} cannot be read ({error}); {way_out}") from error
     if len(raw) > MOST:
-        raise UsageError(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")
+        raise kind(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")
     try:
         _check_size(yaml.parse(text, Loader=yaml.SafeLoader))
         loader = _loader(text)
@@ -102,7 +106,8 @@ def read_yaml(path: Path, way_out: str) -> Document:
         mark = getattr(error, "problem_mark", None)
         at = f":{mark.line + 1}" if mark else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
-        raise UsageError(f"{path}{at}: not valid YAML ({reason})") from error
+        otherwise = "" if kind is UsageError else f"; {way_out}"
+        raise kind(f"{path}{at}: not valid YAML ({reason}){otherwise}") from error
     seen: dict[Place, int] = {}
     repeated = []
     for place, line, is_key in found:

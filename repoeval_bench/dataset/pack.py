@@ -13,11 +13,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.languages import ENDINGS
+from repoeval_bench.core.strict_yaml import read_yaml
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset.install import InstalledSet
 from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination
@@ -84,14 +84,12 @@ class Pack:
         path = root / MANIFEST
         if not path.is_file():
             return None
+        content = read_yaml(path, "build the pack again", DatasetError).content
         try:
-            return cls(root, PackFile.model_validate(yaml.safe_load(path.read_bytes())))
+            return cls(root, PackFile.model_validate(content))
         except ValidationError as error:
             problems = "; ".join(mistakes(error, "file"))
             raise DatasetError(f"{path} is not what this version writes ({problems}); build the pack again") from error
-        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-            reason = str(error).partition("\n")[0]
-            raise DatasetError(f"{path} cannot be read ({reason}); build the pack again") from error
 
     @property
     def repositories(self) -> Mapping[str, PackSource]:

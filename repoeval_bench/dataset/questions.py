@@ -19,6 +19,7 @@ from repoeval_bench.core.json_reader import JsonFaultError
 from repoeval_bench.core.places import Place, join
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.validation import Line
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.jsonl import parse_rows
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 QUESTION = "question"
 """The level of tasks that are questions of a file."""
 
-_Line = Annotated[int, Field(ge=1)]
+_Line = Annotated[Line, Field(ge=1)]
 
 
 class _Span(BaseModel):

