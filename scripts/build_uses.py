@@ -28,7 +28,7 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
     """The table of a benchmark's tasks; prints how many names resolved to nothing, by reason."""
     repos = sorted(benchmark.files, key=lambda repo: -sum(len(file.text) for file in benchmark.files[repo]))
     uses: Uses = {}
-    names, without = 0, Counter[str]()
+    names, resolved, without = 0, Counter[str](), Counter[str]()
     with ProcessPoolExecutor(workers) as pool:
         jobs = [
             pool.submit(resolve_tasks, [task for task in benchmark.tasks if task.repo == repo], benchmark.files[repo])
@@ -38,12 +38,13 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
             found = job.result()
             uses |= found.uses
             names += found.names
+            resolved.update(found.resolved)
             without.update(found.without)
             for task_id in found.unread:
                 print(f"note: {task_id}: its file is not valid Python 3")
     tiers = Counter(each.tier for of_task in uses.values() for each in of_task)
     print(f"{len(uses)} tasks, {sum(map(bool, uses.values()))} of them use a definition: {dict(tiers)}")
-    print(f"{names} names; without a definition: {dict(without)}")
+    print(f"{names} names; resolved: {dict(resolved)}; without a definition: {dict(without)}")
     return dump_uses(benchmark.tasks, uses)
 
 

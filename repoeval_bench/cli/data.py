@@ -107,6 +107,13 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
 @click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; repeat it.")
 @click.option("--name", default="", help="The pack's name; that of its sources by default.")
+@click.option(
+    "--resolve",
+    type=click.Choice(["names", "jedi", "no"]),
+    default="names",
+    show_default=True,
+    help="Find the definitions that tasks use, for protocol uses; jedi: slower, asks jedi first in Python.",
+)
 @json_option
 def build(*, as_json: bool, out: Path, **asked: Any) -> None:
     r"""Build a pack: function, line and call completion tasks from any code in ten languages, by rule and seed.
@@ -131,6 +138,8 @@ def build(*, as_json: bool, out: Path, **asked: Any) -> None:
         return
     echo(f"{content.name} · {', '.join(content.languages)} · {out}")
     print_table(_levels(content))
+    if any(each.uses for each in content.levels.values()):
+        print_table(_names(content))
 
 
 def _levels(content: PackFile) -> Table:
@@ -141,6 +150,24 @@ def _levels(content: PackFile) -> Table:
         for level, each in content.levels.items()
     ]
     return make_table(["level", *figures("tasks", "candidates", number=""), "left out"], rows)
+
+
+def _names(content: PackFile) -> Table:
+    """How the names in the tasks' lines resolved, by tier, and why others did not."""
+    from repoeval_bench.report.table import figures, make_table
+
+    rows = [
+        (
+            *(level, each.uses.tasks, each.uses.names),
+            ", ".join(f"{n} {tier}" for tier, n in each.uses.resolved.items() if n),
+            ", ".join(f"{n} {why}" for why, n in each.uses.without.items() if n),
+            each.uses.unread,
+        )
+        for level, each in content.levels.items()
+        if each.uses
+    ]
+    numbers = figures("tasks that use definitions", "names", number="")
+    return make_table(["level", *numbers, "resolved", "without a definition", *figures("unread", number="")], rows)
 
 
 def _obtain(

@@ -72,7 +72,7 @@ class InstalledSet:
     @property
     def uses_file(self) -> Path:
         """What the combination's tasks use, in a user's own set; of a published one the shipped index has it."""
-        return self.task_file.with_suffix(".uses.tsv")
+        return uses_file_of(self.task_file)
 
     def read_uses(self, tasks: Sequence[Task]) -> Uses | None:
         """What these tasks use; None where it was never resolved."""
@@ -87,6 +87,11 @@ class InstalledSet:
         if self.facts.official:
             return self.combination.published.tasks, self.combination.published.repositories
         return len(tasks), len({task.repo for task in tasks})
+
+
+def uses_file_of(task_file: Path) -> Path:
+    """Where the table of what a file's tasks use is: beside it."""
+    return task_file.with_suffix(".uses.tsv")
 
 
 def installed_sets(home: Path, combination: Combination) -> list[InstalledSet]:

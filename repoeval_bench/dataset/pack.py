@@ -2,6 +2,7 @@
 
     pack.yaml                                        sources, rules, seed, counts
     tasks/LEVEL_level_completion_2k_context_code.test.jsonl
+    tasks/LEVEL_level_completion_2k_context_code.test.uses.tsv   which definitions its tasks use, where resolved
     repositories/REPOSITORY/...                      the files, byte for byte
     repositories/.sha256                             their hashes
 
@@ -43,14 +44,31 @@ class PackSource(BaseModel):
     left_out: dict[str, int]
 
 
+class PackUses(BaseModel):
+    """What resolving a level's names gave.
+
+    tasks: how many use a definition; unread: how many are in a file that cannot be read. names: all in tasks' lines.
+    resolved: tier -> names; without: reason -> names that lead to no definition. The others are locals and the like.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tasks: int
+    unread: int
+    names: int
+    resolved: dict[str, int]
+    without: dict[str, int]
+
+
 class PackLevel(BaseModel):
-    """One level: how many candidates and tasks, and how many each rule left out."""
+    """One level: how many candidates and tasks, how many each rule left out, and what its names are, where resolved."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     tasks: int
     candidates: int
     left_out: dict[str, int]
+    uses: PackUses | None = None
 
 
 class PackFile(BaseModel):

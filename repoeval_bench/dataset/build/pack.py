@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import yaml
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import folder_beside
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
@@ -25,20 +26,26 @@ from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
-from repoeval_bench.dataset.install import HASHES
+from repoeval_bench.dataset.build.uses import counts, resolve_levels
+from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
 from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import decode
+from repoeval_bench.dataset.uses.table import dump_uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from repoeval_bench.dataset.build.origin import Origin
     from repoeval_bench.dataset.build.sampling import Candidate
+    from repoeval_bench.dataset.uses.tasks import TaskUses
 
 RULES_VERSION = 1
 """Of the rules by which files and tasks are taken; another one gives other packs."""
+
+Resolve = Literal["names", "jedi", "no"]
+"""How the definitions that tasks use are found; see `BuildRequest`."""
 
 FEW = 20
 """Tasks below which nothing can be shown about chunkers."""
@@ -50,6 +57,8 @@ class BuildRequest:
 
     `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks of one level.
     `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
+    `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
+    (`names`), in Python by jedi first (`jedi`, slow; needs the extra `build`), or not at all (`no`).
     """
 
     sources: tuple[str, ...]
@@ -57,6 +66,7 @@ class BuildRequest:
     seed: int = 0
     languages: tuple[str, ...] = ()
     name: str = ""
+    resolve: Resolve = "names"
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
@@ -66,8 +76,12 @@ class BuildRequest:
         wrong += [f"the source {each!r} is named twice" for each, n in Counter(self.sources).items() if n > 1]
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks are none; give a whole number from 1")
+        if self.resolve not in get_args(Resolve):
+            wrong.append(nearest("way to resolve names", self.resolve, get_args(Resolve)))
         if wrong:
             raise UsageError(all_mistakes(wrong))
+        if self.resolve == "jedi" and "python" in (self.languages or LANGUAGES):
+            require("--resolve jedi", "jedi")
 
 
 def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str], None] = lambda _: None) -> Pack:
@@ -158,27 +172,40 @@ class _Building:
 
     def finish(self) -> PackFile:
         """Draw the tasks, write them and the manifest."""
-        levels = {}
-        for level in LEVELS:
-            tasks = self._draw(level)
-            levels[level] = PackLevel(
-                tasks=len(tasks),
-                candidates=self._candidates[level],
-                left_out={reason: self._left_out[level][reason] for reason in LEFT_OUT[level]},
-            )
-            name = Combination(level, CONTEXT, TOKENIZER).task_file
-            if tasks:
-                self._write_plain(self._folder / "tasks" / name, dump_tasks(tasks))
-        if not any(each.tasks for each in levels.values()):
+        drawn = {level: self._draw(level) for level in LEVELS}
+        if not any(drawn.values()):
             raise DatasetError(
                 "the sources give no task: no function, line or call of them fits the rules; "
                 "`repoeval-bench data build --help` names them"
             )
         self._write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
+        used = self._resolved(drawn)
+        levels = {
+            level: PackLevel(
+                tasks=len(tasks),
+                candidates=self._candidates[level],
+                left_out={reason: self._left_out[level][reason] for reason in LEFT_OUT[level]},
+                uses=counts(used[level]) if level in used else None,
+            )
+            for level, tasks in drawn.items()
+        }
+        for level, tasks in drawn.items():
+            path = self._folder / "tasks" / Combination(level, CONTEXT, TOKENIZER).task_file
+            if tasks:
+                self._write_plain(path, dump_tasks(tasks))
+            if level in used:
+                self._write_plain(uses_file_of(path), dump_uses(tasks, used[level].uses).encode())
         content = self._manifest(levels)
         text = yaml.safe_dump(content.model_dump(by_alias=True), sort_keys=False, allow_unicode=True, width=100)
         self._write_plain(self._folder / MANIFEST, text.encode())
         return content
+
+    def _resolved(self, drawn: Mapping[str, Sequence[Task]]) -> dict[str, TaskUses]:
+        """Level -> what its tasks use, of the levels with tasks; empty where it is not asked for."""
+        if self._request.resolve == "no":
+            return {}
+        levels = {level: tasks for level, tasks in drawn.items() if tasks}
+        return resolve_levels(levels, self._folder / TREE, self._repositories, jedi=self._request.resolve == "jedi")
 
     def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
         sources = [each.source for each in self._repositories.values()]

@@ -65,9 +65,10 @@ class Modules:
             self._by_tail[package.rpartition("/")[2]].append(package)
 
     def of_file(self, path: str) -> Module | None:
-        """The module of a file; None where it is not valid Python 3."""
+        """The module of a file; None where it is not valid Python 3, or not Python."""
         if path not in self._modules:
-            self._modules[path] = Module.of(self._files[path])
+            file = self._files.get(path)
+            self._modules[path] = Module.of(file) if file else None
         return self._modules[path]
 
     def all_modules(self) -> Iterable[Module]:

@@ -32,10 +32,15 @@ _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What some lines use, ordered by place; of the names without a definition how many for which reason."""
+    """What some lines use, ordered by place.
+
+    `names` are all on the lines, `resolved` those with a definition by their surest tier, `without` those without one
+    by the reason. The others are locals, parameters, modules, and what the lines themselves define.
+    """
 
     used: tuple[UsedDefinition, ...]
     names: int
+    resolved: Mapping[Tier, int] = field(default_factory=dict)
     without: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -72,15 +77,18 @@ class Resolver:
             return None
         around = self._definitions.around(path, lines)
         tiers: dict[Definition, Tier] = {}
+        resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
             found = [(each, tier) for each, tier in self._ask(path, name, lines) if each not in around]
             for definition, tier in found:
                 tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
-            if not found and name.reason:
+            if found:
+                resolved[min((tier for _, tier in found), key=TIERS.index)] += 1
+            elif name.reason:
                 without[name.reason] += 1
         used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
-        return Resolution(used=used, names=len(names), without=without)
+        return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
     def _ask(self, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
         found: tuple[Definition, ...] = ()

@@ -3,46 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.uses.resolver import Resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.uses import Tier
     from repoeval_bench.dataset.uses.table import Uses
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class TaskUses:
-    """What tasks use, and what did not resolve: `without` is reason -> names, of `names` in all.
+    """What tasks use, and how many of their names resolved by which tier, or did not for which reason, of all.
 
     `unread` are the tasks whose file no resolver can read; they use nothing here.
     """
 
-    uses: Uses
-    names: int
-    without: Mapping[str, int]
-    unread: tuple[str, ...]
+    uses: Uses = field(default_factory=dict)
+    names: int = 0
+    resolved: Counter[Tier] = field(default_factory=Counter)
+    without: Counter[str] = field(default_factory=Counter)
+    unread: list[str] = field(default_factory=list)
+
+    def add(self, tasks: Iterable[Task], resolver: Resolver) -> None:
+        """Resolve the names of tasks of the resolver's repository."""
+        for task in tasks:
+            found = resolver.uses(task.path, task.body)
+            self.uses[task.task_id] = found.used if found else ()
+            if found is None:
+                self.unread.append(task.task_id)
+                continue
+            self.names += found.names
+            self.resolved.update(found.resolved)
+            self.without.update(found.without)
 
 
 def resolve_tasks(
     tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = True, environment: str | None = None
 ) -> TaskUses:
     """What tasks of one repository use of its files; see `Resolver`."""
-    uses: Uses = {}
-    without: Counter[str] = Counter()
-    names, unread = 0, []
+    found = TaskUses()
     with Resolver(files, jedi=jedi, environment=environment) as resolver:
-        for task in tasks:
-            found = resolver.uses(task.path, task.body)
-            uses[task.task_id] = found.used if found else ()
-            if found is None:
-                unread.append(task.task_id)
-                continue
-            names += found.names
-            without.update(found.without)
-    return TaskUses(uses=uses, names=names, without=dict(without), unread=tuple(unread))
+        found.add(tasks, resolver)
+    return found

@@ -13,6 +13,7 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, tokens_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.protocols.uses import with_used
 from support.codebase import ASIDE, CODE, LEFT_OUT, commit, git, write_code
 
 
@@ -91,6 +92,60 @@ def test_same_source_and_seed_give_the_same_bytes(code, pack, tmp_path):
     assert files[0] == files[1]
     names = sorted(map(str, files[0]))
     assert filecmp.cmpfiles(pack.root, again.root, names, shallow=False) == (names, [], [])
+
+
+def test_a_pack_says_what_its_tasks_use(pack, tmp_path):
+    benchmark = load_benchmark(pack.root, home=tmp_path)
+    used = {
+        task.function_name: {each.definition.name: each.tier for each in task.uses or ()} for task in benchmark.tasks
+    }
+    assert used["undocumented"] == {
+        "Ledger": "imported",
+        "Ledger.record_payment": "imported",
+        "settle_debts": "imported",
+    }
+    counted = pack.content.levels["function"].uses
+    assert counted.tasks == sum(map(bool, used.values()))
+    assert counted.resolved["imported"] > 5
+    assert counted.without["builtin"] > 5
+
+
+def test_protocol_uses_works_on_a_pack(tmp_path):
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "prices.py").write_text("def rate_of(name):\n    return 1\n")
+    (folder / "shop.py").write_text(
+        "from prices import rate_of\n\n\ndef pay(a):\n    b = rate_of(a)\n    b += 1\n    return b\n"
+    )
+    pack = build(tmp_path / "pack", folder)
+    (task,) = with_used(load_benchmark(pack.root, home=tmp_path), "uses").tasks
+    assert [(each.definition.file, each.definition.name) for each in task.uses] == [("code/prices.py", "rate_of")]
+
+
+def test_jedi_finds_what_names_find(code, tmp_path):
+    pytest.importorskip("jedi")
+    pack = build(tmp_path / "jedi", code, languages=("python",), resolve="jedi")
+    tasks = {task.function_name: task.uses for task in load_benchmark(pack.root, home=tmp_path).tasks}
+    assert [(each.definition.name, each.tier) for each in tasks["undocumented"]] == [
+        ("Ledger", "resolved"),
+        ("Ledger.record_payment", "resolved"),
+        ("settle_debts", "resolved"),
+    ]
+
+
+def test_without_jedi_the_extra_is_named_and_nothing_is_built(code, tmp_path, monkeypatch):
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"--resolve jedi needs jedi; run pip install 'repoeval-bench\[build\]'"):
+        build(tmp_path / "p", code, resolve="jedi")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_are_left_alone_where_asked(code, tmp_path):
+    pack = build(tmp_path / "p", code, resolve="no")
+    assert not [*pack.root.glob("tasks/*.tsv")]
+    assert all(each.uses is None for each in pack.content.levels.values())
+    with pytest.raises(DatasetError, match="data build --resolve names"):
+        with_used(load_benchmark(pack.root, home=tmp_path), "uses")
 
 
 def test_another_seed_draws_others(code, tmp_path):
@@ -214,8 +269,8 @@ def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, mak
 
 def test_what_is_asked_wrongly_is_said_at_once(tmp_path):
     with pytest.raises(UsageError) as raised:
-        build(tmp_path / "p", "x", "x", languages=("pyton",), tasks=0)
-    for part in ("unknown language 'pyton'", "named twice", "0 tasks"):
+        build(tmp_path / "p", "x", "x", languages=("pyton",), tasks=0, resolve="jedy")
+    for part in ("did you mean 'jedi'", "unknown language 'pyton'", "named twice", "0 tasks"):
         assert part in str(raised.value)
 
 
@@ -286,7 +341,7 @@ def test_options_that_a_pack_does_not_have(pack, tmp_path):
 
 
 def test_tasks_are_in_upstreams_format(pack):
-    (path,) = (pack.root / "tasks").glob("function*")
+    (path,) = (pack.root / "tasks").glob("function*.jsonl")
     row = json.loads(path.read_text().splitlines()[0])
     assert set(row) == {"prompt", "metadata"}
     assert set(row["metadata"]) >= {"task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"}
