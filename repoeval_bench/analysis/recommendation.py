@@ -12,7 +12,9 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.dataset.build.prompts import tokens_of
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import evaluate_all
@@ -63,7 +65,8 @@ class Arm:
 class Answer:
     """What one protocol and retriever say: the choice, the chosen arm, and its gain over `fixed` of the same size.
 
-    `gain` is None where the best is `fixed` itself, or no such run is there. `arms` is run id -> arm.
+    `gain` is None where the best is `fixed` itself, or no such run is there. `arms` is run id -> arm. `tokens_per_nws`
+    is how many tokens of the rule `code` (docs/packs.md) the code has for each non-whitespace character.
     """
 
     protocol: str
@@ -72,6 +75,12 @@ class Answer:
     arms: Mapping[str, Arm]
     gain: Comparison | None
     n_queries: int
+    tokens_per_nws: float
+
+    def tokens(self, candidate: Candidate) -> float | None:
+        """What a query costs that reads the first chunks of this arm, in tokens; None where sizes are not known."""
+        in_nws = self.choice.cost_unit == "nws"
+        return candidate.cost * self.tokens_per_nws if candidate.cost and in_nws else candidate.cost
 
     @property
     def best(self) -> Arm:
@@ -121,6 +130,8 @@ def recommend(
     check_recommendation(request, settings, home)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
+    texts = [file.text for file in _sample(benchmark)]
+    tokens_per_nws = sum(len(tokens_of(text)) for text in texts) / max(1, sum(map(count_nws, texts)))
     embedder: Embedder | None = None
     corpora: Corpora = {}
     runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {}
@@ -148,7 +159,7 @@ def recommend(
         runs.setdefault(setting, []).extend(zip(arms, made, strict=True))
     return Recommendation(
         data=benchmark.label,
-        answers=tuple(_answer(setting, made) for setting, made in runs.items() if len(made) > 1),
+        answers=tuple(_answer(setting, made, tokens_per_nws) for setting, made in runs.items() if len(made) > 1),
         left_out=tuple(left_out),
         runs=tuple(run.folder for made in runs.values() for _, run in made),
     )
@@ -212,7 +223,7 @@ def _sample(benchmark: Benchmark) -> list[SourceFile]:
     return files[:: max(1, sum(len(file.text) for file in files) // _SAMPLE)]
 
 
-def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]]) -> Answer:
+def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], tokens_per_nws: float) -> Answer:
     arms = {run.run_id: arm for arm, run in made}
     runs = {run.run_id: run for _, run in made}
     choice = choose([*runs.values()])
@@ -228,4 +239,5 @@ def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]]) -> Answer:
         arms=arms,
         gain=gain,
         n_queries=made[0][1].counts.queries,
+        tokens_per_nws=tokens_per_nws,
     )

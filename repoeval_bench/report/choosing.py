@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NAMED = 5
 """Runs that a sentence names one by one."""
 
+_COUNTLESS = 100_000
+"""More files than anybody adds."""
+
 
 def choice_table(choice: Choice, comparisons: Sequence[Comparison] = ()) -> Table:
     """One row per run, best first; of `comparisons` that there are, leads that rest on one file are marked."""
@@ -91,7 +94,9 @@ def missing_data(choice: Choice) -> list[str]:
 
 
 def _about(number: int) -> str:
-    """Two digits: an estimate of an estimate has no more."""
+    """Two digits: an estimate of an estimate has no more, and above `_COUNTLESS` none."""
+    if number > _COUNTLESS:
+        return f"more than {_COUNTLESS:,}"
     digits = max(0, len(str(number)) - 2)
     return f"about {round(number, -digits):,}"
 

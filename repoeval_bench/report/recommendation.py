@@ -49,11 +49,11 @@ def _gain_and_cost(answer: Answer) -> str:
         mean = getattr(answer.gain, choice.over)
         gained = with_interval(mean.difference, mean.ci, "+.3f")
         parts.append(f"it gains {gained} over {BASELINE} of the same size ({answer.gain.verdict})")
-    if choice.best.cost is not None:
-        parts.append(f"a query that reads {READ} of its chunks costs about {choice.best.cost:,.0f} {choice.cost_unit}")
+    if (tokens := answer.tokens(choice.best)) is not None:
+        parts.append(f"a query that reads {READ} of its chunks costs about {tokens:,.0f} tokens")
     cheapest = choice.alike[0]
-    if cheapest != choice.best and cheapest.cost is not None and answer.enough:
-        parts.append(f"the cheapest that cannot be told apart is {answer.arm(cheapest).label}, {cheapest.cost:,.0f}")
+    if cheapest != choice.best and answer.enough and (least := answer.tokens(cheapest)) is not None:
+        parts.append(f"the cheapest that cannot be told apart is {answer.arm(cheapest).label}, {least:,.0f} tokens")
     sentence = "; ".join(parts)
     return sentence[:1].upper() + sentence[1:] + "." if sentence else ""
 
@@ -68,7 +68,7 @@ def recommendation_table(found: Recommendation) -> Table:
         *figures("nws", number=",", missing=""),
         *figures(*(f"{answer.protocol} {answer.retriever}" for answer in found.answers), number=".3f", missing=""),
         *figures("best in", number=".0%", missing=""),
-        *figures(f"{first.choice.cost_unit} a query", number=",.0f", missing=""),
+        *figures("tokens a query", number=",.0f", missing=""),
     ]
     by_arm = [{answer.arm(each).spec: each for each in answer.choice.candidates} for answer in found.answers]
     rows = []
@@ -76,7 +76,7 @@ def recommendation_table(found: Recommendation) -> Table:
         decides = by_arm[0].get(arm.spec)
         means = [each[arm.spec].mean if arm.spec in each else None for each in by_arm]
         rows.append(
-            [arm.name, arm.size, *means, decides and decides.probability, decides and decides.cost],
+            [arm.name, arm.size, *means, decides and decides.probability, decides and first.tokens(decides)],
         )
     notes = [f"left out: {line}" for line in found.left_out]
     if first.n_queries < FEWEST_TASKS:
