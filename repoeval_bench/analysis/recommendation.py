@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,13 @@ from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.prompts import tokens_of
+from repoeval_bench.dataset.documented import documented
+from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import evaluate_all
@@ -168,10 +171,18 @@ def recommend(
 def suitable(benchmark: Benchmark) -> tuple[str, ...]:
     """The protocols that suit the data, the one that decides first; never one whose query is a copy of its gold.
 
-    `uses` where enough tasks have a definition to find, and `body` always: every task has lines to be written.
+    `uses` and `docstring` where they have enough questions, and `body` where there are tasks, each with lines to be
+    written. Of questions from a file that is `questions` alone.
     """
-    with_gold = sum(1 for task in benchmark.tasks if definitions_of(task))
-    return ("uses", "body") if with_gold >= FEWEST_TASKS else ("body",)
+    if benchmark.tasks and benchmark.tasks[0].level == QUESTION:
+        return ("questions",)
+    found = []
+    if sum(1 for task in benchmark.tasks if definitions_of(task)) >= FEWEST_TASKS:
+        found.append("uses")
+    with suppress(DatasetError):  # no function is documented
+        if len(documented(benchmark).tasks) >= FEWEST_TASKS:
+            found.append("docstring")
+    return (*found, "body") if benchmark.tasks or not found else tuple(found)
 
 
 def check_recommendation(request: RecommendRequest, settings: Sequence[RunRequest], home: Path | None) -> None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 PACKS = "packs"
 """Where in --out the packs are."""
 
-_CHOICES = [name for name in RecommendRequest.model_fields if name not in DataRequest.model_fields]
+_OF_DATA = {"questions", "limit"}
+_CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA or name not in DataRequest.model_fields]
 
 
 @click.command("recommend", short_help="Say which chunker and size to use for some code.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Query
     from repoeval_bench.core.parts import Chunker, Role
     from repoeval_bench.core.run import Fact
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.executors import Executor
 
-    Corpora = dict[tuple[str, bool, frozenset[str]], Corpus]
-    """(chunker's spec, whether errors are skipped, repositories) -> what it made of the benchmark's files."""
+    Corpora = dict[tuple[str, bool, frozenset[SourceFile]], Corpus]
+    """(chunker's spec, whether errors are skipped, files) -> what it made of them."""
 
 
 KEPT = 200_000_000
@@ -133,7 +135,9 @@ def plan_all(
     """
     selected = select(benchmark, protocol)
     queries = make_queries(selected.tasks, protocol.query)
-    keys = [(cutter.spec, skip_errors, frozenset(selected.files)) for cutter, _ in parts]
+    # A protocol may blank lines in the files: what was chunked before counts for these very texts only.
+    files = frozenset(chain.from_iterable(selected.files.values()))
+    keys = [(cutter.spec, skip_errors, files) for cutter, _ in parts]
     jobs: list[Callable[[], Any]] = [
         *(
             partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=(corpora or {}).get(key))
@@ -142,7 +146,7 @@ def plan_all(
         partial(_facts, selected, protocol),
     ]
     *chunked, facts = executor.map(jobs)
-    room = KEPT // max(1, sum(len(file.text) for held in selected.files.values() for file in held))
+    room = KEPT // max(1, sum(len(file.text) for file in files))
     if corpora is not None and protocol.documents == "chunks" and len({*corpora, *keys}) <= room:
         corpora |= {key: replace(corpus, own={}) for key, (corpus, *_) in zip(keys, chunked, strict=True)}
     return Inputs(selected, protocol, queries, facts), [
