@@ -51,7 +51,7 @@ def module(number: int) -> str:
             ],
             4,
         )
-        head = f'def {first}_{second}_{number}_{i}(other, {first}_left=9):\n    """Bring the {third} to {fourth}."""\n'
+        head = f'def {first}_{second}_{number}_{i}(other, {first}_left=9):\n    """Bring the {third} to {fourth} {number}{i}."""\n'
         functions.append(head + "\n".join(lines) + f"\n    return {first}_left\n")
     return "\n\n".join(functions)
 
