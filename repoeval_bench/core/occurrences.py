@@ -25,6 +25,10 @@ _PYTHON = """
 _JAVASCRIPT = """
 (comment) @aside
 (import_statement) @import
+((lexical_declaration (variable_declarator value: (call_expression function: (identifier) @name))) @import
+  (#eq? @name "require"))
+((variable_declaration (variable_declarator value: (call_expression function: (identifier) @name))) @import
+  (#eq? @name "require"))
 [(string) (template_string)] @text
 (export_statement source: (_)) @import
 (call_expression function: (identifier) @bare) @call
@@ -48,8 +52,8 @@ _GO = """
 """
 _RUST = """
 [(line_comment) (block_comment)] @aside
-[(use_declaration) (extern_crate_declaration)] @import
-[(string_literal) (raw_string_literal)] @text
+[(use_declaration) (extern_crate_declaration) (mod_item !body)] @import
+[(string_literal) (raw_string_literal) (macro_definition)] @text
 (call_expression function: (identifier) @bare) @call
 (call_expression function: (scoped_identifier name: (identifier) @member)) @call
 (call_expression function: (field_expression value: _ @receiver field: (field_identifier) @member)) @call
@@ -58,7 +62,7 @@ _RUST = """
 _C = """
 (comment) @aside
 (preproc_include) @import
-[(string_literal) (concatenated_string)] @text
+[(string_literal) (concatenated_string) (preproc_def) (preproc_function_def)] @text
 (call_expression function: (identifier) @bare) @call
 (call_expression function: (field_expression argument: _ @receiver field: (field_identifier) @member)) @call
 """
@@ -106,7 +110,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """What is in a tree: calls, and the lines of comments, imports, and texts of several lines."""
+    """What is in a tree: calls, and the lines of comments, imports, and of texts and macros of several lines."""
 
     calls: tuple[Call, ...]
     comments: tuple[LineSpan, ...]
@@ -122,8 +126,8 @@ def occurrences(parsed: Parsed) -> Occurrences:
         if "call" in found:
             calls.append(_call(parsed, found))
             continue
-        ((name, (node, *_)),) = found.items()
-        lines = parsed.span(node)
+        name = next(each for each in spans if each in found)
+        lines = parsed.span(found[name][0])
         if name != "text" or len(lines) > 1:
             spans[name].append(lines)
     return Occurrences(tuple(calls), *(tuple(spans[name]) for name in ("aside", "import", "text")))

@@ -16,6 +16,7 @@ from repoeval_bench.core.definitions import definitions_in
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
+from repoeval_bench.dataset.build.common_names import COMMON
 from repoeval_bench.dataset.build.sampling import Candidate
 
 if TYPE_CHECKING:
@@ -51,19 +52,21 @@ LEFT_OUT = {
         "short": f"the body has fewer than {SHORTEST} non-blank lines, the docstring not counted",
         "long": f"the body has more than {LONGEST}",
         "nested": "it is in the body of another candidate",
-        "overloaded": "another function of that name is in the same class or module of the file, before it",
+        "overloaded": "another function of that name is in the same class or module of the file, before it; not in "
+        "JavaScript and TypeScript, where overloads have no body",
         NEAR_DUPLICATE: "the body resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
     },
     "line": {
         "short": f"it has fewer than {LINE_TOKENS} words and signs, or fewer than two names outside of texts",
         "comment": "it is a comment or docstring, or part of one",
         "import": "it imports",
-        "text": "it is within a text of several lines",
+        "text": "it is within a text or macro of several lines",
         NEAR_DUPLICATE: "it resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
     },
     "api": {
         "not defined here": "no function or class of that name is defined in the repository",
-        "common name": "a method is called on something else, and its name is no compound of 6 characters or more",
+        "common name": "a method is called on something else, and its name is no compound of 6 characters or more, or "
+        "one of the language's own types",
         "long": f"it has more than {CALL_LINES} lines",
         "same lines": "another candidate has the same lines, or is around it",
         NEAR_DUPLICATE: "it resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
@@ -98,7 +101,9 @@ def examine(file: SourceFile, language: Language) -> Examined:
     calls: list[Call] = []
     defined: set[tuple[str, str]] = set()
     left_out: dict[str, Counter[str]] = {level: Counter() for level in LEFT_OUT}
-    seen: set[str] = set()
+    family = _FAMILIES.get(language.name, language.name)
+    # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
+    seen: set[str] | None = None if family == "javascript" else set()
     for parsed in segments(file, language):
         found = definitions_in(parsed)
         occurring = occurrences(parsed)
@@ -107,7 +112,6 @@ def examine(file: SourceFile, language: Language) -> Examined:
         lines += _lines(file, parsed, _aside(found, occurring, comments), left_out["line"])
         calls += occurring.calls
         defined |= {(each.kind, each.name) for each in found if each.kind != "variable" and not each.declaration}
-    family = _FAMILIES.get(language.name, language.name)
     return Examined(file.path, family, tuple(functions), tuple(lines), tuple(calls), tuple(defined), left_out)
 
 
@@ -144,9 +148,16 @@ def comment_lines(file: SourceFile, comments: Iterable[LineSpan]) -> frozenset[i
 
 
 def _functions(
-    file: SourceFile, found: Sequence[Definition], comments: Collection[int], seen: set[str], left_out: Counter[str]
+    file: SourceFile,
+    found: Sequence[Definition],
+    comments: Collection[int],
+    seen: set[str] | None,
+    left_out: Counter[str],
 ) -> Iterator[Candidate]:
-    """The functions and methods that fit, outer ones before those in them; `seen` are qualified names of the file."""
+    """The functions and methods that fit, outer ones before those in them.
+
+    `seen` are qualified names of the file, None in a language in which a function cannot be overloaded.
+    """
     taken_until = 0
     for each in found:
         if each.kind not in {"function", "method"} or each.declaration or each.form == "macro":
@@ -157,12 +168,13 @@ def _functions(
             reason = "syntax error"
         elif not reason and each.lines.end <= taken_until:
             reason = "nested"
-        elif not reason and each.qualified in seen:
+        elif not reason and seen is not None and each.qualified in seen:
             reason = "overloaded"
         if reason or isinstance(hole, str):
             left_out[reason] += 1
             continue
-        seen.add(each.qualified)
+        if seen is not None:
+            seen.add(each.qualified)
         taken_until = max(taken_until, each.lines.end)
         yield Candidate(file.path, hole, each.name)
 
@@ -247,7 +259,8 @@ class Calls:
             return ""
         if not is_function and name not in known["method"]:
             return "not defined here"
-        return "" if _COMPOUND.fullmatch(name) else "common name"
+        is_common = name in COMMON.get(family, ()) or not _COMPOUND.fullmatch(name)
+        return "common name" if is_common else ""
 
 
 def _outermost(spans: Iterable[LineSpan]) -> list[LineSpan]:

@@ -1,0 +1,257 @@
+"""The rules of tasks: what is a candidate, and by which rule everything else is left out."""
+
+import pytest
+
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
+from repoeval_bench.dataset.build.common_names import COMMON
+from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
+from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, take_turns
+
+
+def look(path, text):
+    language = language_of(path, text)
+    assert language is not None
+    return examine(SourceFile("r", path, text), language)
+
+
+def functions(path, text):
+    found = look(path, text)
+    left_out = {reason: count for reason, count in found.left_out["function"].items() if count}
+    return [(each.name, each.hole.start, each.hole.end) for each in found.functions], left_out
+
+
+def body(lines, indent="    "):
+    return "".join(f"{indent}x_{i} = {i}\n" for i in range(lines))
+
+
+@pytest.mark.parametrize(("lines", "reason"), [(2, "short"), (3, None), (30, None), (31, "long")])
+def test_a_body_has_3_to_30_lines(lines, reason):
+    found, left_out = functions("a.py", f'def f():\n    """Doc."""\n\n{body(lines)}')
+    assert found == ([] if reason else [("f", 3, 3 + lines)])
+    assert left_out == ({reason: 1} if reason else {})
+
+
+def test_blank_lines_of_a_body_do_not_count():
+    found, left_out = functions("a.py", "def f():\n    a = 1\n\n\n    b = 2\n")
+    assert (found, left_out) == ([], {"short": 1})
+
+
+def test_a_nested_function_is_asked_for_once():
+    inner = f"    def inner():\n{body(4, ' ' * 8)}"
+    assert functions("a.py", f"def outer():\n{inner}    return inner\n") == ([("outer", 1, 7)], {"nested": 1})
+    found, left_out = functions("a.py", f"def outer():\n{body(31)}{inner}    return inner\n")
+    assert (found, left_out) == ([("inner", 33, 37)], {"long": 1})
+
+
+def test_the_second_of_a_name_is_left_out_except_in_javascript():
+    text = "class A {\n" + "".join(
+        f"  int f({args}) {{\n    int a = {n};\n    a += 1;\n    return a;\n  }}\n"
+        for n, args in enumerate(("", "int b"))
+    )
+    assert functions("A.java", text + "}\n") == ([("f", 2, 5)], {"overloaded": 1})
+    script = "".join(
+        f"it(() => {{\n  function page() {{\n    const a = {n};\n    use(a);\n    return a;\n  }}\n}});\n"
+        for n in (1, 2)
+    )
+    assert [name for name, *_ in functions("a.js", script)[0]] == ["page", "page"]
+
+
+def test_a_body_on_the_signatures_line_is_left_out():
+    assert functions("a.js", "const f = (a) => a.map((b) =>\n  [b,\n  b,\n  b]);\n")[1] == {
+        "on the signature's line": 1
+    }
+    assert functions("a.c", "int f() { int a = 1;\n  a++;\n  a++;\n  return a;\n}\n")[1] == {
+        "on the signature's line": 1
+    }
+
+
+def test_a_function_with_a_syntax_error_is_left_out():
+    assert functions("a.py", f"def f():\n{body(3)}    x = = 1\n")[1] == {"syntax error": 1}
+
+
+def test_prototypes_and_macros_are_no_candidates():
+    text = "int f(int a);\n#define G(x) \\\n  a(x); \\\n  b(x); \\\n  c(x)\n"
+    assert functions("a.c", text) == ([], {})
+
+
+def test_braces_are_no_part_of_a_body():
+    for path, text in {
+        "a.go": "package p\n\nfunc f() int {\n\ta := 1\n\ta++\n\treturn a\n}\n",
+        "a.rs": "fn f() -> i32\n{\n    let a = 1;\n    a += 1;\n    a\n}\n",
+        "a.ts": "export const f = async (): Promise<number> => {\n  // why\n  let a = 1;\n  a += 1;\n  return a;\n};\n",
+        "a.cs": "class A {\n  /// <summary>Doc.</summary>\n  int F() {\n    int a = 1;\n    a++;\n    return a;\n  }\n}\n",
+    }.items():
+        ((_, start, end),), _ = functions(path, text)
+        lines = text.splitlines()
+        assert lines[end].strip().startswith("}"), path
+        assert lines[start].strip().startswith(("a := 1", "let a = 1", "int a = 1")), path
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "reason"),
+    [
+        ("a.py", "total = first + second", None),
+        ("a.py", "return total", "short"),
+        ("a.py", '"one": "two three four five",', "short"),
+        ("a.py", "# total = first + second", "comment"),
+        ("a.py", "total = first + second  # why", None),
+        ("a.py", "from somewhere import something, other", "import"),
+        ("a.js", "const other = require('other');", "import"),
+        ("a.js", "const other = require('other').part(one, two);", None),
+        ("a.js", " * a line = of a * comment", None),
+        ("a.rs", "pub(crate) mod some_thing;", "import"),
+        ("a.rs", "pub fn some_thing(one: u8) {}", None),
+        ("a.c", "}}}}}}", "short"),
+    ],
+)
+def test_a_line_is_a_statement_with_five_words_or_signs(path, line, reason):
+    found = look(path, f"\n{line}\n")
+    assert [each.hole for each in found.lines] == ([] if reason else [LineSpan(1, 2)])
+    assert {key: n for key, n in found.left_out["line"].items() if n} == ({reason: 1} if reason else {})
+
+
+def test_lines_within_texts_comments_and_macros_are_left_out():
+    python = 'x = 1\ny = """\nthis = a text + of many\n"""\ndef f():\n    """Doc\n    this = a doc + string\n    """\n'
+    assert look("a.py", python).left_out["line"]["text"] == 3
+    assert look("a.py", python).left_out["line"]["comment"] == 3
+    macro = "int a;\n#define M(x) \\\n  one = two + (x); \\\n  two = one + (x)\n"
+    assert look("a.c", macro).left_out["line"]["text"] == 3
+    rust = "fn a() {}\nmacro_rules! m {\n    ($a:expr, $b:expr) => { $a + $b };\n}\n"
+    assert look("a.rs", rust).left_out["line"]["text"] >= 1
+
+
+def test_the_first_line_of_a_file_has_no_prompt_and_is_none():
+    assert look("a.py", "total = first + second\n").lines == ()
+
+
+def calls(**files):
+    with Calls() as found:
+        for name, text in files.items():
+            found.add(look(name.replace("_", "."), text))
+        candidates, left_out = [], {}
+        for some, reasons in found.candidates():
+            candidates += [(each.path, each.hole.start, each.hole.end) for each in some]
+            for reason, count in reasons.items():
+                left_out[reason] = left_out.get(reason, 0) + count
+    return candidates, {reason: count for reason, count in left_out.items() if count}
+
+
+DEFINED = "def helper():\n    pass\n\n\nclass Maker:\n    def find_best(self):\n        pass\n\n    def run(self):\n        pass\n"
+
+
+def test_calls_of_what_another_file_defines():
+    found, left_out = calls(
+        a_py=DEFINED,
+        b_py="import a\na.helper()\nhelper()\nMaker(\n    1,\n)\nother.find_best()\nother.run()\nprint(1)\nrun()\n",
+    )
+    # `a.helper()` is on something else and of one word; `find_best` is a compound.
+    assert found == [("b.py", 2, 3), ("b.py", 3, 6), ("b.py", 6, 7)]
+    assert left_out == {"common name": 2, "not defined here": 2}
+
+
+def test_a_method_called_on_the_object_itself_is_one_of_its_file():
+    text = "class A:\n    def run(self):\n        self.run()\n        self.leave()\n"
+    assert calls(a_py=text) == ([("a.py", 2, 3)], {"not defined here": 1})
+
+
+def test_bare_names_are_methods_in_java():
+    text = "class A {\n  void run() {}\n  void go() {\n    run();\n    this.run();\n  }\n}\n"
+    assert calls(A_java=text)[0] == [("A.java", 3, 4), ("A.java", 4, 5)]
+
+
+def test_languages_do_not_call_each_other():
+    assert calls(a_py="def helper():\n    pass\n", b_go="package p\n\nfunc f() {\n\thelper()\n}\n")[0] == []
+
+
+def test_methods_of_the_languages_own_types_are_left_out():
+    text = "class A {\n  toString() { return 1; }\n  findBest() { return x.toString() + y.findBest(); }\n}\nx.toString();\n"
+    assert calls(a_js=text)[1] == {"common name": 2}
+
+
+def test_a_call_within_another_is_one_task():
+    text = "def helper(a):\n    pass\n\n\nhelper(helper(\n    helper(1)))\n"
+    assert calls(a_py=text) == ([("a.py", 4, 6)], {"same lines": 2})
+
+
+def test_common_names_are_compounds():
+    from repoeval_bench.dataset.build.candidates import _COMPOUND
+
+    assert [name for names in COMMON.values() for name in names if not _COMPOUND.fullmatch(name)] == []
+
+
+def test_every_reason_is_explained():
+    examined = look("a.py", "x = 1\n")
+    assert set(examined.left_out) == set(LEFT_OUT)
+    for level, reasons in examined.left_out.items():
+        assert set(reasons) <= set(LEFT_OUT[level])
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("getHTTPResponse", ["get", "HTTPR", "esponse"]),
+        ("snake_case_2024", ["snake", "_", "case", "_", "202", "4"]),
+        ("a +=  b;\n\tc", ["a", "+", "=", "  ", "b", ";", "\n\t", "c"]),
+    ],
+)
+def test_tokens_are_parts_of_names_signs_digits_and_line_ends(text, tokens):
+    assert tokens_of(text) == tokens
+
+
+def test_a_prompt_reaches_back_2000_tokens_of_whole_lines():
+    file = SourceFile("r", "a.py", "".join(f"a{i % 10} = b\n" for i in range(3000)))
+    shown = prompt_lines(file, 2500)
+    assert shown.end == 2500
+    count = len(tokens_of("\n" + file.line_text(shown).rstrip()))
+    assert PROMPT_TOKENS - 5 <= count <= PROMPT_TOKENS
+    assert prompt_lines(file, 10) == LineSpan(0, 10)
+
+
+def test_a_prompt_has_at_least_a_line():
+    file = SourceFile("r", "a.py", "x = 1\n" + "a + " * 3000 + "a\n" + "y = 2\n")
+    assert prompt_lines(file, 2) == LineSpan(1, 2)
+
+
+def candidates(path, n):
+    return [Candidate(path, LineSpan(i, i + 1), "") for i in range(1, n + 1)]
+
+
+def test_the_order_takes_files_in_turns_and_holds_only_its_room():
+    order = Order(0, "r", room=10)
+    for n in range(50):
+        order.add(candidates(f"{n}.py", 30))
+    taken = list(order)
+    assert len({each.path for each in taken}) == len(taken) == 10
+    small = Order(0, "r", room=100)
+    small.add(candidates("a.py", 3))
+    small.add(candidates("b.py", 40))
+    firsts = [each.path for each in small][:6]
+    assert firsts.count("a.py") == 3
+
+
+def test_the_order_depends_on_the_seed_and_not_on_when_files_come():
+    def taken(seed, paths):
+        order = Order(seed, "r", room=5)
+        for path in paths:
+            order.add(candidates(path, 3))
+        return list(order)
+
+    paths = [f"{n}.py" for n in range(30)]
+    assert taken(1, paths) == taken(1, paths[::-1])
+    assert taken(1, paths) != taken(2, paths)
+
+
+def test_repositories_take_turns():
+    turns = take_turns([candidates("a", 3), candidates("b", 1)])
+    assert [position for position, _ in turns] == [0, 1, 0, 0]
+
+
+def test_near_duplicates_are_not_admitted_twice():
+    distinct = Distinct()
+    words = [f"w{i}" for i in range(20)]
+    assert distinct.admits(words)
+    assert not distinct.admits([*words[:-1], "other"])
+    assert distinct.admits(words[::-1])
