@@ -293,7 +293,7 @@ def _read_folder(rng: random.Random, folder: Path, inputs: Inputs) -> str:
 
 
 KINDS = {
-    "tasks": Kind(0.20, tasks),
+    "tasks": Kind(0.21, tasks),
     "log": Kind(0.17, log),
     "gold": Kind(0.12, gold),
     "imported": Kind(0.01, imported),
@@ -304,6 +304,6 @@ KINDS = {
     "bench files": Kind(0.01, bench_files),
     "specs": Kind(0.09, specs),
     "archives": Kind(0.01, archives),
-    "run folders": Kind(0.02, run_folders),
+    "run folders": Kind(0.01, run_folders),
 }
 """Name -> reader; the shares add up to 1."""

@@ -194,6 +194,8 @@ def _places(node: yaml.Node, place: Place, walked: set[int]) -> Iterator[tuple[P
     walked.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
+            if key.tag.rpartition(":")[2] not in ("str", "merge"):  # `on`, a number, nothing, a list
+                _refuse(f"the key {str(key.value)[:40]!r} is not a text; put it in quotes", key)
             inner = (*place, str(key.value))
             yield inner, key.start_mark.line + 1, True
             yield from _places(value, inner, walked)

@@ -6,6 +6,7 @@ A warm run needs nothing but the identity and the tokenizer, so both come from t
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -227,7 +228,7 @@ def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
     asked = spec.params.get("max_length")
     if asked is None:
         return stated
-    if not asked.isdecimal() or int(asked) < 3 or (stated is not None and int(asked) > stated):
+    if not re.fullmatch("[0-9]{1,9}", asked) or int(asked) < 3 or (stated is not None and int(asked) > stated):
         raise SpecError(f"embedder {spec!s}: max_length={asked} is outside 3 to {stated}, the model's own limit")
     return int(asked)
 

@@ -138,7 +138,7 @@ def _cutoff(text: str, name: str, definition: Definition, cutoff: str | None) ->
         return None
     if definition.cutoff == "none":
         raise UsageError(f"{text!r} has a cutoff, but {name} takes none; write {name}")
-    if not re.fullmatch(r"[+-]?\d+", cutoff.strip()):
+    if not re.fullmatch("[+-]?[0-9]{1,12}", cutoff := cutoff.strip()):
         raise UsageError(f"{text!r}: the cutoff {cutoff!r} is not a whole number; write it as {example}")
     k = int(cutoff)
     if k < 1:

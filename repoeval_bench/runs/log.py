@@ -19,6 +19,7 @@ from repoeval_bench.core.errors import ResultError, all_mistakes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain, mistakes
 from repoeval_bench.runs.records import IndexCost, Record
+from repoeval_bench.runs.trec import LARGEST_GAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,10 +135,10 @@ class Gold(_Placed):
     query_id: _Name
     chunk_id: str | None = None
     file: str | None = None
-    gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    gain: Annotated[float, Field(ge=0, le=LARGEST_GAIN)] = 1.0
     repository: str | None = None
     conversation: str | None = None
-    extra: dict[str, Any] | None = None
+    extra: Plain | None = None
 
 
 class Place(_Placed):

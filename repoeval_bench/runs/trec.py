@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 GAIN_FACTOR = 1000
 """Real gains are written as whole thousandths, for trec_eval reads whole numbers."""
 
+LARGEST_GAIN = 1e12
+"""A gain above it is refused: in thousandths, floating point no longer tells it from the next whole number."""
+
 NO_CHUNK = "none"
 """Id of the one row, with gain 0, of a query without a relevant chunk: without a row it would leave the mean."""
 
@@ -91,13 +94,13 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     """The text of a qrels file, and the factor its gains were multiplied with: 1, or 1000 where one is not an integer.
 
     A query without a relevant chunk gets one row with gain 0. A relevant chunk keeps at least gain 1, however small
-    its gain was. A negative or infinite gain is a MetricError.
+    its gain was. A negative gain and one above `LARGEST_GAIN` are a MetricError.
     """
     for query_id, gains in qrels.items():
         for chunk_id, gain in gains.items():
-            if not 0 <= gain < math.inf:
+            if not 0 <= gain <= LARGEST_GAIN:
                 raise MetricError(
-                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are finite and at least 0"
+                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are from 0 to {LARGEST_GAIN:g}"
                 )
     whole = all(float(gain).is_integer() for gains in qrels.values() for gain in gains.values())
     factor = 1 if whole else GAIN_FACTOR
@@ -134,14 +137,15 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; a query with none stays, empty.
 
     A negative grade is not relevant, as trec_eval reads it. A line without four fields, a gain that is not a finite
-    number, and a chunk that appears twice in a query are a MetricError with file:line.
+    number of at most `LARGEST_GAIN` times the factor, and a chunk that appears twice in a query are a MetricError with
+    file:line.
     """
     qrels: Qrels = {}
     seen: set[tuple[str, str]] = set()
     for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
         gain = _number(path, number, "gain", text)
-        if math.isinf(gain):
-            raise MetricError(f"{path}:{number}: the gain is {text}; write 0 for a chunk that is not relevant")
+        if abs(gain) > LARGEST_GAIN * factor:
+            raise MetricError(f"{path}:{number}: the gain is {text}; write numbers of at most {LARGEST_GAIN:g}")
         if (query_id, chunk_id) in seen:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         seen.add((query_id, chunk_id))

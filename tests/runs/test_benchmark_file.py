@@ -138,7 +138,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
             ":2: header path contradicts chunker fixed:max_nws=1500",
         ),
         ("chunkers: &a [*a]", ":1: not valid YAML ('a' is within itself)"),
-        ("chunkers: 2024-99-99", "did you mean"),
+        ("chunkers: 2024-99-99", ":1: spec '2024-99-99' has no name"),
         ("chunkers: ast\nequivalence: .nan", ":2: equivalence: a finite number was expected"),
         ("chunkers: ast\nk: " + "9" * 50, ":2: not valid YAML ('999"),
         (

@@ -90,6 +90,8 @@ def test_a_negative_grade_is_not_relevant(tmp_path):
 
 def test_negative_gains_are_not_written():
     """They are named with id and query."""
+    with pytest.raises(MetricError, match=r"'a' is 1e\+308; gains are from 0 to 1e\+12"):
+        format_qrels({"q": {"a": 1e308, "b": 0.5}})
     with pytest.raises(MetricError, match="'a' is -1"):
         format_qrels({"q": {"a": -1}})
 
@@ -138,6 +140,7 @@ def test_a_malformed_run_line_is_named_by_file_and_line(tmp_path, line, piece):
         ("q 0 b one", "'one' is not a number"),
         ("q 0 b -inf", "the gain is -inf"),
         ("q 0 b inf", "the gain is inf"),
+        ("q 0 b 1e13", "the gain is 1e13; write numbers of at most 1e+12"),
         ("q 0 a 2", "'a' appears twice in query 'q'"),
     ],
 )
