@@ -78,7 +78,12 @@ def recommendation_table(found: Recommendation) -> Table:
         rows.append(
             [arm.name, arm.size, *means, decides and decides.probability, decides and first.tokens(decides)],
         )
-    notes = [f"left out: {line}" for line in found.left_out]
+    notes = [
+        f"{answer.protocol} by {answer.retriever}: {answer.best.label} has the highest mean"
+        f"{'' if len(answer.choice.alike) > 1 else ', told apart from all others'}"
+        for answer in found.answers[1:]
+    ]
+    notes += [f"left out: {line}" for line in found.left_out]
     if first.n_queries < FEWEST_TASKS:
         notes.append(f"fewer than {FEWEST_TASKS} queries can show nothing; add code, or questions with --queries")
     title = f"{heading(first.choice.measure)}, {first.choice.over} mean; best in: {first.protocol} by {first.retriever}"
