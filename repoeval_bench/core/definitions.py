@@ -250,7 +250,8 @@ class _Walk:
             return attributes, None
         comments.reverse()
         lines = LineSpan(self.parsed.lines(comments[0]).start, self.parsed.lines(comments[-1]).end)
-        text = "\n".join(self.parsed.text(comment) for comment in comments)
+        # A line comment of Rust that documents ends with its line end.
+        text = "\n".join(self.parsed.text(comment).rstrip("\n") for comment in comments)
         return attributes, Doc(lines, _comment_text(text, xml=self.parsed.language.name == "csharp"))
 
     def _docstring(self, found: Found) -> Doc | None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.core.definitions import Definition, definitions, definitions_in
-from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.languages import LANGUAGES, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse, segments
@@ -700,6 +700,19 @@ def one(language: str, text: str, name: str) -> Definition:
 def test_signatures_are_one_line_and_docs_are_without_marks(language: str, name: str, signature: str, doc: str) -> None:
     each = one(language, SAMPLES[language][0], name)
     assert (each.signature, each.doc.text if each.doc else "") == (signature, doc)
+
+
+def test_the_lines_of_a_doc_comment_stay_one_paragraph() -> None:
+    """In Rust such a line comment holds its own line end."""
+    for path, mark in (("a.rs", "///"), ("a.go", "//"), ("a.cs", "///")):
+        head = {"a.go": "package p\n\n", "a.cs": "class A {\n"}.get(path, "")
+        code = {"a.rs": "fn f() {}", "a.go": "func f() {}", "a.cs": "void f() {} }"}[path]
+        text = f"{head}{mark} Say it in\n{mark} two lines.\n{mark}\n{mark} More.\n{code}\n"
+        language = language_of(path)
+        assert language
+        (found,) = [each for each in definitions(SourceFile("r", path, text), language) if each.name == "f"]
+        assert found.doc
+        assert found.doc.text == "Say it in\ntwo lines.\n\nMore.", path
 
 
 def test_a_comment_above_is_no_doc_and_one_behind_code_is_not_above() -> None:
