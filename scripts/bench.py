@@ -19,6 +19,7 @@ import bench_embedding
 import bench_eval
 import bench_grid
 import bench_metrics
+import bench_packs
 import bench_search
 from _bench import print_rows
 
@@ -65,6 +66,7 @@ def main() -> None:
         "Metrics": bench_metrics.rows,
         "Compare, 10,000 draws": bench_compare.rows,
         "Chunkers": partial(bench_chunkers.rows, source),
+        "Packs": bench_packs.rows,
     }
     missed, began = 0, time.perf_counter()
     for title, rows in sections.items():

@@ -107,3 +107,30 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
     assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--exclusion", "body")
     done = bench("sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path)
     assert "asks questions" in one_sentence(done, 2)
+
+
+COMMANDS = {
+    "compare": "compare -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol body --out {out} --json",
+    "run": "run {out}/bench.yaml --out {out} --json",
+    "sweep": "sweep -c fixed --retriever bm25 --sizes 300 500 --out {out} --json",
+    "sensitivity": "sensitivity -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol context --placebo 0 "
+    "--no-match --json",
+    "chunk-stats": "chunk-stats -c ast -c fixed --json",
+    "export-beir": "export-beir {out}/run -o {out}/beir",
+    "report": "report {out}/run -o {out}/page.html --bm25",
+    "data info": "data info --json",
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_everything_that_takes_a_source_takes_a_pack(pack, tmp_path, name):
+    words = [word.format(out=tmp_path) for word in COMMANDS[name].split()]
+    if "{out}/run" in COMMANDS[name]:
+        ask(pack, tmp_path / "made", "--protocol", "body")
+        (run,) = [path for path in (tmp_path / "made").iterdir() if path.name != "home"]
+        run.rename(tmp_path / "run")
+    (tmp_path / "bench.yaml").write_text(f"chunkers: [fixed:max_nws=300]\nretrievers: bm25\nsource: {pack}\n")
+    source = () if name == "run" else ("--source", pack)
+    done = bench(*words, *source, home=tmp_path / "home")
+    assert done.code == 0, done.err
+    assert done.out or "wrote" in done.err
