@@ -96,7 +96,7 @@ def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str]
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise UsageError(f"{out} exists already; name a new folder for the pack, or delete that one")
     with _folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
-        building = _Building(request, folder)
+        building = _Building(request, folder, notify)
         for source in request.sources:
             notify(building.add(open_origin(source, Path(work))))
         content = building.finish()
@@ -129,8 +129,9 @@ class _Repository:
 class _Building:
     """A pack in the making: files are written while they are read, and only the candidates' places are kept."""
 
-    def __init__(self, request: BuildRequest, folder: Path) -> None:
+    def __init__(self, request: BuildRequest, folder: Path, notify: Callable[[str], None]) -> None:
         self._request = request
+        self._notify = notify
         self._folder = folder
         self._repositories: dict[str, _Repository] = {}
         self._candidates: Counter[str] = Counter()
@@ -205,7 +206,8 @@ class _Building:
         if self._request.resolve == "no":
             return {}
         levels = {level: tasks for level, tasks in drawn.items() if tasks}
-        return resolve_levels(levels, self._folder / TREE, self._repositories, jedi=self._request.resolve == "jedi")
+        jedi = self._request.resolve == "jedi"
+        return resolve_levels(levels, self._folder / TREE, self._repositories, self._notify, jedi=jedi)
 
     def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
         sources = [each.source for each in self._repositories.values()]

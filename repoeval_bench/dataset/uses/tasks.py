@@ -42,6 +42,12 @@ class TaskUses:
             self.resolved.update(found.resolved)
             self.without.update(found.without)
 
+    def pass_over(self, tasks: Iterable[Task]) -> None:
+        """Take these tasks for unread."""
+        for task in tasks:
+            self.uses[task.task_id] = ()
+            self.unread.append(task.task_id)
+
 
 def resolve_tasks(
     tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = True, environment: str | None = None

@@ -309,6 +309,17 @@ def test_packs_inside_a_source_are_left_out(tmp_path):
     assert second.content.sources[0].left_out == {"pack": 1}
 
 
+def test_names_of_a_repository_that_is_too_large_are_not_resolved(code, tmp_path, monkeypatch):
+    monkeypatch.setattr("repoeval_bench.dataset.build.uses.MOST_CODE", 1000)
+    said = []
+    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
+    assert any(line.startswith("note: mixed has 0 MB of code; names are resolved up to") for line in said)
+    for counted in pack.content.levels.values():
+        assert counted.uses is not None
+        assert counted.uses.unread == counted.tasks
+        assert counted.uses.names == 0
+
+
 def test_few_tasks_are_said(code, tmp_path):
     said = []
     build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
