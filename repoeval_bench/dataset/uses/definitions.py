@@ -6,11 +6,14 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from repoeval_bench.dataset.uses.python_modules import is_python
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.core.uses import Definition
+    from repoeval_bench.dataset.uses.by_name import ByName
     from repoeval_bench.dataset.uses.python_modules import Modules
     from repoeval_bench.dataset.uses.python_scopes import Scope
 
@@ -18,12 +21,14 @@ if TYPE_CHECKING:
 class Definitions:
     """Looked up by place and by name; a definition with several sites is found at each of them."""
 
-    def __init__(self, modules: Modules) -> None:
-        self._modules = modules
+    def __init__(self, modules: Modules, others: ByName) -> None:
+        self._modules, self._others = modules, others
         self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
 
     def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
         """The definition that has a site of this name on a line (0-based); sites in the hole do not count for it."""
+        if not is_python(path):
+            return self._others.at(path, line, name)
         module = self._modules.of_file(path)
         if module is None:
             return None
@@ -37,11 +42,15 @@ class Definitions:
 
     def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
         """The functions and methods that these lines are in, inner ones of the lines apart."""
+        if not is_python(path):
+            return self._others.around(path, lines)
         module = self._modules.of_file(path)
         return frozenset(module.around(lines)) if module else frozenset()
 
-    def named(self, name: str) -> Sequence[Definition]:
-        """All definitions whose own name this is."""
+    def named(self, name: str, path: str) -> Sequence[Definition]:
+        """All definitions whose own name this is, of the languages that a file's language names."""
+        if family := self._others.family(path):
+            return self._others.named(name, family)
         return self._named.get(name, ())
 
     @cached_property

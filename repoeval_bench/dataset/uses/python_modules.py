@@ -50,11 +50,16 @@ Target = Name | Package | Outside
 BUILTINS = frozenset(dir(builtins))
 
 
+def is_python(path: str) -> bool:
+    """Whether a file is Python, by its name."""
+    return path.endswith((".py", ".pyi"))
+
+
 class Modules:
     """The modules of one repository, read from its files on first use."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
-        self._files = {file.path: file for file in files if file.path.endswith((".py", ".pyi"))}
+        self._files = {file.path: file for file in files if is_python(file.path)}
         self._modules: dict[str, Module | None] = {}
         self._by_package: dict[str, str] = {}
         for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
+from repoeval_bench.dataset.uses.by_name import ByName
 from repoeval_bench.dataset.uses.definitions import Definitions
 from repoeval_bench.dataset.uses.jedi_names import JediNames
-from repoeval_bench.dataset.uses.python_modules import Modules
+from repoeval_bench.dataset.uses.python_modules import Modules, is_python
 from repoeval_bench.dataset.uses.python_names import names_in
+from repoeval_bench.dataset.uses.scip import ScipNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
     from types import TracebackType
 
     from repoeval_bench.core.source import SourceFile
@@ -47,14 +50,24 @@ class Resolution:
 class Resolver:
     """The resolvers of one repository, in order of trust. Use as a context.
 
-    `jedi` needs the extra `build`; `environment` is the folder of a virtual environment that jedi may look into.
+    `jedi` needs the extra `build`; `environment` is the folder of a virtual environment that jedi may look into. `scip`
+    is an index file of these files in any language, asked first.
     """
 
-    def __init__(self, files: Iterable[SourceFile], *, jedi: bool = True, environment: str | None = None) -> None:
+    def __init__(
+        self,
+        files: Iterable[SourceFile],
+        *,
+        jedi: bool = True,
+        environment: str | None = None,
+        scip: Path | None = None,
+    ) -> None:
         kept = tuple(files)
         self._modules = Modules(kept)
-        self._definitions = Definitions(self._modules)
+        self._others = ByName(kept)
+        self._definitions = Definitions(self._modules, self._others)
         self._jedi = JediNames(kept, self._definitions, environment) if jedi else None
+        self._scip = ScipNames(scip, kept, self._definitions) if scip else None
 
     def __enter__(self) -> Self:
         if self._jedi:
@@ -72,7 +85,10 @@ class Resolver:
 
         Left out are the functions around the lines, which are being written, and what is defined in them.
         """
-        names = names_in(self._modules, path, lines)
+        if is_python(path):
+            names = names_in(self._modules, path, lines)
+        else:
+            names = self._others.names_in(path, lines) if self._others.family(path) else None
         if names is None:
             return None
         around = self._definitions.around(path, lines)
@@ -91,15 +107,13 @@ class Resolver:
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
     def _ask(self, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
-        found: tuple[Definition, ...] = ()
-        if self._jedi:
-            found = self._jedi.resolve(path, name.line, name.column, hole)
-            yield from ((each, "resolved") for each in found)
-        if found:
-            return
+        for analysis in (self._scip, self._jedi if is_python(path) else None):
+            if analysis and (found := analysis.resolve(path, name.line, name.column, hole)):
+                yield from ((each, "resolved") for each in found)
+                return
         yield from ((each, "imported") for each in name.definitions)
         if name.reason in ("dynamic", "unresolved"):
-            only = [each for each in self._definitions.named(name.name) if not self._inside(each, path, hole)]
+            only = [each for each in self._definitions.named(name.name, path) if not self._inside(each, path, hole)]
             if len(only) == 1:
                 yield only[0], "distinctive" if is_compound(name.name) else "unique"
 

@@ -10,6 +10,7 @@ from repoeval_bench.dataset.uses.resolver import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import SourceFile
@@ -50,10 +51,15 @@ class TaskUses:
 
 
 def resolve_tasks(
-    tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = True, environment: str | None = None
+    tasks: Iterable[Task],
+    files: Iterable[SourceFile],
+    *,
+    jedi: bool = True,
+    environment: str | None = None,
+    scip: Path | None = None,
 ) -> TaskUses:
     """What tasks of one repository use of its files; see `Resolver`."""
     found = TaskUses()
-    with Resolver(files, jedi=jedi, environment=environment) as resolver:
+    with Resolver(files, jedi=jedi, environment=environment, scip=scip) as resolver:
         found.add(tasks, resolver)
     return found

@@ -1,0 +1,337 @@
+"""The names on some lines in the languages other than Python: led to definitions by name, scope and imports.
+
+No type is inferred. What is called on a value of unknown type is `dynamic`, and its name alone may tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import segments
+from repoeval_bench.core.uses import LIMIT, Definition
+from repoeval_bench.dataset.uses.imports import EVERY, Imports
+from repoeval_bench.dataset.uses.python_names import Found
+from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, receiver_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tree_sitter import Node
+
+    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.dataset.uses.python_modules import Reason
+
+FAMILIES = {
+    "javascript": "javascript",
+    "typescript": "javascript",
+    "tsx": "javascript",
+    "java": "java",
+    "go": "go",
+    "rust": "rust",
+    "c": "c",
+    "cpp": "c",
+    "csharp": "csharp",
+}
+"""Language -> the family whose files name each other's definitions."""
+
+_OWN = frozenset({"this", "self", "Self", "super", "base", "cls"})
+_IMPLICIT = frozenset({"java", "csharp", "c"})
+"""Families in which members are named without their object."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A name with what it is looked up in ("" where nothing), its place, and whether it is bound right here."""
+
+    name: str
+    receiver: str
+    line: int
+    column: int
+    binds: bool
+
+
+class ByName:
+    """The definitions of the files of a repository that are in one of the families."""
+
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        self._files: dict[str, SourceFile] = {}
+        self._language: dict[str, str] = {}
+        for file in files:
+            language = language_of(file.path, file.text)
+            if language is not None and language.name in FAMILIES:
+                self._files[file.path], self._language[file.path] = file, language.name
+        self._imports = Imports(self._files)
+        self._defined: dict[str, tuple[Parsed, ...]] = {}
+
+    def family(self, path: str) -> str | None:
+        """The family of a file; None where it has none."""
+        language = self._language.get(path)
+        return FAMILIES[language] if language else None
+
+    def defined(self, path: str) -> tuple[Parsed, ...]:
+        """The definitions of a file; none where its grammar is not installed."""
+        if path not in self._defined:
+            language = language_of(path, self._files[path].text)
+            assert language is not None
+            try:
+                self._defined[path] = definitions(self._files[path], language)
+            except LanguageError:
+                self._defined[path] = ()
+        return self._defined[path]
+
+    def definition(self, path: str, parsed: Parsed) -> Definition:
+        """A definition with its gold lines: the last of doc comment, decorators and header that fit the limit."""
+        file = self._files[path]
+        lines = LineSpan(parsed.lines.start, max(parsed.header.end, parsed.lines.start + 1))
+        filled = [line for line in lines if file.line_text(LineSpan(line, line + 1)).strip()]
+        lines = LineSpan(filled[-LIMIT:][0], filled[-1] + 1) if filled else lines
+        around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
+        member = around is not None and around.kind == "class"
+        return Definition(
+            file.name, lines, parsed.qualified, "attribute" if parsed.kind == "variable" and member else parsed.kind
+        )
+
+    def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
+        """The functions and methods that these lines are in."""
+        inside = (each for each in self.defined(path) if each.kind in ("function", "method"))
+        return frozenset(
+            self.definition(path, each)
+            for each in inside
+            if each.header.start <= lines.start < each.lines.end and each.lines.end >= lines.end
+        )
+
+    def named(self, name: str, family: str) -> Sequence[Definition]:
+        """All definitions of a family whose own name this is, declarations only where nothing else defines it."""
+        return self._best(self._named.get((family, name), ()))
+
+    @cached_property
+    def _named(self) -> Mapping[tuple[str, str], Sequence[tuple[str, Parsed]]]:
+        found: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
+        for path in self._files:
+            for each in self.defined(path):
+                found[FAMILIES[self._language[path]], each.name].append((path, each))
+        return found
+
+    def at(self, path: str, line: int, name: str) -> Definition | None:
+        """The definition of this name that is on a line (0-based)."""
+        held = (
+            [each for each in self.defined(path) if each.name == name and line in each.lines]
+            if path in self._files
+            else []
+        )
+        return self.definition(path, min(held, key=lambda each: len(each.lines))) if held else None
+
+    def _best(self, found: Sequence[tuple[str, Parsed]]) -> tuple[Definition, ...]:
+        real = [each for each in found if not each[1].declaration] or found
+        by_name: dict[tuple[str, str], Definition] = {}
+        for path, parsed in real:
+            by_name.setdefault((path, parsed.qualified), self.definition(path, parsed))
+        return tuple(by_name.values())
+
+    def names_in(self, path: str, lines: LineSpan) -> list[Found] | None:
+        """Every name on these lines in order; None where the file's grammar is not installed."""
+        uses = self._uses(path, lines)
+        if uses is None:
+            return None
+        here, local = uses
+        return [self._resolve(path, lines, use, local) for use in here]
+
+    def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], frozenset[str]] | None:
+        """(the names on the lines, the names that the functions around them bind)."""
+        language = language_of(path, self._files[path].text)
+        assert language is not None
+        around = [
+            each.lines
+            for each in self.defined(path)
+            if each.kind in ("function", "method") and each.lines.overlaps(lines)
+        ]
+        wanted = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
+        query = "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
+        found: list[_Use] = []
+        local: set[str] = {
+            each.name for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines
+        }
+        file = self._files[path]
+        try:
+            for parsed in segments(file, language):
+                for match in parsed.matches(query):
+                    (node,) = match["name"]
+                    at = parsed.span(node)
+                    if at.start not in wanted:
+                        continue
+                    use = self._use(
+                        parsed.text(node),
+                        node,
+                        receiver_of(node),
+                        at.start,
+                        parsed.chars(node).start - file.chars_of(at).start,
+                    )
+                    if use.binds:
+                        local.add(use.name)
+                    if at.start in lines:
+                        found.append(use)
+        except LanguageError:
+            return None
+        return found, frozenset(local)
+
+    @staticmethod
+    def _use(name: str, node: Node, of: Node | None, line: int, column: int) -> _Use:
+        receiver = of.text.decode("utf-8", "replace") if of is not None and of.text else ""
+        return _Use(name, receiver, line, column, not receiver and is_bound(node))
+
+    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
+        family = self.family(path) or ""
+        found: Sequence[tuple[str, Parsed]] = ()
+        reason: Reason | None = None
+        if use.receiver in _OWN:
+            found = self._own(path, lines, use.name)
+            reason = None if found else "unresolved"
+        elif use.receiver:
+            head = re.split(r"\W+", use.receiver)[0]
+            plain = use.receiver.replace("::", ".").split(".")
+            if head in local or not all(map(str.isidentifier, plain)):
+                reason = "dynamic"
+            else:
+                found, reason = self._of_receiver(path, family, plain, use.name)
+        elif use.binds or use.name in local:
+            return Found(use.name, use.line, use.column)
+        else:
+            found, reason = self._bare(path, lines, family, use.name)
+        kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
+        return Found(use.name, use.line, use.column, kept, None if kept else reason)
+
+    def _bare(
+        self, path: str, lines: LineSpan, family: str, name: str
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        if family in _IMPLICIT and (found := self._own(path, lines, name)):
+            return found, None
+        outside = False
+        for each in self._imports.of(path, family):
+            if each.name == name:
+                if not each.files:
+                    outside = True
+                elif each.original is None:
+                    return (), None  # a module
+                elif found := self._in_files(each.files, each.original, name, family, 0):
+                    return found, None
+        if outside:
+            return (), "third party"
+        if top := [(path, e) for e in self.defined(path) if e.name == name and self._is_top(path, e, family)]:
+            return top, None
+        for files in self._visible(path, family):
+            if found := self._in_files(files, name, name, family, 0):
+                return found, None
+        return (), "unresolved"
+
+    def _visible(self, path: str, family: str) -> Iterator[Sequence[str]]:
+        """The files whose definitions are seen without naming them, nearest first."""
+        if family in ("go", "java"):
+            yield self._imports.beside(path)
+        if family == "csharp":
+            yield list(self._files)
+        seen = {path}
+        reach = [path]
+        # What is included or imported whole; in C also through what that includes.
+        for _ in range(4 if family == "c" else 1):
+            reach = [
+                file
+                for each in reach
+                for found in self._imports.of(each, family)
+                if found.original == EVERY and (each == path or family == "c")
+                for file in found.files
+                if file not in seen
+            ]
+            seen.update(reach)
+            if not reach:
+                return
+            yield reach
+
+    def _in_files(
+        self, files: Sequence[str], original: str, name: str, family: str, depth: int
+    ) -> list[tuple[str, Parsed]]:
+        """What files define under a name at their top, or give on from others."""
+        found = []
+        for path in files:
+            defined = [each for each in self.defined(path) if self._is_top(path, each, family)]
+            if original == "default":
+                found += [(path, e) for e in defined if self._line(path, e.header.start).startswith("export default")]
+                found = found or [(path, e) for e in defined if e.name == name]
+            found += [(path, each) for each in defined if each.name == original]
+            if found or depth > 4:
+                continue
+            for each in self._imports.of(path, family):
+                given_on = each.exported or each.original == EVERY
+                if given_on and each.original is not None and each.name in (original, EVERY):
+                    inner = original if each.original == EVERY else each.original
+                    found += self._in_files(each.files, inner, name, family, depth + 1)
+        return found
+
+    def _line(self, path: str, line: int) -> str:
+        return self._files[path].line_text(LineSpan(line, line + 1)).strip()
+
+    def _is_top(self, path: str, parsed: Parsed, family: str) -> bool:
+        """Whether a definition is named without an object: not in a class, but a class in a class in Java and C#."""
+        if parsed.parent is None:
+            return parsed.kind != "method" and "." not in parsed.qualified
+        around = self.defined(path)[parsed.parent]
+        return parsed.kind == "class" and around.kind == "class" and family in _IMPLICIT
+
+    def _of_receiver(
+        self, path: str, family: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        for each in self._imports.of(path, family):
+            if each.name == steps[0] and len(steps) == 1:
+                if not each.files:
+                    return (), "third party"
+                if each.original is None:
+                    found = self._in_files(each.files, name, name, family, 0)
+                    return found, None if found else "unresolved"
+        classes, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])
+        for where, owner in classes:
+            if owner.kind == "class" and (members := self._members(where, owner.qualified, name, family, 0)):
+                return members, None
+        return (), reason if reason == "third party" else "dynamic"
+
+    def _own(self, path: str, lines: LineSpan, name: str) -> list[tuple[str, Parsed]]:
+        """The member of the classes around the lines, or of their bases, the innermost first."""
+        family = self.family(path) or ""
+        defined = self.defined(path)
+        around = [each for each in defined if each.lines.start <= lines.start < each.lines.end]
+        classes = [each.qualified for each in around if each.kind == "class"]
+        # A method may stand outside of its class.
+        classes += [each.qualified.rpartition(".")[0] for each in around if each.kind == "method"]
+        for qualified in dict.fromkeys(filter(None, reversed(classes))):
+            if found := self._members(path, qualified, name, family, 0):
+                return found
+        return []
+
+    def _members(self, path: str, qualified: str, name: str, family: str, depth: int) -> list[tuple[str, Parsed]]:
+        wanted = f"{qualified}.{name}"
+        files = [path, *(each for found in self._visible(path, family) for each in found)]
+        found = [
+            (file, each) for file in dict.fromkeys(files) for each in self.defined(file) if each.qualified == wanted
+        ]
+        if family == "c" and found:
+            # A class declares in its header what is defined elsewhere.
+            found += [each for each in self._named.get((family, name), ()) if each[1].qualified == wanted]
+        if found or depth > 3:
+            return found
+        for file in dict.fromkeys(files):
+            for each in self.defined(file):
+                if each.kind == "class" and each.qualified == qualified:
+                    for base in re.findall(r"\w+", each.signature.partition(each.name)[2]):
+                        bases, _ = self._bare(file, LineSpan(0, 0), family, base)
+                        above = [(where, of) for where, of in bases if of.kind == "class" and of.qualified != qualified]
+                        for where, of in above:
+                            if inner := self._members(where, of.qualified, name, family, depth + 1):
+                                return inner
+        return []

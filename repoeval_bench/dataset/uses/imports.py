@@ -1,0 +1,205 @@
+"""What a file imports, in the languages other than Python: read off its text by pattern, and led to files by path.
+
+Macros, build systems and path aliases are not read. A module that no file of the repository answers to is outside.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from repoeval_bench.core.source import SourceFile
+
+EVERY = "*"
+"""In place of a name: all that a module has."""
+
+_JS_FROM = re.compile(
+    r"\b(?P<word>import|export)\s+(?:type\s+)?(?P<what>[\w$*\s{},]+?)\s*from\s*[\"'](?P<module>[^\"']+)[\"']"
+)
+_JS_REQUIRE = re.compile(
+    r"\b(?:const|let|var)\s+(?P<what>\{[^}]*\}|[\w$]+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*[\"'](?P<module>[^\"']+)[\"']"
+)
+_JS_ENDINGS = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+_GO = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
+_GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
+_JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
+_RUST = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
+_C = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`name` is bound to `original` of the files; to the files themselves where that is None. No file: outside.
+
+    `exported`: others see it as a name of this file too. `name` may be `EVERY`.
+    """
+
+    name: str
+    original: str | None
+    files: tuple[str, ...]
+    exported: bool = False
+
+
+class Imports:
+    """The imports of each file of a repository, read on first use."""
+
+    def __init__(self, files: Mapping[str, SourceFile]) -> None:
+        self._files = files
+        self._known: dict[str, tuple[Import, ...]] = {}
+        self._folders: dict[str, list[str]] = defaultdict(list)
+        self._tails: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(files):
+            self._folders[posixpath.dirname(path)].append(path)
+            self._tails[posixpath.basename(path)].append(path)
+
+    def of(self, path: str, family: str) -> tuple[Import, ...]:
+        """What a file imports."""
+        if path not in self._known:
+            read = {
+                "javascript": self._javascript,
+                "go": self._go,
+                "java": self._java,
+                "rust": self._rust,
+                "c": self._c,
+            }
+            # Of C# no `using` is read: a namespace does not say which files it is in.
+            self._known[path] = tuple(read[family](path, self._files[path].text)) if family in read else ()
+        return self._known[path]
+
+    def beside(self, path: str) -> list[str]:
+        """The files of the same folder."""
+        return self._folders[posixpath.dirname(path)]
+
+    def _javascript(self, path: str, text: str) -> Iterator[Import]:
+        for found in (*_JS_FROM.finditer(text), *_JS_REQUIRE.finditer(text)):
+            files = self._script(path, found["module"])
+            exported = found.groupdict().get("word") == "export"
+            what = found["what"].strip()
+            braces = re.search(r"\{([^}]*)\}", what)
+            for each in braces[1].split(",") if braces else ():
+                words = re.findall(r"[\w$]+", re.sub(r"^\s*type\s+", "", each))
+                if words:
+                    yield Import(words[-1], words[0], files, exported)
+            rest = re.sub(r"\{[^}]*\}", "", what)
+            for each in filter(None, (part.strip() for part in rest.split(","))):
+                if each.startswith("*"):
+                    name = each.rpartition(" ")[2]
+                    yield Import(name, EVERY if name == "*" else None, files, exported)
+                else:
+                    # A required module is an object of its names, an imported one its default.
+                    yield Import(each, None if "word" not in found.groupdict() else "default", files, exported)
+
+    def _script(self, path: str, module: str) -> tuple[str, ...]:
+        if not module.startswith("."):
+            return ()
+        stem = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
+        bare = re.sub(r"\.[cm]?jsx?$", "", stem)
+        tries = [stem, *(each + end for each in (stem, bare) for end in _JS_ENDINGS)]
+        tries += [f"{stem}/index{end}" for end in _JS_ENDINGS]
+        return next(((each,) for each in tries if each in self._files), ())
+
+    def _go(self, path: str, text: str) -> Iterator[Import]:  # noqa: ARG002 - all readers are called alike
+        for block in _GO_BLOCK.finditer(text):
+            for found in _GO.finditer(block["many"] or block["one"]):
+                steps = found["module"].split("/")
+                folders = ("/".join(steps[at:]) for at in range(len(steps)))
+                folder = next((each for each in folders if each in self._folders), None)
+                files = tuple(each for each in self._folders.get(folder or "", ()) if not each.endswith("_test.go"))
+                name = (found["alias"] or "").strip() or re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
+                yield Import(name, None, files if folder else ())
+
+    def _java(self, path: str, text: str) -> Iterator[Import]:  # noqa: ARG002 - all readers are called alike
+        for found in _JAVA.finditer(text):
+            steps = found["path"].split(".")
+            if found["every"]:
+                tail = "/".join(steps)
+                inside = [
+                    each for folder, held in self._folders.items() if f"/{folder}".endswith(f"/{tail}") for each in held
+                ]
+                yield Import(EVERY, EVERY, tuple(inside))
+                continue
+            # `a.b.C`, or a member or inner class `a.b.C.d`.
+            for at in (len(steps), len(steps) - 1):
+                tail = "/".join(steps[:at]) + ".java"
+                files = tuple(each for each in self._tails[f"{steps[at - 1]}.java"] if f"/{each}".endswith(f"/{tail}"))
+                if files:
+                    break
+            yield Import(steps[-1], steps[-1], files)
+
+    def _rust(self, path: str, text: str) -> Iterator[Import]:
+        for found in _RUST.finditer(text):
+            exported = found[0].lstrip().startswith("pub")
+            for steps, name in _use_tree(re.sub(r"\s+", " ", found["tree"]).strip(), ()):
+                of, original = self._crate(path, steps[:-1]), steps[-1]
+                if original == "self":
+                    yield Import(name if name != "self" else steps[-2], None, self._crate(path, steps[:-1]), exported)
+                elif original == EVERY:
+                    yield Import(EVERY, EVERY, of, exported)
+                else:
+                    module = self._crate(path, steps)
+                    yield Import(name, None if module and module != of else original, module or of, exported)
+
+    def _crate(self, path: str, steps: tuple[str, ...]) -> tuple[str, ...]:
+        """The file of a module path, or of the nearest module around what it names."""
+        folder = posixpath.dirname(path)
+        own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
+        root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
+        here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(steps[0] if steps else "")
+        if here is None:
+            return ()
+        rest = list(steps[1:])
+        while rest and rest[0] == "super":
+            here, rest = posixpath.dirname(here), rest[1:]
+        for end in range(len(rest), -1, -1):
+            stem = "/".join([*filter(None, [here]), *rest[:end]])
+            tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
+            if files := tuple(each for each in tries if each in self._files):
+                return files[:1]
+        return ()
+
+    def _c(self, path: str, text: str) -> Iterator[Import]:
+        for found in _C.finditer(text):
+            included = found["path"]
+            near = posixpath.normpath(posixpath.join(posixpath.dirname(path), included))
+            name = posixpath.basename(included)
+            files = [near] if near in self._files else []
+            files = files or [each for each in self._tails[name] if f"/{each}".endswith(f"/{included}")][:1]
+            # What a header declares is defined in the source of its name.
+            stems = {each.rpartition(".")[0] for each in files}
+            ends = (".c", ".cc", ".cpp", ".cxx")
+            sources = [each for stem in stems for end in ends for each in self._sources(stem, end)]
+            if files:
+                yield Import(EVERY, EVERY, (*files, *sources))
+
+    def _sources(self, stem: str, end: str) -> Iterable[str]:
+        beside = stem + end
+        if beside in self._files:
+            return [beside]
+        return self._tails[posixpath.basename(beside)][:1]
+
+
+def _use_tree(text: str, before: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """(path, name) of each name that a Rust use tree binds."""
+    text = text.strip()
+    if "{" in text:
+        head, _, inside = text.partition("{")
+        steps = (*before, *filter(None, (step.strip() for step in head.split("::"))))
+        depth, start = 0, 0
+        inside = inside.rpartition("}")[0] + ","
+        for at, char in enumerate(inside):
+            depth += (char == "{") - (char == "}")
+            if char == "," and not depth:
+                if inside[start:at].strip():
+                    yield from _use_tree(inside[start:at], steps)
+                start = at + 1
+        return
+    path, _, alias = text.partition(" as ")
+    steps = (*before, *filter(None, (step.strip() for step in path.split("::"))))
+    if steps:
+        yield steps, alias.strip() or steps[-1]

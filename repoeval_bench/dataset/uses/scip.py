@@ -1,0 +1,120 @@
+"""SCIP index files: which definition a name at a place refers to, as an indexer of the language found it.
+
+The messages are those of scip.proto (Sourcegraph, Apache-2.0), as far as they are read; other fields are skipped.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.core.uses import Definition
+    from repoeval_bench.dataset.uses.definitions import Definitions
+
+_FIELDS = {
+    "Index": (("documents", 2, "Document"),),
+    "Document": (("relative_path", 1, "string"), ("occurrences", 2, "Occurrence"), ("position_encoding", 6, "int32")),
+    "Occurrence": (("range", 1, "int32*"), ("symbol", 2, "string"), ("symbol_roles", 3, "int32")),
+}
+_DEFINES = 1
+"""The bit of `symbol_roles` that says that the symbol is defined here."""
+_UTF8, _UTF16 = 1, 2
+"""What the columns of a document count; else code points."""
+
+
+class ScipNames:
+    """The occurrences of an index file; a UsageError where it cannot be read, a DatasetError where it is no index."""
+
+    def __init__(self, path: Path, files: tuple[SourceFile, ...], definitions: Definitions) -> None:
+        self._files = {file.path: file for file in files}
+        self._definitions = definitions
+        self._symbols: dict[tuple[str, int, int], str] = {}
+        self._defined: dict[tuple[str, str], tuple[str, int, str]] = {}
+        for document in _read(path).documents:
+            file = self._files.get(document.relative_path)
+            if file is not None:
+                self._add(file, document)
+
+    def _add(self, file: SourceFile, document: Any) -> None:
+        lines = file.text.splitlines()
+        for occurrence in document.occurrences:
+            first, *rest = occurrence.range
+            if len(rest) not in (2, 3) or first >= len(lines):
+                continue
+            line = lines[first]
+            start = _column(line, rest[0], document.position_encoding)
+            end = _column(line, rest[-1], document.position_encoding)
+            self._symbols[file.path, first, start] = occurrence.symbol
+            if occurrence.symbol_roles & _DEFINES:
+                self._defined.setdefault(_key(file.path, occurrence.symbol), (file.path, first, line[start:end]))
+
+    def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
+        """The definition that the name at a place (0-based) means; none where the index has none in these files."""
+        symbol = self._symbols.get((path, line, column))
+        found = self._defined.get(_key(path, symbol)) if symbol else None
+        if found is None:
+            return ()
+        where, at, name = found
+        definition = self._definitions.at(where, at, name, hole if where == path else None)
+        return (definition,) if definition else ()
+
+
+def _key(path: str, symbol: str) -> tuple[str, str]:
+    """A symbol that is local to a file is another one in another file."""
+    return (path if symbol.startswith("local ") else "", symbol)
+
+
+def _column(line: str, column: int, encoding: int) -> int:
+    """A column in characters."""
+    if line.isascii() or encoding not in (_UTF8, _UTF16):
+        return column
+    name, width = ("utf-8", 1) if encoding == _UTF8 else ("utf-16-le", 2)
+    return len(line.encode(name, "surrogatepass")[: column * width].decode(name, "ignore"))
+
+
+def _read(path: Path) -> Any:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); name a SCIP index file") from error
+    from google.protobuf.message import DecodeError
+
+    index = _message()()
+    try:
+        index.ParseFromString(raw)
+    except DecodeError as error:
+        raise DatasetError(f"{path} is no SCIP index ({error}); make it again with the indexer") from error
+    if not index.documents:
+        raise DatasetError(f"{path} is no SCIP index: it has no document; make it again with the indexer")
+    return index
+
+
+@cache
+def _message() -> Any:
+    """The class of an index, made of `_FIELDS`."""
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError as error:
+        raise UsageError("reading a SCIP index needs protobuf; pip install 'repoeval-bench[build]'") from error
+    field_type = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="scip.proto", package="scip", syntax="proto3")
+    for name, fields in _FIELDS.items():
+        message = file.message_type.add(name=name)
+        for label, number, kind in fields:
+            many = kind.endswith("*") or kind in _FIELDS
+            field = message.field.add(name=label, number=number)
+            field.label = field_type.LABEL_REPEATED if many else field_type.LABEL_OPTIONAL
+            if kind in _FIELDS:
+                field.type, field.type_name = field_type.TYPE_MESSAGE, f".scip.{kind}"
+            else:
+                field.type = field_type.TYPE_STRING if kind == "string" else field_type.TYPE_INT32
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("scip.Index"))

@@ -1,0 +1,79 @@
+"""What the grammars call names: which nodes are one, what each is looked up in, and where a local is bound."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+IDENTIFIERS = {
+    "javascript": ("identifier", "property_identifier", "shorthand_property_identifier", "private_property_identifier"),
+    "typescript": ("identifier", "property_identifier", "shorthand_property_identifier", "type_identifier"),
+    "tsx": ("identifier", "property_identifier", "shorthand_property_identifier", "type_identifier"),
+    "java": ("identifier", "type_identifier"),
+    "go": ("identifier", "field_identifier", "type_identifier"),
+    "rust": ("identifier", "field_identifier", "type_identifier", "shorthand_field_identifier"),
+    "c": ("identifier", "field_identifier", "type_identifier"),
+    "cpp": ("identifier", "field_identifier", "type_identifier"),
+    "csharp": ("identifier",),
+}
+_OBJECTS = ("object", "operand", "value", "argument", "expression", "path", "scope", "package", "module")
+_MEMBERS = ("property", "field", "name")
+# Where a name is bound in a function: the kind of the node, and the fields of it that hold the name.
+_BINDS = {
+    "variable_declarator": ("name",),
+    "required_parameter": ("pattern",),
+    "optional_parameter": ("pattern",),
+    "formal_parameter": ("name",),
+    "spread_parameter": ("name",),
+    "catch_formal_parameter": ("name",),
+    "catch_clause": ("parameter",),
+    "arrow_function": ("parameter",),
+    "enhanced_for_statement": ("name",),
+    "for_in_statement": ("left",),
+    "foreach_statement": ("left",),
+    "short_var_declaration": ("left",),
+    "range_clause": ("left",),
+    "var_spec": ("name",),
+    "parameter_declaration": ("name", "declarator"),
+    "variadic_parameter_declaration": ("name",),
+    "let_declaration": ("pattern",),
+    "for_expression": ("pattern",),
+    "parameter": ("pattern", "name"),
+    "init_declarator": ("declarator",),
+    "declaration": ("declarator",),
+    "for_range_loop": ("declarator",),
+    "declaration_expression": ("name",),
+}
+_LISTS = frozenset({"formal_parameters", "inferred_parameters", "closure_parameters"})
+_INSIDE = re.compile(r"pattern$|expression_list$|(?:pointer|reference|array)_declarator$|^tuple_|^object_|^mut_")
+
+
+def receiver_of(node: Node) -> Node | None:
+    """What a name is looked up in; None where it stands alone."""
+    parent = node.parent
+    if parent is None:
+        return None
+    if not any((of := parent.child_by_field_name(field)) is not None and of.id == node.id for field in _MEMBERS):
+        return None
+    for field in _OBJECTS:
+        found = parent.child_by_field_name(field)
+        if found is not None and found.id != node.id and found.end_byte <= node.start_byte:
+            return found
+    return None
+
+
+def is_bound(node: Node) -> bool:
+    """Whether this is where a local or a parameter is bound, or the key of a literal."""
+    child, parent = node, node.parent
+    while parent is not None and _INSIDE.search(parent.type):
+        child, parent = parent, parent.parent
+    if parent is None:
+        return False
+    if parent.type in _LISTS or (parent.type == "pair" and parent.child_by_field_name("key") == child):
+        return True
+    return any(
+        each.id == child.id for field in _BINDS.get(parent.type, ()) for each in parent.children_by_field_name(field)
+    )

@@ -1,0 +1,227 @@
+"""Small repositories in the other languages: what the names on some lines mean is written beside them."""
+
+import pytest
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.uses.resolver import Resolver
+
+MARK = "HOLE"
+"""Ends the lines that are asked for, in a comment."""
+
+TYPESCRIPT = {
+    "src/shop.ts": """\
+/** A thing to buy. */
+export class Item {
+  static kinds = 3;
+  price: number;
+  constructor(price: number) { this.price = price; }
+  label(): string { return "x"; }
+}
+export const LIMIT = 3;
+export function rate(x: number): number {
+  return x;
+}
+export default function main() {
+  return 1;
+}
+export function roundedTotal(x: number) { return x; }
+""",
+    "src/index.ts": 'export * from "./shop";\nexport { rate as exchange } from "./shop";\n',
+    "src/task.ts": """\
+import { Item, LIMIT as MOST } from "./shop";
+import main, * as shop from "./shop";
+import { exchange } from "./index";
+import { z } from "zod";
+
+class Special extends Item {
+  extra = 1;
+  total(x: number, rate: number) {
+    const price = x; // HOLE
+    this.label(); // HOLE
+    this.extra; // HOLE
+    return main() + exchange(MOST) + shop.rate(price) + rate + Item.kinds; // HOLE
+    z.string(); x.roundedTotal(); new Missing(); // HOLE
+  }
+}
+""",
+}
+JAVASCRIPT = {
+    "lib/util.js": "function slugify(text) {\n  return text;\n}\nconst SIZE = 3;\nmodule.exports = { slugify, SIZE };\n",
+    "lib/task.js": """\
+const { slugify } = require("./util");
+const util = require("./util.js");
+function local() { return 1; }
+function written(a) {
+  return local() + slugify(a) + util.SIZE; // HOLE
+}
+""",
+}
+GO = {
+    "store/item.go": """\
+package store
+
+// Item is a thing.
+type Item struct {
+	Price int
+}
+
+func NewItem(price int) *Item {
+	return &Item{Price: price}
+}
+""",
+    "task.go": """\
+package main
+
+import (
+	"fmt"
+	st "example.com/shop/store"
+	"example.com/shop/store"
+)
+
+func helper() int { return 1 }
+
+func written(price int) int {
+	item := st.NewItem(price) // HOLE
+	var other store.Item // HOLE
+	fmt.Println(item, other, helper(), beside()) // HOLE
+	return price // HOLE
+}
+""",
+    "beside.go": "package main\n\nfunc beside() int { return 2 }\n",
+}
+JAVA = {
+    "src/com/shop/Base.java": "package com.shop;\n\npublic class Base {\n  protected int size;\n  int grow() { return 1; }\n}\n",
+    "src/com/shop/Beside.java": "package com.shop;\n\nclass Beside {\n  static int count() { return 1; }\n}\n",
+    "src/com/util/Maths.java": "package com.util;\n\npublic class Maths {\n  public static int round(int x) { return x; }\n}\n",
+    "src/com/shop/Task.java": """\
+package com.shop;
+
+import com.util.Maths;
+import org.junit.Test;
+
+class Task extends Base {
+  private int own;
+  int written(int size, int limit) {
+    int local = own + size; // HOLE
+    return grow() + Maths.round(local) + Beside.count() + limit; // HOLE
+  }
+}
+""",
+}
+RUST = {
+    "src/lib.rs": "pub mod store;\npub mod task;\n",
+    "src/store/mod.rs": "pub struct Item { pub price: u32 }\nimpl Item {\n    pub fn new(price: u32) -> Item { Item { price } }\n}\n"
+    "pub fn rate(x: u32) -> u32 { x }\npub const MOST: u32 = 3;\n",
+    "src/task.rs": """\
+use crate::store::{self, rate as exchange, Item};
+use serde::Serialize;
+
+fn helper() -> u32 { 1 }
+
+pub fn written(price: u32) -> u32 {
+    let item = Item::new(price); // HOLE
+    exchange(price) + store::MOST + helper() // HOLE
+}
+""",
+}
+C = {
+    "inc/shop.h": "struct item { int price; };\nint rate(int x);\n#define MOST 3\n",
+    "src/shop.c": '#include "shop.h"\n\n/* The rate. */\nint rate(int x) {\n  return x;\n}\n',
+    "src/task.c": """\
+#include <stdio.h>
+#include "shop.h"
+
+static int helper(int rate) { return rate; }
+
+int written(int price) {
+  struct item one; // HOLE
+  return helper(price) + rate(price) + MOST; // HOLE
+}
+""",
+}
+CPP = {
+    "shop.hpp": "class Base {\n public:\n  int grow();\n};\nclass Item : public Base {\n public:\n  int total(int x);\n  int size;\n};\n",
+    "shop.cpp": '#include "shop.hpp"\nint Base::grow() { return 1; }\nint Item::total(int x) {\n  return grow() + size + x; // HOLE\n}\n',
+}
+CSHARP = {
+    "Shop/Item.cs": "namespace Shop {\n  public class Item {\n    public int Price;\n    public static int Count() { return 1; }\n  }\n}\n",
+    "Task.cs": """\
+using Shop;
+class Task {
+  private int own;
+  int Helper() { return 1; }
+  int Written(int own2) {
+    var item = new Item(); // HOLE
+    return Helper() + own + Item.Count() + own2; // HOLE
+  }
+}
+""",
+}
+CASES = {
+    "typescript": (
+        TYPESCRIPT,
+        {
+            *("src/shop.ts Item", "src/shop.ts Item.label", "src/shop.ts Item.kinds", "src/task.ts Special.extra"),
+            *("src/shop.ts main", "src/shop.ts rate", "src/shop.ts LIMIT"),
+        },
+    ),
+    "javascript": (JAVASCRIPT, {"lib/task.js local", "lib/util.js slugify", "lib/util.js SIZE"}),
+    "go": (GO, {"store/item.go NewItem", "store/item.go Item", "task.go helper", "beside.go beside"}),
+    "java": (
+        JAVA,
+        {
+            *("src/com/shop/Task.java Task.own", "src/com/shop/Base.java Base.grow", "src/com/util/Maths.java Maths"),
+            *("src/com/util/Maths.java Maths.round", "src/com/shop/Beside.java Beside"),
+            "src/com/shop/Beside.java Beside.count",
+        },
+    ),
+    "rust": (
+        RUST,
+        {
+            *("src/store/mod.rs Item", "src/store/mod.rs Item.new", "src/store/mod.rs rate", "src/store/mod.rs MOST"),
+            "src/task.rs helper",
+        },
+    ),
+    "c": (C, {"inc/shop.h item", "src/shop.c rate", "src/task.c helper", "inc/shop.h MOST"}),
+    "cpp": (CPP, {"shop.cpp Base.grow", "shop.hpp Item.size"}),
+    "csharp": (CSHARP, {"Shop/Item.cs Item", "Shop/Item.cs Item.Count", "Task.cs Task.Helper", "Task.cs Task.own"}),
+}
+
+
+def resolve(files):
+    path, text = next((path, text) for path, text in files.items() if MARK in text)
+    marked = [at for at, line in enumerate(text.splitlines()) if MARK in line]
+    sources = [SourceFile("r", name, content) for name, content in files.items()]
+    with Resolver(sources, jedi=False) as resolver:
+        return resolver.uses(path, LineSpan(marked[0], marked[-1] + 1))
+
+
+@pytest.mark.parametrize("language", CASES)
+def test_what_lines_use(language):
+    files, expected = CASES[language]
+    found = resolve(files)
+    named = {f"{u.definition.file.removeprefix('r/')} {u.definition.name}" for u in found.used if u.tier == "imported"}
+    assert named == expected
+
+
+def test_what_resolves_to_nothing_is_counted_and_told_by_name_alone():
+    found = resolve(TYPESCRIPT)
+    # `z` and its member are another package's; `x.roundedTotal` is the only definition of a compound name.
+    assert [(u.definition.name, u.tier) for u in found.used if u.tier != "imported"] == [
+        ("roundedTotal", "distinctive")
+    ]
+    assert found.without == {"third party": 2, "unresolved": 1}
+
+
+def test_gold_ends_with_the_header():
+    """The doc comment above and the header; of a long comment the last lines, so that the header is in it."""
+    found = {u.definition.name: u.definition.lines for u in resolve(TYPESCRIPT).used}
+    assert found["Item"] == LineSpan(0, 2)
+    long = "/**\n" + " * line\n" * 20 + " */\n"
+    files = {
+        "a.ts": f"{long}export function far(): number {{\n  return 1;\n}}\n",
+        "b.ts": 'import { far } from "./a";\nfar(); // HOLE\n',
+    }
+    (used,) = resolve(files).used
+    assert used.definition.lines == LineSpan(11, 23)

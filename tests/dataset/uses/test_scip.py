@@ -1,0 +1,89 @@
+"""A SCIP index, written here byte by byte as scip.proto numbers its fields, and what is read of it."""
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.uses.resolver import Resolver
+
+pytest.importorskip("google.protobuf")
+
+FILES = [
+    SourceFile("r", "a.py", "def far(): pass\nclass C:\n  x = 1\n"),
+    SourceFile("r", "b.py", 'def written(a):\n  "ä𝕏"; a.x\n  a.far\n'),
+]
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, content):
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def occurrence(place, symbol, roles=0):
+    return field(
+        2, field(1, b"".join(map(varint, place))) + field(2, symbol.encode()) + field(3, roles) + field(9, b"x")
+    )
+
+
+def document(path, *occurrences, encoding=0):
+    return field(2, field(1, path.encode()) + b"".join(occurrences) + (field(6, encoding) if encoding else b""))
+
+
+def uses(tmp_path, *documents):
+    index = tmp_path / "index.scip"
+    index.write_bytes(field(1, b"") + b"".join(documents))
+    with Resolver(FILES, jedi=False, scip=index) as resolver:
+        return {(u.definition.name, u.tier) for u in resolver.uses("b.py", LineSpan(1, 3)).used}
+
+
+DEFINED = document(
+    "a.py", occurrence((0, 4, 7), "s far()."), occurrence((0, 4, 7), "s far().", 1), occurrence((2, 2, 3), "s C#x.", 1)
+)
+
+
+def test_a_name_is_what_the_index_says(tmp_path):
+    assert uses(tmp_path, DEFINED, document("b.py", occurrence((2, 4, 7), "s far()."))) == {
+        ("far", "resolved"),
+        ("C.x", "unique"),
+    }
+
+
+@pytest.mark.parametrize(("encoding", "column"), [(0, 10), (3, 10), (2, 11), (1, 14)])
+def test_columns_are_counted_as_the_document_says(tmp_path, encoding, column):
+    """The two letters of the text are three units of UTF-16 and six bytes."""
+    found = uses(
+        tmp_path, DEFINED, document("b.py", occurrence((1, column, 1, column + 1), "s C#x."), encoding=encoding)
+    )
+    assert ("C.x", "resolved") in found
+
+
+def test_a_local_symbol_is_of_one_file(tmp_path):
+    one = document("a.py", occurrence((0, 4, 7), "local 1", 1))
+    assert uses(tmp_path, one, document("b.py", occurrence((2, 4, 7), "local 1"))) == {
+        ("far", "unique"),
+        ("C.x", "unique"),
+    }
+
+
+def test_symbols_without_a_definition_are_left_to_the_others(tmp_path):
+    assert ("far", "unique") in uses(tmp_path, document("b.py", occurrence((2, 4, 7), "elsewhere")))
+
+
+def test_what_is_no_index_is_said(tmp_path):
+    (tmp_path / "broken").write_bytes(b"\xff\xff\xff\xff")
+    (tmp_path / "empty").write_bytes(b"")
+    for name in ("broken", "empty"):
+        with pytest.raises(DatasetError, match="is no SCIP index"):
+            Resolver(FILES, jedi=False, scip=tmp_path / name)
+    with pytest.raises(UsageError, match="cannot be read"):
+        Resolver(FILES, jedi=False, scip=tmp_path / "none")
