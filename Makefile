@@ -34,6 +34,7 @@ help: ## list the targets and variables
 	@echo '  SOURCE=FOLDER                auto, github, pypi, or a folder or URL that mirrors the archives'
 	@echo '  REPOS="a b" LIMIT=20         some of the tasks only'
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01   compare: the baseline, and the margin within which means are equal'
+	@echo '  DETAILS=1                    eval, compare, run: every table and note, not the answer alone'
 	@echo '  OUTPUT=grid.json             sensitivity: the file to write the settings to'
 	@echo '  SENSITIVITY=grid.json        report: the settings file to draw'
 	@echo '  BENCH=repoeval               run: a YAML file, or the name of the shipped one'

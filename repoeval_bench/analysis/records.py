@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 from repoeval_bench.analysis.sign_flips import ALPHA
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
+
+
+def _negative(ends: Interval) -> Interval:
+    # 0 - x, for -x has a minus before a zero.
+    return None if ends is None else (0.0 - ends[1], 0.0 - ends[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +36,17 @@ class MeanDifference:
     mde: float | None
     mde_family: float | None
 
+    def reversed(self) -> Self:
+        """The same of baseline - treatment."""
+        return replace(
+            self,
+            baseline=self.treatment,
+            treatment=self.baseline,
+            difference=0.0 - self.difference,
+            ci=_negative(self.ci),
+            ci_repositories=_negative(self.ci_repositories),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Influence:
@@ -45,6 +61,10 @@ class Influence:
     rests_on: str | None = None
     p: float | None = None
 
+    def reversed(self) -> Self:
+        """The same of the opposite difference."""
+        return replace(self, low=0.0 - self.high, high=0.0 - self.low)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryEffect:
@@ -55,6 +75,10 @@ class RepositoryEffect:
     ci: Interval
     n_queries: int
     n_files: int
+
+    def reversed(self) -> Self:
+        """The same of the opposite difference."""
+        return replace(self, difference=0.0 - self.difference, ci=_negative(self.ci))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +100,17 @@ class NewRepositories:
     prediction: tuple[float, float] | None
     two_level: tuple[float, float] | None
     repositories: tuple[RepositoryEffect, ...]
+
+    def reversed(self) -> Self:
+        """The same of the opposite difference."""
+        return replace(
+            self,
+            difference=0.0 - self.difference,
+            ci=_negative(self.ci),
+            prediction=_negative(self.prediction),
+            two_level=_negative(self.two_level),
+            repositories=tuple(each.reversed() for each in self.repositories),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +156,31 @@ class Comparison:
     def is_shown(self) -> bool:
         """Whether the verdict is that one run is better."""
         return self.verdict.startswith(("better", "worse"))
+
+    @property
+    def hangs_on_repositories(self) -> bool:
+        """Whether the difference is shown over files, but not with the signs of whole repositories flipped."""
+        ci = self.mean.ci_repositories
+        return self.is_shown and self.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1])
+
+    def reversed(self) -> Self:
+        """The same pair the other way round: baseline - treatment, with the verdict on the former baseline."""
+        word, comma, rest = self.verdict.partition(",")
+        word = {"better": "worse", "worse": "better"}.get(word, word)
+        return replace(
+            self,
+            baseline=self.treatment,
+            treatment=self.baseline,
+            micro=self.micro.reversed(),
+            macro=self.macro.reversed(),
+            effect_size=None if self.effect_size is None else 0.0 - self.effect_size,
+            wins=self.losses,
+            losses=self.wins,
+            verdict=word + comma + rest,
+            by_file=self.by_file and self.by_file.reversed(),
+            by_repository=self.by_repository and self.by_repository.reversed(),
+            on_new_repositories=self.on_new_repositories and self.on_new_repositories.reversed(),
+        )
 
     @property
     def rests_on_one(self) -> bool:

@@ -8,14 +8,13 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import check_margin, compare
+from repoeval_bench.cli.answer import details_option, print_answer, print_comparison
 from repoeval_bench.cli.completion import run_argument
-from repoeval_bench.cli.console import print_json, print_table, print_tables
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import comparison_options, requests_of, run_options, say
-from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.choosing import choice_record, choice_table
-from repoeval_bench.report.comparison import comparison_records, comparison_tables
+from repoeval_bench.report.choosing import choice_record
+from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.latest import remember
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.runs.view import RunView
 
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
 @run_argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
 @comparison_options
+@details_option
 def compare_command(
     *,
     runs: tuple[str, ...],
@@ -42,6 +41,7 @@ def compare_command(
     out: Path,
     home: Path | None,
     as_json: bool,
+    details: bool,
     **asked: Any,
 ) -> None:
     """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
@@ -62,21 +62,13 @@ def compare_command(
     comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
     remember(stored, out, say)
     # The baseline may be none of the runs: it is one to choose from all the same.
-    choice = choose(stored if base is None else [base, *stored])
+    compared = stored if base is None else [base, *stored]
     if as_json:
-        print_json({"comparisons": comparison_records(comparisons), "choice": choice_record(choice)})
-        return
-    print_comparison(stored, comparisons, choice)
-
-
-def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice) -> None:
-    """The score tables of the runs (an imported one has none), the differences with their notes, and the choice."""
-    if not any(run.metrics.imported for run in runs):
-        print_scores(runs)
-        echo()
-    print_tables(comparison_tables(comparisons))
-    echo()
-    print_table(choice_table(choice, comparisons))
+        print_json({"comparisons": comparison_records(comparisons), "choice": choice_record(choose(compared))})
+    elif details:
+        print_comparison(stored, comparisons, choose(compared))
+    else:
+        print_answer(compared, out, comparisons)
 
 
 def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:

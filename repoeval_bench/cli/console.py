@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.report.table import Table
 
+_PAGE = 80
+"""Columns of prose in a file or a pipe."""
+
 
 def print_table(table: Table) -> None:
     """Print a table with its notes, folded for a terminal, whole for a file or a pipe."""
@@ -55,6 +58,12 @@ def print_lines(lines: Iterable[str]) -> None:
             line, _console().width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
         echo("\n".join(folded))
+
+
+def print_paragraph(text: str) -> None:
+    """Print prose that is folded between words, to the terminal's width or to 80 columns."""
+    width = _console().width if sys.stdout.isatty() else _PAGE
+    echo(textwrap.fill(visible(text), width, break_long_words=False, break_on_hyphens=False))
 
 
 def at_terminal() -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.cli.answer import details_option, print_answer
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.request import RunRequest
 
 
-@click.command("eval", short_help="Run chunkers and print the nDCG/Recall table.")
+@click.command("eval", short_help="Run chunkers and say how well they retrieve.")
 @run_options
 @click.argument("more_measures", nargs=-1, metavar="")
 @click.option("--dry-run", is_flag=True, help="Print what would be embedded, without computing it.")
+@details_option
 def evaluate_command(
     *,
     chunker: tuple[str, ...],
@@ -36,9 +38,10 @@ def evaluate_command(
     home: Path | None,
     as_json: bool,
     dry_run: bool,
+    details: bool,
     **asked: Any,
 ) -> None:
-    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print one table.
+    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show.
 
     Example: repoeval-bench eval --chunker ast --chunker fixed --source FOLDER
     """
@@ -58,8 +61,10 @@ def evaluate_command(
     if as_json:
         contents = [run.metrics.as_json() for run in runs]
         print_json(contents[0] if len(contents) == 1 else contents)
-    else:
+    elif details:
         print_scores(runs)
+    else:
+        print_answer(runs, out)
 
 
 def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> None:

@@ -45,19 +45,21 @@ def explanations(name: str) -> Iterator[str]:
         yield from _parts(kind, name)
     yield from _relevance(name)
     yield from _exclusions(name)
+    yield from _languages(name)
     yield from _levels(name)
     yield from _measures(name)
 
 
 def all_names() -> list[str]:
     """The names of all lists, without options."""
+    from repoeval_bench.core.languages import LANGUAGES
     from repoeval_bench.dataset.repoeval import LEVELS
     from repoeval_bench.metrics.condensed import UNREGISTERED
     from repoeval_bench.protocols.exclusion import POLICIES
     from repoeval_bench.protocols.qrels import RULES
 
     parts = [row.name.partition(":")[0] for kind in KINDS for row in available(kind)]
-    return [*dict.fromkeys(parts), *RULES, *POLICIES, *LEVELS, *UNREGISTERED]
+    return [*dict.fromkeys(parts), *RULES, *POLICIES, *LANGUAGES, *LEVELS, *UNREGISTERED]
 
 
 def _parts(kind: str, name: str) -> Iterator[str]:
@@ -105,6 +107,14 @@ def _exclusions(name: str) -> Iterator[str]:
 
     if name in POLICIES:
         yield f"exclusion {name}: {POLICIES[name]}"  # type: ignore[index]
+
+
+def _languages(name: str) -> Iterator[str]:
+    from repoeval_bench.core.languages import LANGUAGES
+
+    if found := LANGUAGES.get(name):
+        grammar = "installed" if found.installed else f"pip install {found.requirement}"
+        yield f"language {name}: files that end in {' '.join(found.endings)}; grammar: {grammar}"
 
 
 def _levels(name: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.compare import print_comparison
+from repoeval_bench.cli.answer import details_option, print_answer, print_comparison
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, out_option, say
@@ -37,8 +37,11 @@ if TYPE_CHECKING:
 @out_option
 @home_option
 @click.option("--dry-run", is_flag=True, help="Check the file and list its runs, without computing them.")
+@details_option
 @json_option
-def run_command(*, file: str, source: str | None, out: Path, home: Path | None, dry_run: bool, as_json: bool) -> None:
+def run_command(
+    *, file: str, source: str | None, out: Path, home: Path | None, dry_run: bool, details: bool, as_json: bool
+) -> None:
     """Run what FILE describes: each chunker under every combination of its protocols, retrievers and embedders.
 
     Chunkers of one combination are compared. Runs that are stored already are not made again. The whole file is
@@ -54,7 +57,6 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
     results = []
     for setting, runs, comparisons in _compared(asked, out, home):
         named = setting.combination() | {"protocol": setting.resolved_protocol().name}
-        choice = choose(runs) if comparisons else None
         if as_json:
             record: dict[str, Any] = {
                 "pack": setting.pack,
@@ -62,13 +64,15 @@ def run_command(*, file: str, source: str | None, out: Path, home: Path | None, 
                 "runs": [run.metrics.as_json() for run in runs],
                 "comparisons": comparison_records(comparisons),
             }
-            results.append(record | ({} if choice is None else {"choice": choice_record(choice)}))
+            results.append(record | ({"choice": choice_record(choose(runs))} if comparisons else {}))
             continue
         echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in named.items()))
-        if choice is None:
-            print_scores(runs)
+        if not details:
+            print_answer(runs, out, comparisons)
+        elif comparisons:
+            print_comparison(runs, comparisons, choose(runs))
         else:
-            print_comparison(runs, comparisons, choice)
+            print_scores(runs)
         echo()
     if as_json:
         print_json(results)

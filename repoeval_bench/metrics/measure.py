@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.definition import Definition
     from repoeval_bench.metrics.judged import FloatArray, Judged
 
-_WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z][\w-]*)\s*(?:\((?P<options>.*)\))?\s*\Z")
+_WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
 _SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)
 
 
@@ -121,7 +121,7 @@ def _split(text: str) -> tuple[str, str | None]:
 
 def _canonical(text: str) -> str:
     """The measure's own name; a SpecError that offers the nearest where there is none."""
-    return text if text.startswith("py:") else find("measure", text.lower().replace("-", "_")).name
+    return text if text.startswith("py:") else find("measure", re.sub("[ -]", "_", text.lower())).name
 
 
 @lru_cache(maxsize=256)

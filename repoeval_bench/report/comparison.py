@@ -137,8 +137,7 @@ def _shaky(comparisons: Sequence[Comparison]) -> str:
     several = len({c.baseline for c in comparisons}) > 1
     found: dict[str, list[str]] = {}
     for c in comparisons:
-        ci = c.mean.ci_repositories
-        if c.is_shown and c.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1]):
+        if c.hangs_on_repositories:
             pair = f"{c.treatment} minus {c.baseline}" if several else c.treatment
             found.setdefault(pair, []).append(heading(c.measure))
     return "; ".join(f"{', '.join(measures)} of {pair}" for pair, measures in found.items())

@@ -38,22 +38,8 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
     ]
     if len(runs) == 1:
         title[1] = f"{first.chunker} · {title[1]}"
-    # Ceilings have rows of their own, so their columns are for `compare`.
-    measures = [measure for measure in first.micro if not measure.endswith((CEILING, SHARE))]
-    definitions = [measure for measure in measures if measure.startswith("definition_")]
-    lines = [measure for measure in measures if measure.startswith("line_")]
-    chunks = [measure for measure in measures if measure not in (*definitions, *lines)]
-    if set(LINE_MEASURES) <= set(lines):
-        # Every budget is in the files; a table of them all would be wider than a screen.
-        lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
-    groups = (
-        ("definitions read whole, at equal budgets of nws", definitions),
-        ("lines, at equal budgets of nws", lines),
-        ("chunks", chunks),
-    )
-    shown = [(what, names) for what, names in groups if names]
     tables = []
-    for at, (what, names) in enumerate(shown):
+    for at, (what, names) in enumerate(shown_measures(first)):
         columns = [Column(name="mean over"), *figures(*map(heading, names), missing="")]
         rows = [row for run in runs for row in _score_rows(run, names, alone=len(runs) == 1)]
         tables.append(
@@ -66,13 +52,31 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
     return with_notes(tables, _notes(runs))
 
 
+def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
+    """(what is measured, the measures of it that a table has room for), the most comparable between chunkers first."""
+    # Ceilings have rows of their own, so their columns are for `compare`.
+    measures = [measure for measure in metrics.micro if not measure.endswith((CEILING, SHARE))]
+    definitions = [measure for measure in measures if measure.startswith("definition_")]
+    lines = [measure for measure in measures if measure.startswith("line_")]
+    chunks = [measure for measure in measures if measure not in (*definitions, *lines)]
+    if set(LINE_MEASURES) <= set(lines):
+        # Every budget is in the files; a table of them all would be wider than a screen.
+        lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
+    groups = (
+        ("definitions read whole, at equal budgets of nws", definitions),
+        ("lines, at equal budgets of nws", lines),
+        ("chunks", chunks),
+    )
+    return [(what, names) for what, names in groups if names]
+
+
 def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[Row]:
     headline = run.metrics.headline
     rows: list[Row] = []
     for label, means in _means(run, per_repo=alone):
         cells = [means[measure] for measure in measures]
         rows.append(Row((_mean_label(label, run.metrics), *cells), "strong" if label == headline else ""))
-    low, high = _ends(run, measures)
+    low, high = headline_ends(run, measures)
     for label, values, number in (
         ("95 % CI low", low, ""),
         ("95 % CI high", high, ""),
@@ -98,7 +102,7 @@ def _means(run: RunView, *, per_repo: bool) -> list[tuple[str, dict[str, float]]
     ]
 
 
-def _ends(run: RunView, measures: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
+def headline_ends(run: RunView, measures: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
     """Low and high ends of the headline mean's 95 % interval by measure; empty where one cluster gives none."""
     scored = run.scores
     _, intervals = mean_intervals(scored.table(measures), scored.clusters, scored.repos, run.metrics.headline)
@@ -164,20 +168,27 @@ def footnotes(run: RunView) -> list[str]:
         shares = metrics.leak.over(metrics.headline)
         said = [f"{share:.1%} of the {_LEAKS[name]}" for name, share in shares.items() if name in _LEAKS]
         lines.append(f"  leak: {', '.join(said)}")
+    if copies := counts.chunks_duplicate:
+        lines.append(f"  chunks whose text is also elsewhere in the repository: {copies}")
+    return [*lines, *(f"  {line}" for line in losses(run))]
+
+
+def losses(run: RunView) -> list[str]:
+    """What was left out of a run, merged, or cannot be found, each with its number; nothing where all was used."""
+    counts, lines = run.metrics.counts, []
     if 2 * (without := counts.queries_without_relevant) > counts.queries:
         lines.append(
-            f"  note: {without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking, "
+            f"note: {without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking, "
             "so these means describe the chunks more than the ranking"
         )
     lost = {
-        "chunks whose text is also elsewhere in the repository": counts.chunks_duplicate,
         "documents merged into an identical one": counts.chunks_merged,
         f"of {counts.pairs} pairs of query and chunk, cut by the reranker": counts.pairs_truncated,
         "files the chunker failed on, left out": counts.files_skipped,
         "files that are not UTF-8, left out": counts.files_undecodable,
         "non-blank lines in no chunk": counts.lines_uncovered,
     }
-    return [*lines, *(f"  {what}: {number}" for what, number in lost.items() if number)]
+    return [*lines, *(f"{what}: {number}" for what, number in lost.items() if number)]
 
 
 def headline_table(runs: Sequence[RunView]) -> Table | None:

@@ -86,12 +86,16 @@ class Column:
                 return format(cell, form)
 
 
+Emphasis = Literal["", "strong", "faint", "better", "worse"]
+"""How a terminal shows a row; files show none but `strong`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """Cells in the order of the columns; `number` replaces the columns' formats in this row."""
 
     cells: tuple[Cell, ...]
-    emphasis: Literal["", "strong", "faint"] = ""
+    emphasis: Emphasis = ""
     number: str = ""
 
 

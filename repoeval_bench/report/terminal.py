@@ -21,7 +21,7 @@ from repoeval_bench.report.table import Cell
 NARROW = 24
 """Characters of a folded column where the terminal has no room for more: the longest options of a spec fit."""
 
-_STYLES = {"": "", "strong": "bold", "faint": "dim"}
+_STYLES = {"": "", "strong": "bold", "faint": "dim", "better": "green", "worse": "red"}
 
 
 def table_lines(table: Table, console: Console, width: int | None) -> list[str]:

@@ -6,6 +6,8 @@ from click.testing import CliRunner
 from repoeval_bench.cli.explain import all_names, explain_command
 from repoeval_bench.cli.listing import LISTS
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES, Measure
+from repoeval_bench.report.text import heading
 
 
 def explain(name):
@@ -31,6 +33,11 @@ def explain(name):
         ("bpref", ["measure bpref: Binary preference"]),
         ("api", ["level api: 1600 tasks in 8 repositories"]),
         ("nDCG@10", ["ndcg@10: ", "formula"]),
+        ("area lineR", ["line_recall_auc: Area under line_recall"]),
+        ("lineR@500", ["line_recall@500: "]),
+        ("lineRprec", ["line_rprec: "]),
+        ("area defR", ["definition_recall_auc: "]),
+        ("defR@1500", ["definition_recall@1500: "]),
         ("hybrid", ["hybrid: ", "k0=60"]),
         ("lsa", ["lsa: TF-IDF", "dim=256", "seed=0"]),
         ("openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "timeout=60", "base_url"]),
@@ -73,7 +80,7 @@ def test_near_names_are_of_all_lists():
         ("ndgc@10", "unknown name 'ndgc'; did you mean 'ndcg'"),
         ("repocodr", "did you mean 'repocoder'"),
         ("chonky", "did you mean 'chonkie'"),
-        ("xyzzy", "see repoeval-bench list chunkers|protocols"),
+        ("xyzzy", "see repoeval-bench list chunkers|languages|protocols"),
         ("lines:0", "unknown relevance 'lines:0'"),
         ("ndcg(gian=exp)@5", "did you mean 'gain'"),
     ],
@@ -83,3 +90,10 @@ def test_what_is_not_there(name, message):
     with pytest.raises(UsageError) as error:
         explain(name)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("measure", [*EVAL_MEASURES, *DEFINITION_MEASURES])
+def test_the_headings_of_tables_are_explained(measure):
+    """A measure is explained, and asked for, by the name that tables give it."""
+    assert explain(heading(measure)).startswith(f"{measure}: ")
+    assert str(Measure.parse(heading(measure))) == measure

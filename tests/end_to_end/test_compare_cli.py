@@ -38,7 +38,7 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
         assert row["difference"] == pytest.approx(row["micro"]["treatment"] - row["micro"]["baseline"])
         assert row["macro"]["difference"] == pytest.approx(row["macro"]["treatment"] - row["macro"]["baseline"])
         assert row["wins"] + row["ties"] + row["losses"] == row["n_queries"]
-    text = compare(tmp_path, *runs)
+    text = compare(tmp_path, *runs, "--details")
     assert text.code == 0, text.err
     for piece in (
         "micro (decides), 95 % CI",

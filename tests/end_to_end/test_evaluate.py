@@ -36,7 +36,7 @@ def only_run(results):
 
 def test_eval_prints_the_table_and_what_stands_under_it(evaluate):
     """One row per repository and mean, then sizes, truncation and queries without a relevant chunk."""
-    done = evaluate("--chunker", AST)
+    done = evaluate("--chunker", AST, "--details")
     assert done.code == 0, done.err
     for piece in ("mini", "protocol context", "nDCG@10", "R@5", "Hit@10", "MRR", "micro, ", "macro, 2 repositories"):
         assert piece in done.out
@@ -226,7 +226,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     """compare evaluates the chunkers named, prints differences with intervals, and words for no difference."""
     arguments = ("--source", mirror, "--out", tmp_path / "results")
     chunkers = ("-c", "fixed:max_nws=400", "-c", AST, "-c", "chonkie:chunk_size=600")
-    done = bench("compare", *chunkers, *arguments, home=warm_home)
+    done = bench("compare", *chunkers, *arguments, "--details", home=warm_home)
     assert done.code == 0, done.err
     assert "95 % CI" in done.out
     assert "win/tie/loss" in done.out

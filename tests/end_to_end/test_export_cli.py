@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ import sys
 
 import pytest
 
-from support.command import bench, one_sentence
+from support.command import at_terminal, bench, one_sentence
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -71,7 +70,7 @@ def cells_of(form, text):
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_the_tables_are_those_of_compare(results, runs, form):
     """Every number that compare prints is in the export, and every headline mean is metrics.json's."""
-    printed = bench("compare", *runs, "--out", results).out
+    printed = bench("compare", *runs, "--details", "--out", results).out
     done = bench("export", *runs, "--format", form, "--out", results)
     assert done.code == 0, done.err
     numbers = re.compile(r"[-+]?\d+\.\d{4}")
@@ -180,41 +179,10 @@ def test_what_cannot_be_exported(results, runs, tmp_path):
     assert "does not hold a grid of cells" in one_sentence(bench(*export, *options), 2)
 
 
-def at_terminal(*arguments, columns=100):
-    """What a command prints on a terminal of its own."""
-    import fcntl
-    import pty
-    import struct
-    import termios
-
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    environment = dict(os.environ, TERM="xterm-256color", PYTHONUTF8="1")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-    )
-    os.close(theirs)
-    printed = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        printed += piece
-    os.close(ours)
-    assert process.wait(timeout=60) == 0
-    return printed.decode().replace("\r\n", "\n")
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_bars_are_for_terminals_alone(results, runs):
     """At a terminal the headline comes first, as bars; in a pipe, colour forced or not, nothing of it."""
-    shown = re.sub(r"\x1b\[[\d;]*m", "", at_terminal("compare", *runs, "--out", results))
+    shown = re.sub(r"\x1b\[[\d;]*m", "", at_terminal("compare", *runs, "--details", "--out", results))
     first = shown.split("\n\n")[0].splitlines()
     stored = [metrics(results, run) for run in runs]
     ranked = [(line.split()[0], float(line.split()[1])) for line in first if "━" in line and "score" not in line]
@@ -222,6 +190,6 @@ def test_bars_are_for_terminals_alone(results, runs):
         (each["chunker"].partition(":")[0], float(f"{each['micro']['line_recall_auc']:.4f}")) for each in stored
     ]
     assert max(map(len, first)) <= 100
-    piped = bench("compare", *runs, "--out", results, FORCE_COLOR="1").out
+    piped = bench("compare", *runs, "--details", "--out", results, FORCE_COLOR="1").out
     assert "━" not in piped
     assert metrics(results, runs[0])["dataset"]["label"] in piped.splitlines()[0]

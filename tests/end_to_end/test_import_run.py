@@ -115,7 +115,8 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     compared = json.loads(bench("compare", run, cut["run_id"], *out, "--json").out)["comparisons"]
     assert compared[0]["clustered_by"] == "file"
     assert {row["treatment"] for row in compared} == {"cut"}
-    assert "verdict:" in bench("compare", run, cut["run_id"], *out).out
+    assert "verdict:" in bench("compare", run, cut["run_id"], "--details", *out).out
+    assert "sign-flip test over" in bench("compare", run, cut["run_id"], *out).out
     assert bench("diff", run, cut["run_id"], *out, "-m", "judged@5").code == 0
     assert bench("segments", run, *out).code == 0
     gates = tmp_path / "gates.yaml"

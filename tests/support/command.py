@@ -72,6 +72,37 @@ def bench_process(
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def at_terminal(*arguments: object, columns: int = 100, **env: str) -> str:
+    """What a command prints on a terminal of its own."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = dict(os.environ, TERM="xterm-256color", PYTHONUTF8="1", **env)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    os.close(theirs)
+    printed = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        printed += piece
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    return printed.decode().replace("\r\n", "\n")
+
+
 class _Stream(io.TextIOWrapper):
     """A text stream like a pipe: not a terminal, with bytes below it."""
 

@@ -22,16 +22,16 @@ from repoeval_bench.report.page.payload import pack, payload
 from repoeval_bench.report.page.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.page.scores import BAR, headline_columns, title
 from repoeval_bench.report.page.segments import segments
-from repoeval_bench.report.page.verdict import family_words, verdict
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.text import count, probability
+from repoeval_bench.report.verdict import family_words, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from repoeval_bench.analysis.records import Choice
-    from repoeval_bench.report.page.verdict import Verdict
+    from repoeval_bench.report.verdict import Verdict
     from repoeval_bench.runs.view import RunView
 
 FOREST = "forest-"
@@ -57,7 +57,7 @@ def report_page(
 
     runs = page_runs(stored)
     measure = headline_measure(stored)
-    found = verdict(runs)
+    found = verdict(stored)
     choice = choose(stored) if len(stored) > 1 else None
     metrics = runs[0].stored.metrics
     bm25 = [_page_run(bm25_beside(run.stored)) for run in runs]
@@ -69,7 +69,7 @@ def report_page(
     names = {run.name: at for at, run in enumerate(runs)}
     drawn = [
         {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
-        for figure in figures(stored, baseline=stored[found.best], settings=settings)
+        for figure in figures(stored, baseline=stored[found.reference], settings=settings)
     ]
     return (
         environment()
@@ -97,7 +97,7 @@ def report_page(
             },
             choice=choice and _choice(choice, {run.stored.run_id: at for at, run in enumerate(runs)}, found),
             measure_title=title(measure),
-            segments=segments(runs, measure, found.best),
+            segments=segments(runs, measure, found.reference),
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
@@ -195,10 +195,11 @@ def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
     first = found.differences[0]
     hidden = any(each.measure.endswith(SHARE) for each in found.differences)
     left_out = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
+    family = family_words(first, len(runs) * (len(runs) - 1) // 2)
     picked = ", so p is valid although the best was picked from these runs" if len(runs) > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query', 'queries')} of the {first.headline} mean; p by a sign-flip test "
-        f"that resamples what compare resamples, Holm over {family_words(runs, first)}{picked}.{left_out} "
+        f"that resamples what compare resamples, Holm over {family}{picked}.{left_out} "
         'Intervals are not adjusted. "No difference shown" does not mean equal.'
     )
 

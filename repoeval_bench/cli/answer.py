@@ -1,0 +1,53 @@
+"""Printing the answer: the verdict, one table, and where the rest is; with --details everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.cli.console import print_paragraph, print_table, print_tables
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.scores import print_scores
+from repoeval_bench.report.answer import answer_table
+from repoeval_bench.report.choosing import choice_table
+from repoeval_bench.report.comparison import comparison_tables
+from repoeval_bench.report.verdict import verdict
+from repoeval_bench.runs.parts import RESULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.runs.view import RunView
+
+
+def details_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --details (a bool)."""
+    return click.option("--details", is_flag=True, help="Print every table and note, not the answer alone.")(command)
+
+
+def print_answer(runs: Sequence[RunView], out: Path, comparisons: Sequence[Comparison] = ()) -> None:
+    """The verdict on the runs, one table, and where the rest is; `comparisons` are made of all pairs where none are."""
+    different = list({run.folder: run for run in runs}.values())
+    found = verdict(different, comparisons or (compare(different) if len(different) > 1 else ()))
+    print_paragraph(found.text)
+    echo()
+    print_table(answer_table(different, found))
+    echo()
+    place = "" if out == RESULTS else f" --out {out}"
+    echo("stored in " + "\n          ".join(str(run.folder) for run in different))
+    echo(f"for every measure, test and note add --details; for a page: repoeval-bench report{place}")
+
+
+def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice) -> None:
+    """The score tables of the runs (an imported one has none), the differences with their notes, and the choice."""
+    if not any(run.metrics.imported for run in runs):
+        print_scores(runs)
+        echo()
+    print_tables(comparison_tables(comparisons))
+    echo()
+    print_table(choice_table(choice, comparisons))

@@ -1,0 +1,150 @@
+"""What a command says first of its runs: the verdict, and one table that fits 80 columns."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.comparable import run_names
+from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.report.scores import headline_ends, losses, shown_measures
+from repoeval_bench.report.table import Column, Estimate, Row, figures, make_table
+from repoeval_bench.report.terminal import folded
+from repoeval_bench.report.text import BETWEEN, count, heading, short_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.report.table import Cell, Emphasis, Table
+    from repoeval_bench.report.verdict import Verdict
+    from repoeval_bench.runs.view import RunView
+
+WIDTH = 80
+"""Columns of a terminal as it is opened, which the table fits."""
+
+BESIDE = "ndcg@10"
+"""What is shown beside the measure that decides: it is the field's, and may say otherwise."""
+
+_FEW = 4
+"""Measures that are all shown where there are no more, as after `--measure`."""
+
+_NAME, _HEAD = 20, 12
+"""Characters of a run's name in a row, and of the one in a heading."""
+
+
+def answer_table(runs: Sequence[RunView], found: Verdict) -> Table:
+    """Of one run every measure that is printed at all; of several the mean of each and its difference by the verdict.
+
+    What was left out, cut or not found is counted in the notes.
+    """
+    title = "\n".join(_title(runs))
+    notes = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
+    if len(runs) == 1:
+        return _scores(runs[0], title, notes)
+    return _differences(runs, found, title, notes)
+
+
+def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
+    metrics = run.metrics
+    over, other = (metrics.headline, "macro" if metrics.headline == "micro" else "micro")
+    measures = [measure for _, names in shown_measures(metrics) for measure in names]
+    low, high = headline_ends(run, measures)
+    ceilings, shares = run.metrics.headline_ceilings, metrics.shares_of_ceiling
+    rows = [
+        (
+            heading(measure),
+            Estimate(metrics.over(over)[measure], (low[measure], high[measure]) if measure in low else None),
+            metrics.over(other)[measure],
+            ceilings.get(measure),
+            shares.get(measure),
+        )
+        for measure in measures
+    ]
+    columns = [
+        Column(name="measure"),
+        *figures(f"{over} mean, 95 % CI", f"{other} mean", number=".3f"),
+        *figures("ceiling", number=".3f", missing=""),
+        *figures("% of ceiling", number=".0%", missing=""),
+    ]
+    return make_table(columns, rows, title=title, notes=notes)
+
+
+def _differences(runs: Sequence[RunView], found: Verdict, title: str, notes: Sequence[str]) -> Table:
+    names, full, over = _names(runs), run_names(runs), runs[0].metrics.headline
+    reference = names[found.reference]
+    against = {(each.measure, each.treatment): each for each in found.differences}
+    measures = list(dict.fromkeys(each.measure for each in found.differences))
+    measures = [measure for measure in measures if not measure.endswith((CEILING, SHARE))] or measures
+    if len(measures) > _FEW:
+        measures = [measure for measure in measures if measure in (found.measure, BESIDE)]
+    rows = []
+    for measure in measures:
+        means = [run.metrics.over(over)[measure] for run in runs]
+        order = sorted(range(len(runs)), key=lambda i: (i != found.reference, -means[i]))
+        for at, i in enumerate(order):
+            each = against.get((measure, full[i]))
+            rows.append(Row(_row(heading(measure) if at == 0 else "", names[i], means[i], each), _emphasis(each)))
+    if any(row.emphasis == "" and not _holds_zero(row.cells[3]) for row in rows):
+        notes = ["intervals are of each difference alone; verdicts count all tests", *notes]
+    minus = reference if len(reference) <= _HEAD else "the first"
+    columns = [
+        Column(name="measure"),
+        Column(name="run"),
+        *figures("mean", number=".3f"),
+        *figures(f"minus {minus}, 95 % CI", number="+.3f", missing=""),
+        Column(name="verdict"),
+    ]
+    return make_table(columns, rows, title=title, notes=notes)
+
+
+def _row(
+    measure: str, name: str, mean: float, each: Comparison | None
+) -> tuple[str, tuple[str, ...], float, Estimate | None, str]:
+    difference = None if each is None else Estimate(each.difference, each.ci)
+    verdict = "" if each is None else "rests on one" if each.rests_on_one else each.verdict
+    return measure, tuple(folded(name, _NAME).splitlines()), mean, difference, verdict
+
+
+def _holds_zero(cell: Cell) -> bool:
+    if not isinstance(cell, Estimate) or cell.ci is None:
+        return True
+    low, high = cell.ci
+    return (low is None or low <= 0) and (high is None or high >= 0)
+
+
+def _emphasis(each: Comparison | None) -> Emphasis:
+    if each is None:
+        return "strong"
+    if not each.is_shown:
+        return ""
+    return "better" if each.verdict.startswith("better") else "worse"
+
+
+def _names(runs: Sequence[RunView]) -> list[str]:
+    return short_names(run_names(runs))
+
+
+def _title(runs: Sequence[RunView]) -> Iterator[str]:
+    """What was measured, in lines that fit."""
+    first = runs[0].metrics
+    alone = f"{first.chunker}{BETWEEN}" if len(runs) == 1 else ""
+    for line in (
+        first.dataset.label,
+        f"{alone}protocol {first.protocol}{BETWEEN}embedder {first.embedder}{BETWEEN}retriever {first.retriever}",
+    ):
+        yield from wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _lost(run: RunView) -> Iterator[str]:
+    metrics = run.metrics
+    if metrics.imported:
+        return
+    counts = metrics.counts
+    if counts.queries_truncated or counts.chunks_truncated:
+        queries, chunks = counts.queries_truncated or 0, counts.chunks_truncated or 0
+        yield f"the model cuts {queries} of {counts.queries} queries and {chunks} of {counts.chunks} chunks"
+    if counts.queries_without_relevant:
+        without = count(counts.queries_without_relevant, "query", "queries")
+        yield f"{without} of {counts.queries} without a relevant chunk"
+    yield from losses(run)

@@ -1,0 +1,247 @@
+"""The verdict in a few sentences: who wins under which protocol, by how much, how sure that is, and what to mind.
+
+`compare`, `eval`, `recommend`, the page and Python all say it in these words.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.comparable import headline_measure, run_names
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.diff import SAME
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.protocols.leak import copy_note
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.text import count, heading, probability, short_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.analysis.records import Comparison, Interval
+    from repoeval_bench.runs.view import RunView
+
+
+NAMED = 3
+"""Runs that the verdict names one by one, nearest first; the rest are in the tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The sentences, what to mind, and every difference to the run that the others are held against.
+
+    `reference` is the position of that run: the one with the highest mean, or the baseline that was asked for. `clear`
+    says whether the highest mean's lead over every other one is shown. `measure` is what decides.
+    """
+
+    who: str
+    sure: str
+    notes: tuple[str, ...]
+    measure: str
+    reference: int
+    clear: bool
+    differences: tuple[Comparison, ...]
+
+    @property
+    def text(self) -> str:
+        """One paragraph."""
+        return " ".join([self.who, self.sure, *self.notes])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """A run that is behind: by how much, and whether the test tells it from the best; else why not, if it is known.
+
+    `ci` is the interval of the lead; None where there is none.
+    """
+
+    name: str
+    lead: float
+    told_apart: bool
+    ci: Interval = None
+    doubt: str = ""
+
+
+def who_wins(best: str, reached: str, where: str, rivals: Sequence[Rival]) -> str:
+    """The first sentence: the winner, or that none is shown; `reached` is `area lineR (micro mean)` and its value.
+
+    `rivals` are the nearest first.
+    """
+    what, _, mean = reached.rpartition(" ")
+    if abs(rivals[0].lead) < SAME:
+        return f"No winner is shown {where}: {best} and {rivals[0].name} reach the same highest {what}, {mean}."
+    leads = listed([f"{_digits(each.lead)} over {each.name}{_ends(each.ci)}" for each in rivals])
+    if all(each.told_apart for each in rivals):
+        return f"{best} wins {where}: its {what} is {mean}, ahead by {leads}."
+    doubts = [f"its lead over {each.name} {each.doubt}" for each in rivals if each.doubt]
+    if alike := [each.name for each in rivals if not each.told_apart and not each.doubt]:
+        doubts.append(f"it cannot be told apart from {listed(alike)}")
+    return (
+        f"No winner is shown {where}: {best} has the highest {what}, {mean}, but {' and '.join(doubts)}; "
+        f"it is ahead by {leads}."
+    )
+
+
+def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
+    """What `comparisons` of all pairs, or of all with a baseline, say of the runs; without any all pairs are compared.
+
+    The run whose mean is highest is held against every other one. It was picked from the data that test it, so its
+    pairs stay in the family of all pairs: there p holds for every run that could be picked.
+    """
+    names = run_names(runs)
+    short = short_names(names)
+    metrics = runs[0].metrics
+    over, where = metrics.headline, f"under protocol {metrics.protocol}"
+    if len(runs) == 1:
+        return _alone(runs[0], short[0], where)
+    comparisons = comparisons or compare(runs)
+    measure = comparisons[0].measure
+    means = [run.metrics.over(over)[measure] for run in runs]
+    what = f"{heading(measure)} ({over} mean)"
+    best = max(range(len(runs)), key=lambda i: means[i])
+    differences = _against(names[best], comparisons)
+    reference = best
+    if {each.treatment for each in differences} != {*names} - {names[best]}:
+        reference = names.index(comparisons[0].baseline)
+        differences = _against(names[reference], comparisons)
+    of_measure = {each.treatment: each for each in differences if each.measure == measure}
+    # The nearest to the reference first.
+    others = sorted((i for i in range(len(runs)) if i != reference), key=lambda i: -means[i])
+    against = {i: of_measure[names[i]] for i in others}
+    if reference == best:
+        rivals = [_rival(short[i], each) for i, each in against.items()]
+        who = who_wins(short[best], f"{what} {means[best]:.3f}", where, rivals)
+    else:
+        who = f"Against the baseline {short[reference]}, whose {what} is {means[reference]:.3f} {where}: "
+        who += _beside_baseline(short, against)
+    return Verdict(
+        who=who,
+        sure=_sure("lead over" if reference == best else "difference of", short, against, comparisons),
+        notes=_cautions(runs, short, list(against.values())),
+        measure=measure,
+        reference=reference,
+        clear=reference == best and all(each.is_shown for each in against.values()),
+        differences=tuple(differences),
+    )
+
+
+def family_words(one: Comparison, pairs: int) -> str:
+    """How many tests p is adjusted for, and what they are; `one` is any of them, over so many pairs of runs."""
+    measures = count(one.family // pairs, "measure")
+    return count(one.family, "test") + (f" ({measures} of each of the {pairs} pairs of runs)" if pairs > 1 else "")
+
+
+def listed(pieces: Sequence[str]) -> str:
+    """`a, b and c`; of many the first ones, and how many there are beside."""
+    if len(pieces) > NAMED + 1:
+        return f"{', '.join(pieces[:NAMED])} and {len(pieces) - NAMED} others"
+    return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
+
+
+def _against(reference: str, comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The pairs that a run is in, each as the other run minus this one."""
+    turned = (each.reversed() if each.treatment == reference else each for each in comparisons)
+    return [each for each in turned if each.baseline == reference]
+
+
+def _alone(run: RunView, name: str, where: str) -> Verdict:
+    metrics, measure = run.metrics, headline_measure([run])
+    mean, share = metrics.over(metrics.headline)[measure], metrics.shares_of_ceiling.get(measure)
+    of_ceiling = "" if share is None else f", {share:.0%} of what a greedy ranker that knows the gold reaches"
+    return Verdict(
+        who=f"{name} reaches {heading(measure)} ({metrics.headline} mean) {mean:.3f} {where}{of_ceiling}.",
+        sure="One run alone says nothing about other chunkers: give a second one to compare it with.",
+        notes=_cautions([run], [name], []),
+        measure=measure,
+        reference=0,
+        clear=False,
+        differences=(),
+    )
+
+
+def _rival(name: str, each: Comparison) -> Rival:
+    turned = each.reversed()
+    doubt = each.verdict if each.rests_on_one else ""
+    return Rival(name=name, lead=turned.difference, ci=turned.ci, told_apart=each.is_shown, doubt=doubt)
+
+
+def _beside_baseline(short: Sequence[str], against: dict[int, Comparison]) -> str:
+    """Each run's difference to the baseline, where not every pair with the best was asked for."""
+    said = [f"{short[i]} {_digits(c.difference, '+')}{_ends(c.ci)}, {c.verdict}" for i, c in against.items()]
+    return (
+        "; ".join(said[: NAMED + 1]) + (f"; and {len(said) - NAMED - 1} others" if len(said) > NAMED + 1 else "") + "."
+    )
+
+
+def _sure(what: str, short: Sequence[str], against: dict[int, Comparison], comparisons: Sequence[Comparison]) -> str:
+    """How sure that is; `what` is what the test is of: the lead over a run, or the difference of one."""
+    first = next(iter(against.values()))
+    if first.p_adjusted is None:
+        return "A ceiling is not a result of a run: its difference is not tested."
+    shown = [i for i, each in against.items() if each.is_shown]
+    carried = [i for i, each in against.items() if each.rests_on_one]
+    rest = [i for i in against if i not in (*shown, *carried)]
+
+    def said(which: Sequence[int]) -> str:
+        return listed([f"{short[i]} (p = {probability(against[i].p_adjusted)})" for i in which])
+
+    parts = []
+    if shown:
+        parts.append(f"the {what} {said(shown)} is beyond chance")
+    parts += [f"the {what} {said([i])} {against[i].verdict}, without which none is shown" for i in carried]
+    if rest:
+        parts.append(f"the {what} {said(rest)} is not shown to be more than chance, which does not mean equal")
+    text = ", ".join(parts).replace("p = <", "p < ")
+    kind = "cluster" if first.clustered_by == "query" else first.clustered_by
+    test = f"sign-flip test over {count(first.n_clusters, kind)} with {first.n_queries} queries"
+    pairs = len({(each.baseline, each.treatment) for each in comparisons})
+    return f"{text[0].upper()}{text[1:]}: {test}, Holm over {family_words(first, pairs)}."
+
+
+def _cautions(runs: Sequence[RunView], short: Sequence[str], against: Sequence[Comparison]) -> tuple[str, ...]:
+    """What to mind: what may turn the verdict, and what moves the scores by itself."""
+    lines = _doubts(against)
+    metrics = [run.metrics for run in runs]
+    sizes = [each.chunk_nws.mean for each in metrics if each.chunk_nws]
+    if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
+        named = ", ".join(f"{name} {size:.0f}" for name, size in zip(short, sizes, strict=True))
+        lines.append(
+            f"Chunks are not of one size (mean non-whitespace characters: {named}), and size alone moves scores; "
+            "--match-size removes that."
+        )
+    cautions = [copy_note(metrics[0].gold_in_query)]
+    with suppress(UsageError):  # an imported run's protocol has no text of ours
+        cautions.append(Protocol.parse(metrics[0].protocol).caution)
+    if said := "; ".join(filter(None, cautions)):
+        lines.append(f"Protocol {metrics[0].protocol}: {said}.")
+    return tuple(lines)
+
+
+def _doubts(against: Sequence[Comparison]) -> list[str]:
+    if not against:
+        return []
+    first, lines = against[0], []
+    clusters = count(first.n_clusters, "cluster" if first.clustered_by == "query" else first.clustered_by)
+    if first.n_clusters < FEWEST_CLUSTERS:
+        lines.append(f"Over {clusters} no test shows a difference: it takes at least {FEWEST_CLUSTERS}.")
+    elif first.n_clusters < FEW_CLUSTERS:
+        lines.append(f"The intervals rest on {clusters}: single ones decide them.")
+    if any("borderline" in each.verdict for each in against):
+        lines.append("The test is borderline: the last bits of another processor's scores can turn it.")
+    if any(each.hangs_on_repositories for each in against):
+        lines.append("With the signs of whole repositories flipped no difference is shown: others may not show it.")
+    return lines
+
+
+def _ends(ci: Interval) -> str:
+    if ci is None:
+        return ""
+    return f" (95 % CI {_digits(ci[0], '+')} to {_digits(ci[1], '+')})"
+
+
+def _digits(value: float, sign: str = "-") -> str:
+    """Three digits, and no minus before a zero."""
+    return f"{round(value, 3) + 0.0:{sign}.3f}"

@@ -1,0 +1,133 @@
+"""What `compare` and `eval` say first: the verdict, one table that fits 80 columns, and where the rest is."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from repoeval_bench import compare
+from repoeval_bench.report.page.report import report_page
+from repoeval_bench.report.verdict import verdict
+from support.command import at_terminal, bench
+from support.runs import write_run
+
+AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
+ESCAPE = re.compile(r"\x1b\[[\d;]*m")
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Two runs over 40 files, `better` clearly ahead of `plain` by 0.2."""
+    plain = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
+    better = [value + 0.2 + 0.001 * (i % 5) for i, value in enumerate(plain)]
+    files = [f"f{i // 2}" for i in range(80)]
+    return [
+        write_run(tmp_path / name, {"ndcg@10": values}, files=files)
+        for name, values in (("plain", plain), ("better", better))
+    ]
+
+
+def table_of(out):
+    """The lines of the one table."""
+    (table,) = [part for part in out.split("\n\n") if "───" in part]
+    return table.splitlines()
+
+
+def test_the_verdict_is_the_first_line(stored, tmp_path):
+    """Who, by how much with the interval, and how sure; then one table within 80 columns, then the folders."""
+    done = bench("compare", "plain", "better", "--out", tmp_path)
+    assert done.code == 0, done.err
+    first, second, *_ = done.out.splitlines()
+    assert first.startswith("better wins under protocol context: its nDCG@10 (micro mean) is 0.561")
+    assert "0.202 over plain" in f"{first} {second}"
+    paragraph, *rest = done.out.split("\n\n")
+    assert "(95 % CI +0.20" in paragraph.replace("\n", " ")
+    assert "sign-flip test over 40 files" in paragraph.replace("\n", " ")
+    assert max(map(len, "\n".join([paragraph, *rest[:-1]]).splitlines())) <= 80
+    assert len(done.out.splitlines()) < 25
+    row = next(line for line in table_of(done.out) if " plain " in line)
+    difference = compare(stored)[0].difference
+    assert row.split()[2] == f"{-difference:+.3f}"
+    assert row.endswith("worse")
+    assert str(tmp_path / "better") in rest[-1]
+    assert f"repoeval-bench report --out {tmp_path}" in rest[-1]
+
+
+def test_details_print_all_of_it(stored, tmp_path):
+    """Tests, both means and the choice are under --details alone."""
+    short, long = (bench("compare", "plain", "better", *more, "--out", tmp_path).out for more in ((), ("--details",)))
+    for piece in ("Wilcoxon", "win/tie/loss", "detectable", "which to choose", "flip the signs of files"):
+        assert piece in long
+        assert piece not in short
+
+
+def test_eval_answers_first(evaluate):
+    """One chunker's score with its interval and ceiling; two are compared."""
+    one = evaluate("-c", AST, "--retriever", "bm25")
+    assert one.out.startswith("ast reaches area lineR (micro mean)")
+    assert "One run alone says nothing about other chunkers" in one.out.replace("\n", " ")
+    assert {line.split("  ")[0].strip() for line in table_of(one.out)} >= {"area lineR", "nDCG@10", "MRR"}
+    two = evaluate("-c", AST, "-c", FIXED, "--retriever", "bm25")
+    assert re.match(r"No winner is shown under|\w+ wins under", two.out)
+    for done in (one, two):
+        assert done.code == 0, done.err
+        assert max(map(len, done.out.split("\n\n")[0].splitlines() + table_of(done.out))) <= 80
+
+
+def test_a_baseline_is_what_all_are_held_against(tmp_path):
+    """Pairs with the best that were not asked for are not spoken of."""
+    values = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
+    files = [f"f{i // 2}" for i in range(80)]
+    for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.2)):
+        write_run(
+            tmp_path / name, {"ndcg@10": [v + shift + 0.001 * (i % 3) for i, v in enumerate(values)]}, files=files
+        )
+    out = bench("compare", "b", "c", "--baseline", "a", "--out", tmp_path).out
+    said = out.split("\n\n")[0].replace("\n", " ")
+    assert said.startswith(
+        "Against the baseline a, whose nDCG@10 (micro mean) is 0.360 under protocol context: c +0.200"
+    )
+    assert "b +0.100 (95 % CI" in said
+    assert "minus a, 95 % CI" in out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_colours_are_for_terminals(stored, tmp_path):
+    """A worse run is red at a terminal of 80 columns; under NO_COLOR and in a pipe no colour is printed."""
+    words = ("compare", "plain", "better", "--out", tmp_path)
+    coloured = at_terminal(*words, columns=80)
+    assert re.search(r"\x1b\[31m[^\n]*plain", coloured)
+    assert not re.search(r"\x1b\[[\d;]*3[0-7]", at_terminal(*words, columns=80, NO_COLOR="1"))
+    piped = bench(*words).out
+    assert "\x1b" not in piped
+    assert ESCAPE.sub("", coloured).split("\n\n")[0] == piped.split("\n\n")[0]
+
+
+def test_the_page_says_it_in_the_same_words(stored, tmp_path):
+    """One verdict, whoever says it."""
+    found = verdict(stored)
+    page = report_page(stored, str(tmp_path / "page.html"))
+    said = bench("compare", "plain", "better", "--out", tmp_path).out.split("\n\n")[0].replace("\n", " ")
+    assert said.startswith(f"{found.who} {found.sure}")
+    assert found.who.replace("+", "&#43;") in page or found.who in page
+
+
+def test_a_pair_can_be_read_the_other_way_round(tmp_path):
+    """Reversing is what comparing in the other order gives, and twice reversed is the same."""
+    rng = np.random.default_rng(4)
+    files, repos = [f"f{i // 2}" for i in range(80)], [f"r{i // 10}" for i in range(80)]
+    base = rng.uniform(0.2, 0.6, 80)
+    made = [
+        write_run(tmp_path / name, {"ndcg@10": values.tolist()}, files=files, repos=repos, headline_measure="ndcg@10")
+        for name, values in (("a", base), ("b", base + rng.normal(0.03, 0.05, 80)))
+    ]
+    (forth,), (back,) = compare(made), compare(made[::-1])
+    turned = forth.reversed()
+    assert turned.reversed() == forth
+    for ours, theirs in ((turned, back), (turned.on_new_repositories, back.on_new_repositories)):
+        assert ours.difference == pytest.approx(theirs.difference)
+        assert ours.ci == pytest.approx(theirs.ci, abs=0.002)
+    assert (turned.verdict, turned.wins, turned.losses) == (back.verdict, back.wins, back.losses)
+    assert (turned.by_file.low, turned.by_file.high) == pytest.approx((back.by_file.low, back.by_file.high))
+    assert turned.effect_size == pytest.approx(back.effect_size)
