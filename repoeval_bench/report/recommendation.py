@@ -11,40 +11,38 @@ from repoeval_bench.report.choosing import choice_record, missing_data
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import count, heading, with_interval
+from repoeval_bench.report.verdict import Rival, who_wins
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.analysis.recommendation import Answer, Arm, Recommendation
+    from repoeval_bench.analysis.recommendation import Answer, Recommendation
     from repoeval_bench.report.table import Table
-
-_NAMED = 3
-"""Arms that a sentence names one by one."""
 
 
 def answer_sentences(answer: Answer) -> list[str]:
-    """Which chunker and size, and how sure that is; its gain and its cost; then what more data it would take."""
-    choice, best = answer.choice, answer.best
-    where = f"by {heading(choice.measure)}, protocol {answer.protocol}, {answer.retriever}"
-    chance = "" if choice.best.probability is None else f", best in {choice.best.probability:.0%} of resamples"
-    first = f"{best.label} ({best.spec}) has the highest mean, {choice.best.mean:.3f} {where}{chance}"
+    """Which chunker and size; how sure that is, its gain and its cost; then what more data it would take."""
+    choice, found = answer.choice, _who(answer)
     if not answer.enough:
         asked = f"{count(answer.n_queries, 'query', 'queries')} in {count(choice.n_clusters, choice.clustered_by)}"
-        found = [f"Not enough data: {asked} cannot show which chunker is better; {first}."]
-    elif others := [answer.arm(each) for each in choice.alike if each != choice.best]:
-        found = [f"{first}, but cannot be told apart from {_named(others)}."]
-    else:
-        found = [f"Use {first}, and is told apart from all {len(answer.arms) - 1} others."]
-    return [*found, _gain_and_cost(answer), *missing_data(choice)]
+        found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
+    return [found, _gain_and_cost(answer), *missing_data(choice)]
 
 
-def _named(arms: Sequence[Arm]) -> str:
-    more = len(arms) - _NAMED
-    return ", ".join(arm.label for arm in arms[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _who(answer: Answer) -> str:
+    choice, best = answer.choice, answer.best
+    alike = {each.run_id for each in choice.alike}
+    rivals = [
+        Rival(name=answer.arm(each).label, lead=choice.best.mean - each.mean, told_apart=each.run_id not in alike)
+        for each in choice.candidates[1:]
+    ]
+    where = f"under protocol {answer.protocol} by {answer.retriever}"
+    reached = f"{heading(choice.measure)} ({choice.over} mean) {choice.best.mean:.3f}"
+    return who_wins(f"{best.label} ({best.spec})", reached, where, rivals)
 
 
 def _gain_and_cost(answer: Answer) -> str:
     choice, parts = answer.choice, []
+    if choice.best.probability is not None:
+        parts.append(f"it is best in {choice.best.probability:.0%} of resamples")
     if answer.gain is not None:
         mean = getattr(answer.gain, choice.over)
         gained = with_interval(mean.difference, mean.ci, "+.3f")
