@@ -114,6 +114,12 @@ def verify(*, as_json: bool, **options: Any) -> None:
     show_default=True,
     help="Find the definitions that tasks use, for protocol uses; jedi: slower, asks jedi first in Python.",
 )
+@click.option(
+    "--scip",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A SCIP index of the one SOURCE, made by an indexer of its language: asked first (extra build).",
+)
 @json_option
 def build(*, as_json: bool, out: Path, **asked: Any) -> None:
     r"""Build a pack: function, line and call completion tasks from any code in ten languages, by rule and seed.

@@ -59,6 +59,7 @@ class BuildRequest:
     `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
     (`names`), in Python by jedi first (`jedi`, slow; needs the extra `build`), or not at all (`no`).
+    `scip` is an index file of the one source, made by an indexer of its language; it is asked first.
     """
 
     sources: tuple[str, ...]
@@ -67,6 +68,7 @@ class BuildRequest:
     languages: tuple[str, ...] = ()
     name: str = ""
     resolve: Resolve = "names"
+    scip: Path | None = None
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
@@ -74,6 +76,8 @@ class BuildRequest:
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
         wrong += [f"the source {each!r} is named twice" for each, n in Counter(self.sources).items() if n > 1]
+        if self.scip and (len(self.sources) > 1 or self.resolve == "no"):
+            wrong.append("--scip is the index of one source whose names are resolved; leave it out")
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks are none; give a whole number from 1")
         if self.resolve not in get_args(Resolve):
@@ -206,8 +210,8 @@ class _Building:
         if self._request.resolve == "no":
             return {}
         levels = {level: tasks for level, tasks in drawn.items() if tasks}
-        jedi = self._request.resolve == "jedi"
-        return resolve_levels(levels, self._folder / TREE, self._repositories, self._notify, jedi=jedi)
+        how: dict[str, Any] = {"jedi": self._request.resolve == "jedi", "scip": self._request.scip}
+        return resolve_levels(levels, self._folder / TREE, self._repositories, self._notify, **how)
 
     def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
         sources = [each.source for each in self._repositories.values()]

@@ -32,8 +32,12 @@ def resolve_levels(
     notify: Callable[[str], None],
     *,
     jedi: bool,
+    scip: Path | None = None,
 ) -> dict[str, TaskUses]:
-    """Level -> what its tasks use of the repositories in the folder `tree`; a line names each that is too large."""
+    """Level -> what its tasks use of the repositories in the folder `tree`; a line names each that is too large.
+
+    `scip` is the index file of the one repository that there is then.
+    """
     found = {level: TaskUses() for level in levels}
     total = sum(map(len, levels.values()))
     with progress(desc="resolve names", unit="tasks", total=total) as bar:
@@ -47,7 +51,7 @@ def resolve_levels(
                     found[level].pass_over(task for task in tasks if task.repo == repo)
                 continue
             files = read_tree(tree / repo, repo, ENDINGS).files
-            with Resolver(files, jedi=jedi and any(file.path.endswith(".py") for file in files)) as resolver:
+            with Resolver(files, jedi=jedi and any(file.path.endswith(".py") for file in files), scip=scip) as resolver:
                 for level, tasks in levels.items():
                     for task in tasks:
                         if task.repo == repo:
