@@ -255,7 +255,7 @@ def test_a_file_of_a_grid_has_cells(tmp_path):
     for text, message in (
         ("[]", "holds a grid without a cell"),
         ("[{}]", "does not hold a grid of cells"),
-        ("", "cannot be read"),
+        ("", "is broken"),
     ):
         path.write_text(text)
         with pytest.raises(UsageError, match=message):

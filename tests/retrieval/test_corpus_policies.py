@@ -142,7 +142,7 @@ def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
 
 
 def test_protocols_are_those_of_the_page():
-    """Query, gold, relevance, repositories, mean and documents of the five."""
+    """Query, gold, relevance, repositories, mean and documents of each."""
     table = {
         n: (p.query, p.gold, p.relevance, p.repositories, p.headline, p.documents)
         for n, p in ((row.name, row.part) for row in PROTOCOLS)
@@ -153,6 +153,8 @@ def test_protocols_are_those_of_the_page():
         "coderag": ("full", "prompt", "overlap", "six", "macro", "windows"),
         "body": ("tail:20", "body", "overlap", "all", "micro", "chunks"),
         "uses": ("tail:20", "uses", "definitions", "all", "micro", "chunks"),
+        "docstring": ("full", "places", "overlap", "all", "micro", "chunks"),
+        "questions": ("full", "places", "overlap", "all", "micro", "chunks"),
         "linemap": ("full", "prompt", "overlap", "six", "macro", "baseline"),
     }
 
