@@ -122,7 +122,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 )
 @json_option
 def build(*, as_json: bool, out: Path, **asked: Any) -> None:
-    r"""Build a pack: function, line and call completion tasks from any code in ten languages, by rule and seed.
+    """Build a pack: function, line and call completion tasks from any code in ten languages, by rule and seed.
 
     \b
     SOURCE is  a folder, or a git checkout (what git ignores is left out)
@@ -134,7 +134,7 @@ def build(*, as_json: bool, out: Path, **asked: Any) -> None:
     rules. PACK is then a --source like any other.
 
     Example: repoeval-bench data build . pypi:click==8.1.7 -o packs/mine
-    """
+    """  # noqa: D301  # click keeps the lines below this character as they are
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 
     pack = build_pack(BuildRequest(**asked), out, notify=say)

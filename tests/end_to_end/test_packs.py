@@ -67,6 +67,7 @@ def test_mistakes_are_one_sentence_each(tmp_path):
 
 def test_help_names_the_sources():
     text = bench("data", "build", "--help").out
+    assert "\n             an archive: zip or tar\n" in text  # a line of its own
     for part in ("pypi:NAME==VERSION", "npm:NAME@VERSION", "--seed", "docs/packs.md"):
         assert part in text
 
