@@ -224,6 +224,14 @@ class Metrics(Record):
             raise ValueError("chunk_nws is missing")
         return self
 
+    @model_validator(mode="after")
+    def _ceilings_are_of_measures(self) -> Self:
+        if self.ceilings is not None:
+            for means in (self.ceilings.micro, self.ceilings.macro, *self.ceilings.per_repo.values()):
+                if other := means.keys() - self.micro.keys():
+                    raise ValueError(f"ceilings has {min(other)[:60]!r}, which was not scored")
+        return self
+
     def over(self, mean: str) -> dict[str, float]:
         """Measure -> mean over queries or repositories."""
         return self.macro if mean == "macro" else self.micro

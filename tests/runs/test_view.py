@@ -64,6 +64,11 @@ def test_what_was_written_is_read_back(run):
         ("metrics.json", {"micro": {"mrr": float("nan")}}, "metrics.json is broken (micro.mrr: a finite number"),
         ("metrics.json", {"headline": "mean"}, "metrics.json is broken (headline: "),
         ("metrics.json", {"chunk_nws": None}, "metrics.json is broken (chunk_nws is missing)"),
+        (
+            "metrics.json",
+            {"ceilings": {"micro": {"mrrr": 1.0}, "macro": {}, "per_repo": {}}},
+            "metrics.json is broken (ceilings has 'mrrr', which was not scored)",
+        ),
         ("metrics.json", {"micro": {"mrr": 0.9, "hit@5": 2 / 3}}, "say different things of mrr"),
     ],
 )
