@@ -9,6 +9,7 @@ The public names are loaded on first use, so that importing the package costs no
   in other settings;
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `diagnose`, `gate` (of limits that `read_gates`
   reads) and `leaderboard` say what runs mean, each as a record;
+- `plot` gives one figure of a report as a matplotlib figure;
 - `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
 - `make_embedder` gives an embedder with the vector cache; `InProcess` and `ProcessPool` are where runs are made;
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.spans import CharSpan, LineSpan
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.loader import load_benchmark
+    from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
     from repoeval_bench.runs.naming import find_run
@@ -73,6 +75,7 @@ _PUBLIC = {
     "make_embedder": "runs.parts:make_embedder",
     "pipeline_report": "analysis.pipeline.report:pipeline_report",
     "plan_run": "runs.experiment:plan_run",
+    "plot": "report.plots:plot",
     "pool": "analysis.judgements.pooling:pool",
     "read_gates": "analysis.gate_file:read_gates",
     "recommend": "analysis.recommendation:recommend",
@@ -109,6 +112,7 @@ __all__ = [
     "make_embedder",
     "pipeline_report",
     "plan_run",
+    "plot",
     "pool",
     "read_gates",
     "recommend",

@@ -47,12 +47,13 @@ def runs_beside(run: RunView) -> Iterator[RunView]:
             yield other
 
 
-def shared_measures(runs: Sequence[RunView], wanted: Sequence[str] = ()) -> list[str]:
+def shared_measures(runs: Sequence[RunView], wanted: str | Sequence[str] = ()) -> list[str]:
     """The measures that all runs have, in the first one's order; of those the wanted ones.
 
     A wanted measure that is not shared is a UsageError.
     """
     shared = [name for name in runs[0].metrics.micro if all(name in run.metrics.micro for run in runs[1:])]
+    wanted = [wanted] if isinstance(wanted, str) else wanted
     wanted = [name if name in shared else str(Measure.parse(name)) for name in wanted]
     if missing := [name for name in wanted if name not in shared]:
         raise UsageError(

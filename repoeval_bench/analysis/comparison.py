@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +12,17 @@ import numpy as np
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
 from repoeval_bench.analysis.influence import influence, resting
 from repoeval_bench.analysis.new_repositories import new_repositories
-from repoeval_bench.analysis.records import Comparison, Influence, MeanDifference, NewRepositories
+from repoeval_bench.analysis.records import Comparison, Comparisons, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING
+from repoeval_bench.runs.naming import opened
+from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Headline
-    from repoeval_bench.runs.view import RunView
 
 _MEANS: tuple[Headline, ...] = ("micro", "macro")
 
@@ -44,13 +47,14 @@ def check_margin(equivalence: float | None) -> None:
 
 
 def compare(
-    runs: Sequence[RunView],
-    baseline: RunView | None = None,
+    runs: Sequence[RunView | str | Path],
+    baseline: RunView | str | Path | None = None,
     *,
-    measures: Sequence[str] = (),
+    measures: str | Sequence[str] = (),
     equivalence: float | None = None,
+    out: Path = RESULTS,
     seed: int = SEED,
-) -> list[Comparison]:
+) -> Comparisons:
     """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
 
     Differences are treatment - baseline over the same queries, of a pair the later run minus the earlier; pairs come
@@ -60,10 +64,14 @@ def compare(
     secondary: theirs is adjusted over all of these tests. Over all pairs a verdict holds for a run that was picked by
     its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1; without one,
     equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries,
-    fewer than two runs and measures that they do not share are a UsageError.
+    fewer than two runs and measures that they do not share are a UsageError. A run is an object, or a folder, id or
+    chunker that names one in `out`. Of the result, `["ndcg@10"]` is the comparison of that measure.
     """
     check_margin(equivalence)
-    distinct = list({run.folder: run for run in (runs if baseline is None else [baseline, *runs])}.values())
+    if isinstance(runs, str | Path | RunView):
+        raise UsageError(f"{runs} is one run; give a list of two or more")
+    given = [opened(run, out) for run in (runs if baseline is None else [baseline, *runs])]
+    distinct = list({run.folder: run for run in given}.values())
     if len(distinct) < 2:
         raise UsageError("nothing to compare: give at least two different runs")
     pairs = [(a, b) for a, b in combinations(range(len(distinct)), 2) if baseline is None or a == 0]
@@ -96,7 +104,7 @@ def compare(
         # Every part begins with a generator of its own: leaving one out does not move another's flips.
         rng=lambda: np.random.default_rng(seed),
     )
-    return _comparisons(scores, differences, columns, question)
+    return Comparisons(_comparisons(scores, differences, columns, question))
 
 
 @dataclass(frozen=True, slots=True)

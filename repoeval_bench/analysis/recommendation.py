@@ -100,7 +100,7 @@ class Answer:
         return self.n_queries >= FEWEST_TASKS and self.choice.best.probability is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recommendation:
     """The answers, the one that decides first, what was left out, and the runs behind them."""
 
@@ -108,6 +108,10 @@ class Recommendation:
     answers: tuple[Answer, ...]
     left_out: tuple[str, ...]
     runs: tuple[Path, ...]
+
+    def __repr__(self) -> str:
+        said = [f"{each.protocol} by {each.retriever}: {each.best.label}" for each in self.answers]
+        return f"<Recommendation {'; '.join(said) or 'without an answer'}>"
 
 
 def recommend(

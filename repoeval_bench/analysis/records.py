@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal, Self, SupportsIndex, overload
 
 from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.notebook import html_table
+from repoeval_bench.metrics import Measure
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
@@ -113,7 +116,7 @@ class NewRepositories:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
@@ -151,6 +154,13 @@ class Comparison:
     by_file: Influence | None = None
     by_repository: Influence | None = None
     on_new_repositories: NewRepositories | None = None
+
+    def __repr__(self) -> str:
+        ends = "" if self.ci is None else f" [{self.ci[0]:+.4f}, {self.ci[1]:+.4f}]"
+        return (
+            f"<Comparison {self.measure}: {self.treatment} minus {self.baseline} {self.difference:+.4f}{ends}, "
+            f"{self.verdict}>"
+        )
 
     @property
     def is_shown(self) -> bool:
@@ -203,6 +213,45 @@ class Comparison:
         return self.mean.ci
 
 
+class Comparisons(list[Comparison]):
+    """A list of comparisons in which a measure's name finds the one of that measure."""
+
+    @overload
+    def __getitem__(self, key: SupportsIndex | str) -> Comparison: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Comparison]: ...
+    def __getitem__(self, key: SupportsIndex | str | slice) -> Comparison | list[Comparison]:
+        """By position; or by a measure, of which a UsageError says that it is missing or of several pairs."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        known = {each.measure for each in self}
+        wanted = key if key in known else str(Measure.parse(key))
+        found = [each for each in self if each.measure == wanted]
+        if not found:
+            raise UsageError(f"{wanted} is not among the compared measures; they are {', '.join(sorted(known))}")
+        if len(found) > 1:
+            raise UsageError(
+                f"{wanted} was compared for {len(found)} pairs of runs; compare one pair, or go through all"
+            )
+        return found[0]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                each.measure,
+                each.treatment,
+                each.baseline,
+                f"{each.difference:+.4f}",
+                "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",
+                each.verdict,
+            )
+            for each in self
+        ]
+        return html_table(
+            "paired differences, query by query", ("measure", "run", "minus", "difference", "95 % CI", "verdict"), rows
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One of the runs to choose from.
@@ -220,7 +269,7 @@ class Candidate:
     p: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Choice:
     """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
 
@@ -239,6 +288,21 @@ class Choice:
     candidates: tuple[Candidate, ...]
     more_clusters: int | None
     more_repositories: int | None
+
+    def __repr__(self) -> str:
+        alike = len(self.alike) - 1
+        others = f"not told apart from {alike}" if alike else "told apart from all"
+        n = len(self.candidates)
+        return f"<Choice of {n} by {self.measure}: {self.best.run} {self.best.mean:.4f}, {others} of {n - 1}>"
+
+    def _repr_html_(self) -> str:
+        alike = {each.run_id for each in self.alike}
+        rows = [
+            (each.run, f"{each.mean:.4f}", "not told apart from the best" if each.run_id in alike else "behind")
+            for each in self.candidates[1:]
+        ]
+        best = (self.best.run, f"{self.best.mean:.4f}", "best")
+        return html_table(repr(self)[1:-1], ("run", self.measure, "against the best"), [best, *rows])
 
     @property
     def best(self) -> Candidate:

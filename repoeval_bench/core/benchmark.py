@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Query:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Benchmark:
     """Tasks and the repository files they are answered from, as loaded and selected.
 
@@ -87,6 +88,16 @@ class Benchmark:
     is_published: bool = False
     unscored: int = 0
     limit: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.label}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (repo, str(sum(task.repo == repo for task in self.tasks)), str(len(held)))
+            for repo, held in self.files.items()
+        ]
+        return html_table(self.label, ("repository", "tasks", "files"), rows)
 
     @property
     def by_name(self) -> dict[str, SourceFile]:

@@ -17,6 +17,8 @@ EXTRAS = {
     "llama_index": "llama-index",
     "matplotlib": "report",
     "model2vec": "static",
+    "pandas": "frames",
+    "polars": "frames",
     "pygments": "report",
     "sentence_transformers": "dense",
     "sklearn": "dense",

@@ -95,8 +95,9 @@ def is_measure(text: str) -> bool:
         return False
 
 
-def parse_measures(measures: Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Measures in the order given, each once."""
+def parse_measures(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
+    """Measures in the order given, each once; one text is one measure."""
+    measures = [measures] if isinstance(measures, str) else measures
     return tuple(dict.fromkeys(m if isinstance(m, Measure) else Measure.parse(m) for m in measures))
 
 

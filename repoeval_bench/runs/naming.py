@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, SpecError, UsageError
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
 
@@ -64,6 +65,11 @@ def find_run(name: str, results: Path) -> RunView:
         f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
         "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
     )
+
+
+def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
+    """The run itself, or what `find_run` finds in `results` under a name or a path."""
+    return given if isinstance(given, RunView) else find_run(str(given), results)
 
 
 def is_chunker(typed: str, full: str) -> bool:

@@ -152,6 +152,7 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
 
     A chunker under a protocol whose documents are fixed, or none under another, is a UsageError.
     """
+    from repoeval_bench.chunkers._function import as_chunker
     from repoeval_bench.chunkers.registry import make_chunker
 
     if protocol.documents == "windows":
@@ -166,7 +167,7 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
             "repoeval-bench list chunkers"
         )
     baseline = make_chunker(BASELINE) if protocol.documents == "baseline" else None
-    return make_chunker(chunker) if isinstance(chunker, str) else chunker, baseline
+    return make_chunker(chunker) if isinstance(chunker, str) else as_chunker(chunker), baseline
 
 
 def make_chunkers(

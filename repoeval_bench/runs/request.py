@@ -57,6 +57,14 @@ class Request(BaseModel):
     def of(cls, asked: Mapping[str, Any]) -> Self:
         """The request with these fields; a UsageError names all that are unknown or of another type."""
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
+        for name, value in values.items():
+            # One name may stand where several are taken.
+            if (
+                isinstance(value, str)
+                and name in cls.model_fields
+                and "tuple" in str(cls.model_fields[name].annotation)
+            ):
+                values[name] = (value,)
         try:
             return cls.model_validate(values)
         except ValidationError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
+from repoeval_bench.core.notebook import html_table
 from repoeval_bench.runs.inspection import read_inspection
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.provenance import code_state, versions
@@ -28,6 +29,7 @@ from repoeval_bench.runs.records import (
     QueryRow,
     TimeRow,
 )
+from repoeval_bench.runs.rows import QueryRows
 from repoeval_bench.runs.trec import as_field, read_qrels, read_run
 
 if TYPE_CHECKING:
@@ -116,6 +118,25 @@ class RunView:
                 f"{self.folder}: {METRICS} and {PER_QUERY} say different things of {', '.join(wrong)}; {_AGAIN}"
             )
         return scores
+
+    def per_query(self) -> QueryRows:
+        """A plain row for each query, with `to_pandas` and `to_polars`."""
+        return QueryRows(
+            {
+                "query_id": row.query_id,
+                "repo": row.repo,
+                "path": row.path,
+                "n_relevant": row.n_relevant,
+                **row.facts,
+                **row.measures,
+            }
+            for row in self._rows(PER_QUERY, QueryRow)
+        )
+
+    def _repr_html_(self) -> str:
+        metrics = self.metrics
+        rows = [(name, f"{mean:.4f}", f"{metrics.macro[name]:.4f}") for name, mean in metrics.micro.items()]
+        return html_table(f"{metrics.chunker}, protocol {metrics.protocol}", ("measure", "micro", "macro"), rows)
 
     def log_rows(self) -> Iterator[LogRow]:
         """The rows of the run log, read as they are asked for."""

@@ -1,6 +1,9 @@
 """The README shows what the commands print, on the real data."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +39,28 @@ def test_the_readmes_chunker_conforms(tmp_path, monkeypatch):
     (tmp_path / "cutter.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     assert_chunker_conforms(make_chunker("py:cutter:Halves"))
+
+
+def test_the_readmes_script_runs(tmp_path, mirror, warm_home):
+    """At most 20 lines compare an own function with `ast`, show a data frame, and write a figure."""
+    pytest.importorskip("pandas")
+    (script,) = [block for block in PYTHON.findall(README.read_text(encoding="utf-8")) if "load_benchmark" in block]
+    assert len(script.splitlines()) <= 20
+    assert "load_benchmark()" in script
+    (tmp_path / "own.py").write_text(script.replace("load_benchmark()", f"load_benchmark({str(mirror)!r})"), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "own.py"],
+        cwd=tmp_path,
+        env={**os.environ, "REPOEVAL_HOME": str(warm_home), "PYTHONPATH": str(README.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("<Comparison line_recall_auc: ast")
+    assert "query_id" in done.stdout
+    assert (tmp_path / "recall.png").read_bytes()[1:4] == b"PNG"
 
 
 def same_but_for_rounding(shown: str, printed: str) -> bool:

@@ -7,19 +7,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
 from repoeval_bench.report.plots.sizes import score_against_size, size_figure
 from repoeval_bench.report.plots.theme import css, looks
 from repoeval_bench.report.text import short_names
+from repoeval_bench.runs.naming import opened
+from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.figure import Figure as Drawing
 
     from repoeval_bench.runs.view import RunView
 
-__all__ = ["Figure", "css", "figures", "plain_svg", "png", "svg", "write"]
+__all__ = ["Figure", "css", "figures", "plain_svg", "plot", "png", "svg", "write"]
 
 
 def figures(
@@ -43,6 +50,19 @@ def figures(
         *heat_maps(settings),
     ]
     return _named_apart([figure for figure in found if figure is not None])
+
+
+def plot(
+    runs: Sequence[RunView | str | Path], name: str = "line-recall-over-budget", *, out: Path = RESULTS
+) -> Drawing:
+    """One figure of a report as a matplotlib figure, by its name; runs are objects, or what names them in `out`.
+
+    An unknown name is a UsageError that lists those that the runs have.
+    """
+    found = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
+    if name not in found:
+        raise UsageError(nearest("figure", name, found))
+    return found[name].drawn
 
 
 def _forests(runs: Sequence[RunView], base: RunView, measure: str) -> list[Figure]:

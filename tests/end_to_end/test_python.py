@@ -1,0 +1,126 @@
+"""What a person at a Python prompt or in a notebook meets."""
+
+import pickle
+
+import pytest
+
+from repoeval_bench import Chunk, LineSpan, choose, compare, evaluate, load_benchmark, plot
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import score_run
+
+
+def halves(file):
+    """Two halves of a file."""
+    middle = file.n_lines // 2
+    spans = LineSpan(0, middle), LineSpan(middle, file.n_lines)
+    return [Chunk.cut(file, file.chars_of(span)) for span in spans if file.line_text(span).strip()]
+
+
+class Unnamed:
+    """A chunker without a spec."""
+
+    def chunk(self, file):
+        return halves(file)
+
+
+@pytest.fixture(scope="module")
+def benchmark(mirror):
+    return load_benchmark(mirror)
+
+
+@pytest.fixture(scope="module")
+def made(benchmark, warm_home, tmp_path_factory):
+    """A function's run and one of `ast`, and where they are stored."""
+    out = tmp_path_factory.mktemp("python") / "results"
+    options = {"retriever": "bm25", "out": out, "home": warm_home}
+    return [evaluate(benchmark, each, **options) for each in (halves, "ast:max_nws=400")], out
+
+
+def test_a_function_is_a_chunker(made, benchmark):
+    """Its spec is where it is defined; it goes to other processes."""
+    (own, _), _ = made
+    assert own.metrics.chunker == f"py:{__name__}:halves"
+    assert own.counts.chunks > 0
+    assert pickle.loads(pickle.dumps(halves)) is halves
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (Unnamed(), "chunker Unnamed has no spec"),
+        (Unnamed, "chunker Unnamed is a class; give an object of it"),
+        (lambda file: [], "cannot be named in a run"),
+        (3, "3 is not a chunker"),
+    ],
+)
+def test_what_is_no_chunker_is_one_sentence(benchmark, given, sentence, tmp_path):
+    """No AttributeError."""
+    with pytest.raises(UsageError, match=sentence):
+        evaluate(benchmark, given, retriever="bm25", out=tmp_path)
+
+
+def test_one_measure_is_one_text(benchmark, warm_home, tmp_path):
+    """`ndcg@10` is not split into letters, where runs are made, compared or scored."""
+    options = {"retriever": "bm25", "measures": "ndcg@10", "out": tmp_path, "home": warm_home}
+    runs = [evaluate(benchmark, each, **options) for each in ("ast:max_nws=400", "fixed:max_nws=400")]
+    assert [each.measure for each in compare(runs, measures="nDCG@10")] == ["ndcg@10"]
+    assert score_run({"q": [("a", 1.0)]}, {"q": {"a": 1}}, "ndcg@10").values["ndcg@10"].tolist() == [1.0]
+
+
+def test_runs_are_named_by_object_id_chunker_or_path(made):
+    """All are the same comparison; a measure's name finds its own, under any of its names."""
+    runs, out = made
+    found = compare(runs)
+    for names in ([f"py:{__name__}:halves", "ast"], [str(runs[0].folder), runs[1].run_id], [runs[0].folder, runs[1]]):
+        assert compare(names, out=out) == found
+    assert found["nDCG@10"] is next(each for each in found if each.measure == "ndcg@10")
+    assert found["area lineR"].measure == "line_recall_auc"
+    assert found[0].primary
+    with pytest.raises(UsageError, match="is not among the compared measures"):
+        found["rbp"]
+    with pytest.raises(UsageError, match="is one run; give a list"):
+        compare("ast", out=out)
+
+
+def test_what_is_shown_is_short(made, benchmark):
+    """One line each, and a table in a notebook, in which markup of a name is text."""
+    runs, _ = made
+    compared = compare(runs)
+    for each in (benchmark, runs[0], compared[0], choose(runs)):
+        assert len(repr(each)) < 300
+        assert "\n" not in repr(each)
+    assert "tasks" in repr(benchmark)
+    assert compared[0].verdict in repr(compared[0])
+    for each in (benchmark, runs[0], compared, choose(runs)):
+        assert "<table>" in each._repr_html_()
+    assert compared[0].verdict in compared._repr_html_()
+
+
+def test_queries_are_rows_and_frames(made):
+    """A dict for each query; the frame has the same columns and values; a library that is missing is one sentence."""
+    rows = made[0][0].per_query()
+    assert len(rows) == made[0][0].counts.queries
+    assert {"query_id", "repo", "ndcg@10"} <= rows[0].keys()
+    for library in ("pandas", "polars"):
+        pytest.importorskip(library)
+        frame = getattr(rows, f"to_{library}")()
+        assert list(frame.columns) == list(rows[0])
+        assert list(frame["ndcg@10"]) == [row["ndcg@10"] for row in rows]
+
+
+def test_a_missing_library_is_one_sentence(made, monkeypatch):
+    """With the command that installs it."""
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None)
+    for call in (made[0][0].per_query().to_pandas, made[0][0].per_query().to_polars):
+        with pytest.raises(UsageError, match=r"a data frame needs \w+; run pip install 'repoeval-bench\[frames\]'"):
+            call()
+
+
+def test_a_plot_is_a_matplotlib_figure(made):
+    """By its name; an unknown one is a sentence that offers the nearest."""
+    from matplotlib.figure import Figure
+
+    assert isinstance(plot(made[0]), Figure)
+    assert isinstance(plot(made[0], "chunk-sizes"), Figure)
+    with pytest.raises(UsageError, match="unknown figure 'chunk-size'; did you mean 'chunk-sizes'"):
+        plot(made[0], "chunk-size")
