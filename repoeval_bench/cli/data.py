@@ -116,9 +116,10 @@ def verify(*, as_json: bool, **options: Any) -> None:
 )
 @click.option(
     "--scip",
-    type=click.Path(path_type=Path),
+    multiple=True,
+    type=click.Path(),
     metavar="FILE",
-    help="A SCIP index of the one SOURCE, made by an indexer of its language: asked first (extra build).",
+    help="A SCIP index of the first source, asked before all else; repeat it for the next sources.",
 )
 @json_option
 def build(*, as_json: bool, out: Path, **asked: Any) -> None:

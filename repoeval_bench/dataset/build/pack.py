@@ -58,8 +58,8 @@ class BuildRequest:
     `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks of one level.
     `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
-    (`names`), in Python by jedi first (`jedi`, slow; needs the extra `build`), or not at all (`no`).
-    `scip` is an index file of the one source, made by an indexer of its language; it is asked first.
+    (`names`), in Python by jedi first (`jedi`, slow; needs the extra `build`), or not at all (`no`). `scip` are SCIP
+    index files, the first of the first source and so on, which are asked before (extra `build` too).
     """
 
     sources: tuple[str, ...]
@@ -68,7 +68,7 @@ class BuildRequest:
     languages: tuple[str, ...] = ()
     name: str = ""
     resolve: Resolve = "names"
-    scip: Path | None = None
+    scip: tuple[str, ...] = ()
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
@@ -76,14 +76,21 @@ class BuildRequest:
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
         wrong += [f"the source {each!r} is named twice" for each, n in Counter(self.sources).items() if n > 1]
-        if self.scip and (len(self.sources) > 1 or self.resolve == "no"):
-            wrong.append("--scip is the index of one source whose names are resolved; leave it out")
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks are none; give a whole number from 1")
         if self.resolve not in get_args(Resolve):
             wrong.append(nearest("way to resolve names", self.resolve, get_args(Resolve)))
+        if self.scip and self.resolve == "no":
+            wrong.append("an index is named, and no name is resolved; leave out --scip or --resolve no")
+        if len(self.scip) > len(self.sources):
+            wrong.append(
+                f"{len(self.scip)} indexes are named for {len(self.sources)} sources; give one for each, in order"
+            )
+        wrong += [f"{each} is no file; name a SCIP index file" for each in self.scip if not Path(each).is_file()]
         if wrong:
             raise UsageError(all_mistakes(wrong))
+        if self.scip:
+            require("--scip", "google.protobuf")
         if self.resolve == "jedi" and "python" in (self.languages or LANGUAGES):
             require("--resolve jedi", "jedi")
 
@@ -141,6 +148,7 @@ class _Building:
         self._candidates: Counter[str] = Counter()
         self._left_out: dict[str, Counter[str]] = {level: Counter() for level in LEVELS}
         self._hashes: list[str] = []
+        self._indexes: dict[str, Path] = {}
 
     def add(self, origin: Origin) -> str:
         """Write a source's files and find its candidates; one line on it."""
@@ -164,6 +172,9 @@ class _Building:
             raise DatasetError(no_code(origin, found, self._request.languages))
         licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
+        if len(self._repositories) < len(self._request.scip):
+            self._indexes[name] = Path(self._request.scip[len(self._repositories)])
+            facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
         source = PackSource(
             repository=name,
             licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
@@ -210,8 +221,9 @@ class _Building:
         if self._request.resolve == "no":
             return {}
         levels = {level: tasks for level, tasks in drawn.items() if tasks}
-        how: dict[str, Any] = {"jedi": self._request.resolve == "jedi", "scip": self._request.scip}
-        return resolve_levels(levels, self._folder / TREE, self._repositories, self._notify, **how)
+        indexes = {name: self._indexes.get(name) for name in self._repositories}
+        jedi = self._request.resolve == "jedi"
+        return resolve_levels(levels, self._folder / TREE, indexes, self._notify, jedi=jedi)
 
     def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
         sources = [each.source for each in self._repositories.values()]

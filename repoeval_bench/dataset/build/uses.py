@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.uses import TIERS
@@ -13,7 +15,7 @@ from repoeval_bench.dataset.uses.resolver import Resolver
 from repoeval_bench.dataset.uses.tasks import TaskUses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Task
@@ -28,20 +30,19 @@ REASONS = ("builtin", "third party", "dynamic", "unresolved")
 def resolve_levels(
     levels: Mapping[str, Sequence[Task]],
     tree: Path,
-    repositories: Iterable[str],
+    repositories: Mapping[str, Path | None],
     notify: Callable[[str], None],
     *,
     jedi: bool,
-    scip: Path | None = None,
 ) -> dict[str, TaskUses]:
-    """Level -> what its tasks use of the repositories in the folder `tree`; a line names each that is too large.
+    """Level -> what its tasks use of the repositories in the folder `tree`, some of which have a SCIP index.
 
-    `scip` is the index file of the one repository that there is then.
+    A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
     """
     found = {level: TaskUses() for level in levels}
     total = sum(map(len, levels.values()))
     with progress(desc="resolve names", unit="tasks", total=total) as bar:
-        for repo in repositories:
+        for repo, index in repositories.items():
             if (size := _bytes_of(tree / repo)) > MOST_CODE:
                 notify(
                     f"note: {repo} has {size / 1e6:.0f} MB of code; names are resolved up to {MOST_CODE / 1e6:.0f} MB, "
@@ -51,13 +52,27 @@ def resolve_levels(
                     found[level].pass_over(task for task in tasks if task.repo == repo)
                 continue
             files = read_tree(tree / repo, repo, ENDINGS).files
-            with Resolver(files, jedi=jedi and any(file.path.endswith(".py") for file in files), scip=scip) as resolver:
+            before = _resolved(found)
+            asked = jedi and any(file.path.endswith(".py") for file in files)
+            with Resolver(files, jedi=asked, scip=index) as resolver:
                 for level, tasks in levels.items():
                     for task in tasks:
                         if task.repo == repo:
                             found[level].add([task], resolver)
                             bar.update()
+            if (
+                index is not None
+                and _resolved(found) == before
+                and any(repo == each.repo for each in chain(*levels.values()))
+            ):
+                raise DatasetError(
+                    f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
+                )
     return found
+
+
+def _resolved(found: Mapping[str, TaskUses]) -> int:
+    return sum(each.resolved["resolved"] for each in found.values())
 
 
 def _bytes_of(folder: Path) -> int:

@@ -1,6 +1,7 @@
 """Packs: the same bytes from the same sources, everything left out is counted, nothing is half-written."""
 
 import filecmp
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -138,6 +139,84 @@ def test_without_jedi_the_extra_is_named_and_nothing_is_built(code, tmp_path, mo
     with pytest.raises(UsageError, match=r"--resolve jedi needs jedi; run pip install 'repoeval-bench\[build\]'"):
         build(tmp_path / "p", code, resolve="jedi")
     assert not list(tmp_path.iterdir())
+
+
+def write_index(path, *documents):
+    """A SCIP index by the field numbers of scip.proto: (path, (line, start, end), symbol, whether defined here)."""
+
+    def field(number, content):  # everything here is shorter than 128 bytes, so lengths are one byte
+        if isinstance(content, int):
+            return bytes([number << 3, content])
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    path.write_bytes(
+        b"".join(
+            field(
+                2,
+                field(1, name.encode())
+                + field(2, field(1, bytes(place)) + field(2, symbol.encode()) + field(3, int(defined))),
+            )
+            for name, place, symbol, defined in documents
+        )
+    )
+    return str(path)
+
+
+TYPED = {
+    "prices.ts": "export class Rate { of(a: number) { return a; } }\nexport class Tax { of(a: number) { return a; } }\n",
+    "shop.ts": "export function pay(a: any) {\n  let b = a.of(1);\n  b += 1;\n  return b;\n}\n",
+}
+
+
+def write_typed(folder):
+    folder.mkdir()
+    for name, text in TYPED.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_an_index_says_what_names_cannot(tmp_path):
+    pytest.importorskip("google.protobuf")
+    sources = [write_typed(tmp_path / "one"), write_typed(tmp_path / "two")]
+    (sources[1] / "shop.ts").write_text(TYPED["shop.ts"].replace("1;", "27 * a;").replace("b", "total"))
+    index = write_index(
+        tmp_path / "i.scip", ("prices.ts", (1, 19, 21), "s Tax#of", 1), ("shop.ts", (1, 12, 14), "s Tax#of", 0)
+    )
+    packs = [build(tmp_path / each, *sources, scip=(index,)) for each in ("pack", "again")]
+    used = {task.repo: task.uses for task in load_benchmark(packs[0].root, home=tmp_path).tasks}
+    assert [(each.definition.name, each.tier) for each in used["one"]] == [("Tax.of", "resolved")]
+    assert used["two"] == ()
+    assert packs[0].content.levels["function"].uses.resolved["resolved"] == 1
+    one, two = (source.model_dump() for source in packs[0].content.sources)
+    assert one["scip_sha256"] == hashlib.sha256(Path(index).read_bytes()).hexdigest()
+    assert "scip_sha256" not in two
+    assert packs[0].content == packs[1].content
+
+
+def test_without_protobuf_the_extra_is_named(tmp_path, monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", missing)
+    index = write_index(tmp_path / "i.scip", ("a.ts", (0, 1, 2), "s", 1))
+    with pytest.raises(UsageError, match=r"--scip needs google.protobuf; run pip install 'repoeval-bench\[build\]'"):
+        build(tmp_path / "p", write_typed(tmp_path / "code"), scip=(index,))
+
+
+def test_an_index_of_other_code_is_refused(tmp_path):
+    pytest.importorskip("google.protobuf")
+    folder = write_typed(tmp_path / "code")
+    index = write_index(tmp_path / "i.scip", ("elsewhere.ts", (0, 1, 2), "s X#", 1))
+    with pytest.raises(DatasetError, match="leads no name of code to a definition"):
+        build(tmp_path / "p", folder, scip=(index,))
+    assert not (tmp_path / "p").exists()
+
+
+def test_all_that_is_wrong_with_indexes_is_said(tmp_path):
+    with pytest.raises(UsageError) as raised:
+        build(tmp_path / "p", "x", scip=("gone.scip", "gone too.scip"), resolve="no")
+    for part in ("gone.scip is no file", "gone too.scip is no file", "2 indexes", "no name is resolved"):
+        assert part in str(raised.value)
 
 
 def test_names_are_left_alone_where_asked(code, tmp_path):

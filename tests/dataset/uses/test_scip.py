@@ -90,12 +90,6 @@ def test_what_is_no_index_is_said(tmp_path):
         Resolver(FILES, jedi=False, scip=tmp_path / "none")
 
 
-def test_an_index_is_of_one_source_whose_names_are_resolved(tmp_path):
-    for more in ({"sources": ("a", "b")}, {"sources": ("a",), "resolve": "no"}):
-        with pytest.raises(UsageError, match="is the index of one source"):
-            BuildRequest(**more, scip=tmp_path / "index.scip").check()
-
-
 def test_a_pack_is_built_with_an_index(tmp_path):
     body = "".join(f"    y{n} = a + {n}\n" for n in range(4))
     source = tmp_path / "mine"
@@ -105,7 +99,7 @@ def test_a_pack_is_built_with_an_index(tmp_path):
     index = tmp_path / "index.scip"
     defined = document("a.py", occurrence((0, 4, 7), "s far().", 1))
     index.write_bytes(defined + document("b.py", occurrence((5, 13, 16), "s far().")))
-    pack = build_pack(BuildRequest(sources=(str(source),), scip=index), tmp_path / "pack")
+    pack = build_pack(BuildRequest(sources=(str(source),), scip=(str(index),)), tmp_path / "pack")
     (table,) = (tmp_path / "pack" / "tasks").glob("function*uses.tsv")
     assert pack.content.levels["function"].uses.resolved["resolved"] == 1
     assert table.read_text().splitlines()[1].split("\t")[1:] == ["a.py", "0", "1", "function", "resolved", "far"]
