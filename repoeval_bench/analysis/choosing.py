@@ -17,10 +17,13 @@ from repoeval_bench.analysis.robust_errors import POWER, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs, near_holm
 from repoeval_bench.analysis.statistics import SEED, Sample, holm
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.naming import opened
+from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
@@ -40,12 +43,14 @@ _DIGITS = 12
 """Means are compared at so many digits: a sum's rounding error must not break a tie."""
 
 
-def choose(runs: Sequence[RunView], *, seed: int = SEED) -> Choice:
+def choose(runs: Sequence[RunView | str | Path], *, out: Path = RESULTS, seed: int = SEED) -> Choice:
     """Which of two or more stored runs of one question to choose; `seed` is that of every draw.
+
+    A run is an object, or a folder, id or chunker that names one in `out`.
 
     A UsageError for fewer than two different runs, and for runs that `compare` refuses.
     """
-    distinct = list({run.folder: run for run in runs}.values())
+    distinct = list({run.folder: run for run in (opened(each, out) for each in runs)}.values())
     if len(distinct) < 2:
         raise UsageError("nothing to choose from: give at least two different runs")
     check_comparable((distinct[0], run) for run in distinct[1:])

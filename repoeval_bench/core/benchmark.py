@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.spans import LineSpan
 
@@ -88,6 +91,18 @@ class Benchmark:
     is_published: bool = False
     unscored: int = 0
     limit: int | None = None
+
+    @classmethod
+    def from_folder(cls, folder: str | Path, **options: Any) -> Benchmark:
+        """The benchmark in a folder: a pack, code, or a mirror of the archives; options are `load_benchmark`'s.
+
+        A UsageError where there is no such folder.
+        """
+        if not Path(folder).is_dir():
+            raise UsageError(f"{folder} is not a folder; give one of code, a pack, or a mirror of the archives")
+        # By name, as the registry loads parts: core imports no room above it.
+        found: Benchmark = import_module("repoeval_bench.dataset.loader").load_benchmark(folder, **options)
+        return found
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from repoeval_bench import Chunk, LineSpan, choose, compare, evaluate, load_benchmark, plot
+from repoeval_bench import Benchmark, Chunk, LineSpan, choose, compare, evaluate, load_benchmark, plot
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import score_run
 
@@ -34,6 +34,16 @@ def made(benchmark, warm_home, tmp_path_factory):
     out = tmp_path_factory.mktemp("python") / "results"
     options = {"retriever": "bm25", "out": out, "home": warm_home}
     return [evaluate(benchmark, each, **options) for each in (halves, "ast:max_nws=400")], out
+
+
+def test_a_folder_is_a_benchmark(mirror, benchmark, tmp_path):
+    """What `load_benchmark` makes of it, code without tasks too; a folder that is not there is one sentence."""
+    assert Benchmark.from_folder(mirror).fingerprint == benchmark.fingerprint
+    (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")
+    code = Benchmark.from_folder(tmp_path)
+    assert [file.path for files in code.files.values() for file in files] == ["mine.py"]
+    with pytest.raises(UsageError, match="nowhere is not a folder"):
+        Benchmark.from_folder(tmp_path / "nowhere")
 
 
 def test_a_function_is_a_chunker(made, benchmark):
@@ -73,6 +83,7 @@ def test_runs_are_named_by_object_id_chunker_or_path(made):
     found = compare(runs)
     for names in ([f"py:{__name__}:halves", "ast"], [str(runs[0].folder), runs[1].run_id], [runs[0].folder, runs[1]]):
         assert compare(names, out=out) == found
+    assert choose(["ast", runs[0].run_id], out=out) == choose([runs[1], runs[0]])
     assert found["nDCG@10"] is next(each for each in found if each.measure == "ndcg@10")
     assert found["area lineR"].measure == "line_recall_auc"
     assert found[0].primary
