@@ -58,7 +58,7 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, m
     assert used["total_tokens"] == used["prompt_tokens"] > 10 * embedded.encoded
     said = f"{embedded.encoded} texts embedded: {used['prompt_tokens']:,} prompt tokens, "
     assert f"{said}{used['total_tokens']:,} total tokens, as the server counts them" in done.err
-    table = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
+    table = bench(*arguments, "--details", home=home, OPENAI_API_KEY=KEY)
     assert server.seen() == []
     assert "does not count tokens" in table.out
     assert "as the server counts them" not in table.err

@@ -106,7 +106,7 @@ def test_a_pool_is_another_protocol(evaluate, tmp_path):
         (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
         (
             ["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"],
-            "leave out exclusion= and scope=",
+            "leave out scope=",
         ),
         (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"], "maps the score of every chunk"),
     ],

@@ -70,6 +70,7 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
         "eval",
         "-c",
         "ast:max_nws=400",
+        "--details",
         "--source",
         mirror,
         REPOEVAL_HOME=str(warm_home),
