@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# Longer than 60 lines: it is the page's text.
 def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
     """The Markdown page: tables, verdicts and the commands that print the figures.
 

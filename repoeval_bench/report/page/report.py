@@ -42,6 +42,7 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
 
 
+# Longer than 60 lines: each name of the template has its line.
 def report_page(
     stored: Sequence[RunView], output: str, settings: Sequence[Mapping[str, Any]] = (), grid: str | None = None
 ) -> str:
