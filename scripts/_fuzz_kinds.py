@@ -131,7 +131,7 @@ def log(rng: random.Random, inputs: Inputs) -> str:
         if [hit.rank for hit in row.ranked] != list(range(1, len(row.topk) + 1)):
             return "ranks are not 1, 2, 3"
         if row.as_of is not None and moment(row.as_of) is None:
-            return f"{row.as_of!r} is no time"
+            return f"{row.as_of!r} is not a time"
         if row.latency_ms is not None and min(row.latency_ms.model_dump(exclude_none=True).values(), default=0) < 0:
             return "a negative time"
         for hit in row.topk:

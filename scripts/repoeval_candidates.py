@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _why(file: SourceFile, task: Task, holes: set[LineSpan]) -> str:
-    """The rule by which a task's function is no candidate, or how its lines differ."""
+    """The rule by which a task's function is not a candidate, or how its lines differ."""
     comments = comment_lines(file, [span for tree in segments(file, PYTHON) for span in occurrences(tree).comments])
     around = [each for each in definitions(file, PYTHON) if each.kind != "variable" and each.body]
     functions = [

@@ -17,6 +17,7 @@ from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.prompts import tokens_of
 from repoeval_bench.dataset.documented import documented
+from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS
@@ -42,9 +43,6 @@ SIZES = (500, 1000, 2000)
 """Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
 
 BASELINE = "fixed"
-
-FEWEST_TASKS = 20
-"""Fewer can show nothing: their files are too few for a test."""
 
 _SAMPLE = 1_000_000
 """Characters of files on which sizes are matched: a mean needs no more, and a monorepo holds hundreds of times that."""

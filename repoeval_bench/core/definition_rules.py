@@ -204,7 +204,7 @@ def _js_ambient(parsed: Parsed, node: Node) -> Iterator[Found]:
 
 
 def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
-    """`exports.f = function …` and `A.prototype.m = …`; an assigned value of another kind is no definition."""
+    """`exports.f = function …` and `A.prototype.m = …`; an assigned value of another kind is not a definition."""
     each = node.children[0] if node.children else None
     if each is None or each.type != "assignment_expression":
         return

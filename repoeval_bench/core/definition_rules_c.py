@@ -1,7 +1,7 @@
 """What the grammars of C, C++ and C# call a definition; see `definition_rules`.
 
 In C a name is at the bottom of its declarator: `int (*f)(int)` is a variable and `int *f(int)` a function, which
-what stands next to the name decides.
+what is next to the name decides.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
 
 
 def _tagged(parsed: Parsed, node: Node) -> Iterator[Found]:
-    """A struct, union, enum or class with a body; without one only where it stands alone, as in `class A;`."""
+    """A struct, union, enum or class with a body; without one only where it is alone, as in `class A;`."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     alone = body is None and node.parent is not None and node.parent.type in _SCOPES
     if name is not None and (body is not None or alone):

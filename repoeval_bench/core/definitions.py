@@ -39,7 +39,7 @@ class Definition:
 
     kind: a class is also a struct, interface, enum, trait, impl or type; `form` is the language's own word. A
     variable is one of a module or class, fields and enumerators included; locals and parameters are none.
-    qualified: the names of the definitions around it and its own, joined by dots; `A.m` for a method that stands
+    qualified: the names of the definitions around it and its own, joined by dots; `A.m` for a method that is
     outside its class too. Namespaces and modules within the file have no part in it.
     signature: the text up to the body on one line, without comments; of a variable the name alone.
     lines: all of it, with decorators and a doc comment above. above: where the comments right above begin,
@@ -102,7 +102,7 @@ def definitions_in(parsed: Parsed) -> tuple[Definition, ...]:
 
 @dataclass(slots=True)
 class _Above:
-    """What stands right above a node: decorators, comments, and the line that the last thing before it ends on."""
+    """What is right above a node: decorators, comments, and the line that the last thing before it ends on."""
 
     before: int = -1
     top: int = -1

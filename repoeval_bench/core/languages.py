@@ -20,7 +20,7 @@ class Language:
 
     `module` and `function` give its tree-sitter grammar; `extra` installs it, "" where it is always installed.
     `block_comment` is how such a comment begins and ends; None where the language has none. `doc_comments` are how
-    comments begin that document what stands below them.
+    comments begin that document what is below them.
     """
 
     name: str
@@ -86,7 +86,7 @@ ENDINGS = tuple(_BY_ENDING)
 """How the names of files end whose language is known."""
 
 # What no C header has: a standard header without .h, and the words that C++ alone begins a line with. `__cplusplus`
-# is no sign, as C headers guard `extern "C"` with it.
+# is not a sign, as C headers guard `extern "C"` with it.
 _CPP = re.compile(
     r"^[ \t]*(?:"
     r"#[ \t]*include[ \t]*<\w+>"

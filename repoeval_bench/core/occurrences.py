@@ -1,4 +1,4 @@
-"""Where a syntax tree calls something, imports something, or holds what is no code: comments and texts.
+"""Where a syntax tree calls something, imports something, or holds what is not code: comments and texts.
 
 One query per grammar, so that the tree is walked in C. What a name refers to is not known here.
 """

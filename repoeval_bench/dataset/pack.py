@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MANIFEST = "pack.yaml"
 TREE = "repositories"
 
+FEWEST_TASKS = 20
+"""Tasks or questions below which nothing can be shown about chunkers: their files are too few for a test."""
+
 
 class PackSource(BaseModel):
     """One source: where it is from (`kind`, and what that kind is known by), its files, and what was left out."""

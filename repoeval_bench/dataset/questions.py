@@ -1,7 +1,7 @@
 """Your own questions: a JSONL file of queries, each with the places that answer it.
 
 A row is `{"query": …, "file": …, "start_line": …, "end_line": …}`, or has `places`, a list of such places. Lines are
-counted from 1 and the last one is included, as editors show them. `quote` is text that stands in these lines, and `id`
+counted from 1 and the last one is included, as editors show them. `quote` is text that is in these lines, and `id`
 the query's id. A file is `path` or `repository/path`; all places of a query are in one repository.
 """
 

@@ -148,7 +148,7 @@ def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
 
 
 _PATH = 4096
-"""Characters of a path, as file systems have it; a longer text is no tuple of its parts either."""
+"""Characters of a path, as file systems have it; a longer text is not a tuple of its parts either."""
 
 
 def _path_parts(value: Any) -> Any:

@@ -132,9 +132,9 @@ def info(folder: Path) -> CacheInfo:
 
 
 def _day(seconds: object) -> str:
-    """The day of a time since 1970, which another program may have written: `not known` where it is no time."""
+    """The day of a time since 1970, which another program may have written: `not known` where it is not a time."""
     try:
-        day = datetime.fromtimestamp(float(seconds), UTC).date()  # type: ignore[arg-type]  # what is no number too
+        day = datetime.fromtimestamp(float(seconds), UTC).date()  # type: ignore[arg-type]  # what is not a number too
     except (TypeError, ValueError, OverflowError, OSError):
         return "not known"
     return day.isoformat() if day.year >= 1970 else "not known"

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.recommendation import BASELINE, FEWEST_TASKS
+from repoeval_bench.analysis.recommendation import BASELINE
+from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.choosing import choice_record, missing_data
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.table import figures, make_table, spec_column

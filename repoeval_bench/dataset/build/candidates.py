@@ -65,8 +65,8 @@ LEFT_OUT = {
     },
     "api": {
         "not defined here": "no function or class of that name is defined in the repository",
-        "common name": "a method is called on something else, and its name is no compound of 6 characters or more, or "
-        "one of the language's own types",
+        "common name": "a method is called on something else, and its name is not a compound of 6 characters or more, "
+        "or one of the language's own types",
         "long": f"it has more than {CALL_LINES} lines",
         "same lines": "another candidate has the same lines, or is around it",
         NEAR_DUPLICATE: "it resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
@@ -180,7 +180,7 @@ def _functions(
 
 
 def _aside(found: Sequence[Definition], occurring: Occurrences, comments: Iterable[int]) -> dict[int, str]:
-    """Line -> why it is no statement."""
+    """Line -> why it is not a statement."""
     of = {line: "text" for span in occurring.texts for line in span}
     of |= {line: "import" for span in occurring.imports for line in span}
     of |= {line: "comment" for each in found if each.doc for line in each.doc.lines}

@@ -35,7 +35,7 @@ RULES = {
     "other language": "files of no language that is asked for",
     "unknown language": "files of none of the languages that are known; they are not read",
 }
-"""Reason -> what is left out by it. The first that holds is counted; the last three of the names are no code."""
+"""Reason -> what is left out by it. The first that holds is counted; the last three of the names are not code."""
 
 _VENDORED = frozenset(
     {

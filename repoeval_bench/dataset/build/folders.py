@@ -90,7 +90,7 @@ def _walk(root: Path) -> tuple[list[str], Counter[str]]:
             path = os.path.join(folder, name)  # noqa: PTH118  # as above
             if os.path.islink(path):  # noqa: PTH114  # as above
                 left_out["link"] += 1
-            elif os.path.isfile(path):  # noqa: PTH113  # as above; sockets and pipes are no files
+            elif os.path.isfile(path):  # noqa: PTH113  # as above; sockets and pipes are not files
                 found.append(prefix + name)
     return sorted(found), left_out
 

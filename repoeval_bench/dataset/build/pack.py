@@ -28,7 +28,7 @@ from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, prompt_line
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import counts, resolve_levels
 from repoeval_bench.dataset.install import HASHES, uses_file_of
-from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
+from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
 from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import decode
@@ -46,9 +46,6 @@ RULES_VERSION = 1
 
 Resolve = Literal["names", "jedi", "no"]
 """How the definitions that tasks use are found; see `BuildRequest`."""
-
-FEW = 20
-"""Tasks below which nothing can be shown about chunkers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +83,7 @@ class BuildRequest:
             wrong.append(
                 f"{len(self.scip)} indexes are named for {len(self.sources)} sources; give one for each, in order"
             )
-        wrong += [f"{each} is no file; name a SCIP index file" for each in self.scip if not Path(each).is_file()]
+        wrong += [f"{each} is not a file; name a SCIP index file" for each in self.scip if not Path(each).is_file()]
         if wrong:
             raise UsageError(all_mistakes(wrong))
         if self.scip:
@@ -112,8 +109,11 @@ def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str]
             notify(building.add(open_origin(source, Path(work))))
         content = building.finish()
         for level, counted in content.levels.items():
-            if counted.tasks < FEW:
-                notify(f"note: {counted.tasks} {level} tasks: below {FEW} no difference between chunkers can be shown")
+            if counted.tasks < FEWEST_TASKS:
+                notify(
+                    f"note: {counted.tasks} {level} tasks: below {FEWEST_TASKS} no difference between chunkers can be "
+                    "shown"
+                )
     return Pack(target, content)
 
 

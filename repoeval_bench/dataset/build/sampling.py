@@ -70,7 +70,7 @@ def take_turns(orders: Sequence[Iterable[Candidate]]) -> Iterator[tuple[int, Can
 
 
 class Distinct:
-    """Texts that are no near-duplicates of each other."""
+    """Texts that are not near-duplicates of each other."""
 
     def __init__(self) -> None:
         self._kept: list[frozenset[tuple[str, str]]] = []

@@ -160,7 +160,7 @@ class Modules:
         """The folders that hold a module or package of this name and may be on the path, the likeliest first.
 
         The top and `src`; then the importer's own folder and those around it, the nearest first, but not
-        inside a package; then any other folder that is no package.
+        inside a package; then any other folder that is not a package.
         """
         holding = [package.split("/")[:-1] for package in self._by_tail.get(first, ())]
         if first in sys.stdlib_module_names:

@@ -146,7 +146,7 @@ class Module:
     def site(self, scope: Scope, name: str, hole: LineSpan | None = None) -> Bound | None:
         """The site that a definition is read from: of a class the first in its body, then in `__init__`, then in any.
 
-        Of several defs of a name the first that is no overload. None where the name is no definition.
+        Of several defs of a name the first that is not an overload. None where the name is not a definition.
         """
 
         def counts(each: Bound) -> bool:

@@ -30,7 +30,7 @@ _UTF8, _UTF16 = 1, 2
 
 
 class ScipNames:
-    """The occurrences of an index file; a UsageError where it cannot be read, a DatasetError where it is no index."""
+    """The occurrences of an index file; UsageError: it cannot be read, DatasetError: it is not an index."""
 
     def __init__(self, path: Path, files: tuple[SourceFile, ...], definitions: Definitions) -> None:
         self._files = {file.path: file for file in files}

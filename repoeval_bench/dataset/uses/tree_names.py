@@ -52,7 +52,7 @@ _INSIDE = re.compile(r"pattern$|expression_list$|(?:pointer|reference|array)_dec
 
 
 def receiver_of(node: Node) -> Node | None:
-    """What a name is looked up in; None where it stands alone."""
+    """What a name is looked up in; None where it is alone."""
     parent = node.parent
     if parent is None:
         return None

@@ -215,7 +215,7 @@ def test_an_index_of_other_code_is_refused(tmp_path):
 def test_all_that_is_wrong_with_indexes_is_said(tmp_path):
     with pytest.raises(UsageError) as raised:
         build(tmp_path / "p", "x", scip=("gone.scip", "gone too.scip"), resolve="no")
-    for part in ("gone.scip is no file", "gone too.scip is no file", "2 indexes", "no name is resolved"):
+    for part in ("gone.scip is not a file", "gone too.scip is not a file", "2 indexes", "no name is resolved"):
         assert part in str(raised.value)
 
 
