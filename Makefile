@@ -78,8 +78,7 @@ sensitivity: .venv/run.stamp ## count the settings in which one chunker beats an
 	@$(ASK) sensitivity
 
 reproduce: .venv/run.stamp ## reproduce published numbers, with causes
-	@$(BIN)/python scripts/reproduce.py --source $(FROM) --out $(call q,$(RUNS)/reproduce) \
-	  $(if $(EMBEDDER),--embedder $(call q,$(EMBEDDER)))
+	@$(ASK) reproduce --out $(call q,$(RUNS)/reproduce)
 
 test: .venv/dev.stamp ## run the whole test suite
 	@$(BIN)/python -m pytest -n auto

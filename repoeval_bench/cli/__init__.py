@@ -43,6 +43,7 @@ COMMANDS = {
     "import-run": "repoeval_bench.cli.import_run:import_run_command",
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
     "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",
+    "reproduce": "repoeval_bench.cli.reproduce:reproduce_command",
     "leaderboard": "repoeval_bench.cli.leaderboard:leaderboard_command",
     "report": "repoeval_bench.cli.report:report_command",
     "export": "repoeval_bench.cli.export:export_command",

@@ -71,7 +71,8 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         *_commands([row for row in found if row.table == "coderag"]),
         *_bm25([row for row in found if row.table == "bm25"]),
         "Rows of dense models are measured where a model is named: "
-        "`make reproduce EMBEDDER=st:BAAI/bge-base-en-v1.5`; a model that is not available is a row that says so.",
+        "`repoeval-bench reproduce --embedder st:BAAI/bge-base-en-v1.5`; a model that is not available is a row that "
+        "says so.",
     ]
     return "\n".join(lines).rstrip() + "\n"
 

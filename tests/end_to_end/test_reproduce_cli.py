@@ -1,4 +1,4 @@
-"""The page of published numbers, made on the mini benchmark by the script itself."""
+"""The page of published numbers, made on the mini benchmark by the command itself."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +14,9 @@ from repoeval_bench.cli import INTERRUPTED
 from repoeval_bench.runs.provenance import code_state
 from support.command import heed_interrupts
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "reproduce.py"
-
 
 def broken_off(arguments, environment, out, by):
-    """(exit code, standard error) of the script, ended by a signal as soon as it has stored a run."""
+    """(exit code, standard error) of the command, ended by a signal as soon as it has stored a run."""
     before = len(list(out.glob("*/manifest.json")))
     process = subprocess.Popen(
         arguments,
@@ -41,8 +38,7 @@ def broken_off(arguments, environment, out, by):
 def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped(mirror, warm_home, tmp_path):
     """Every table is there; a model that cannot be had is a row with the reason; one that was interrupted or killed goes on."""
     arguments = [
-        sys.executable,
-        str(SCRIPT),
+        *(sys.executable, "-m", "repoeval_bench", "reproduce"),
         "--source",
         str(mirror),
         "--out",

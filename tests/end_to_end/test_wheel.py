@@ -80,6 +80,16 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
     assert "macro, 2 repositories" in done.stdout
 
 
+@pytest.mark.slow
+def test_published_numbers_are_measured_again_without_the_checkout(site, tmp_path, mirror, warm_home):
+    """`reproduce` reads nothing but the wheel and the data, and writes its page where it is called."""
+    words = ("-m", "repoeval_bench", "reproduce", "--source", mirror)
+    done = run(site[1], tmp_path, *words, REPOEVAL_HOME=str(warm_home))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# Published numbers, measured again")
+    assert (tmp_path / "results" / "reproduce" / "reproduction.md").read_text() == done.stdout
+
+
 @pytest.mark.network
 @pytest.mark.slow
 def test_the_base_is_small_and_ranks_by_bm25(site, tmp_path, mirror):

@@ -1,0 +1,73 @@
+"""`reproduce`: published numbers, measured again, on one page."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from repoeval_bench.analysis.reproduction import reproduce
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import home_option, json_option, request_options, say
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.report.reproduction import format_page
+from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.request import DataRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.analysis.reproduction import Row
+
+
+@click.command("reproduce", short_help="Measure published numbers again, and say which are reproduced.")
+@click.option(
+    "--embedder",
+    "embedders",
+    multiple=True,
+    metavar="SPEC",
+    help="A model whose CodeRAG-Bench row is wanted too, such as st:BAAI/bge-base-en-v1.5; repeat it.",
+)
+@request_options(DataRequest, only=["source"])
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=RESULTS / "reproduce",
+    show_default=True,
+    help="Where the runs and the page are written.",
+)
+@home_option
+@json_option
+def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, home: Path | None, as_json: bool) -> None:
+    """Measure every published number again, and print a page of tables, verdicts, causes and commands.
+
+    The page is also written to reproduction.md in --out, its rows to reproduction.json. Vectors and runs are kept: a
+    reproduction that was interrupted goes on where it stopped. A model that is not available is a row that says so.
+
+    Example: repoeval-bench reproduce --embedder st:BAAI/bge-base-en-v1.5
+    """
+    # What `eval` finds by itself needs no name in the commands that the page prints.
+    named = "" if source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else source
+    benchmark = load_benchmark(source, home=home, notify=say)
+    measured = reproduce(benchmark, out, embedders=embedders, source=named, home=home, notify=say)
+    page = format_page(benchmark.label, measured.rows, measured.repositories)
+    _write(out, page, measured.rows)
+    if as_json:
+        print_json([asdict(row) for row in measured.rows])
+    else:
+        echo(page, nl=False)
+
+
+def _write(out: Path, page: str, rows: Sequence[Row]) -> None:
+    try:
+        write_atomic(out / "reproduction.json", json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+        write_atomic(out / "reproduction.md", page)
+    except OSError as error:
+        raise ResultError(f"{out} cannot be written ({error}); choose another with --out") from error
