@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import random
 import re
-import time
+from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.tools.cases import CASES, generated
 from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.chunkers.tools.smallest import smallest
 from repoeval_bench.core.errors import BenchError, LanguageError
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.spans import CharSpan
 
 PROMISES = {
     "no failure": "every input gives chunks, none an exception",
@@ -40,7 +43,10 @@ PROMISES = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One promise: kept on how many inputs, and the smallest input that breaks it."""
+    """One promise: tried on how many inputs, broken on how many, and the smallest input that breaks it.
+
+    An input tries a promise only where it could be broken: a chunker that raises returns no chunk to look at.
+    """
 
     promise: str
     n_inputs: int
@@ -50,8 +56,19 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether no input broke it."""
-        return not self.n_broken
+        """Whether no input broke it; a promise that no input tried holds as little as it breaks."""
+        return self.n_inputs > 0 and not self.n_broken
+
+    @property
+    def state(self) -> str:
+        """What came of it, in words."""
+        if not self.n_inputs:
+            return "not tried"
+        return (
+            f"holds on {_inputs(self.n_inputs)}"
+            if self.holds
+            else f"BREAKS on {self.n_broken} of {_inputs(self.n_inputs)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,36 +76,46 @@ class Report:
     """What the suite found on one chunker, and what it measured on the inputs that it could chunk.
 
     The shares are over all inputs together: of lines that are in more than one chunk, and of chunks above
-    the chunker's `max_nws` (None where it has no such parameter). `not_cut` are the languages that the chunker says
-    it does not know, or whose grammar is not installed; that breaks no promise.
+    the chunker's `max_nws` (None where it has no such parameter); None where no input gave a chunk. `not_cut` are the
+    languages that the chunker says it does not know, or whose grammar is not installed; that breaks no promise.
+    `fails_on` are those whose sample it fails on in any other way.
     """
 
     spec: str
     findings: tuple[Finding, ...]
-    shared_lines: float
+    shared_lines: float | None
     above_limit: float | None
     not_cut: tuple[str, ...]
+    fails_on: tuple[str, ...]
 
     @property
     def conforms(self) -> bool:
-        """Whether every promise held on every input."""
-        return all(finding.holds for finding in self.findings)
+        """Whether no promise was broken on any input."""
+        return not any(finding.n_broken for finding in self.findings)
 
     def __str__(self) -> str:
         lines = [f"{self.spec}: {'conforms' if self.conforms else 'does not conform'}"]
         for finding in self.findings:
-            state = "holds" if finding.holds else f"BREAKS on {finding.n_broken} of {finding.n_inputs} inputs"
-            lines.append(f"  {finding.promise:<14} {state:<28} {PROMISES[finding.promise]}")
-            if not finding.holds:
+            lines.append(f"  {finding.promise:<14} {finding.state:<28} {PROMISES[finding.promise]}")
+            if finding.n_broken:
                 lines.append(f"  {'':<14} {finding.detail}")
                 lines.append(f"  {'':<14} smallest input: {abbreviated(finding.smallest or '')}")
-        lines.append(f"  lines in more than one chunk: {self.shared_lines:.1%} of the lines of all inputs")
+        shared = "not measured, for no input gave a chunk"
+        if self.shared_lines is not None:
+            shared = f"{self.shared_lines:.1%} of the lines of all inputs"
+        lines.append(f"  lines in more than one chunk: {shared}")
         if self.above_limit is not None:
             lines.append(f"  chunks above max_nws: {self.above_limit:.1%} of the chunks of all inputs")
-        lines.append(f"  languages: {len(SAMPLES) - len(self.not_cut)} of {len(SAMPLES)}")
+        lines.append(f"  languages: {len(SAMPLES) - len(self.not_cut) - len(self.fails_on)} of {len(SAMPLES)}")
         if self.not_cut:
             lines[-1] += f"; not {', '.join(self.not_cut)}"
+        if self.fails_on:
+            lines[-1] += f"; fails on {', '.join(self.fails_on)}"
         return "\n".join(lines)
+
+
+def _inputs(number: int) -> str:
+    return f"{number} input{'s' if number != 1 else ''}"
 
 
 def abbreviated(text: str, width: int = 100) -> str:
@@ -113,45 +140,50 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: 
     """
     rng = random.Random(seed)
     texts = [*CASES.values(), *(generated(rng) for _ in range(examples))]
-    samples, not_cut = _samples(chunker)
+    samples, not_cut, fails_on = _samples(chunker)
     files = [*(SourceFile("suite", path, text) for text in texts), *samples]
     broken: dict[str, list[tuple[SourceFile, str]]] = {}
+    tried: Counter[str] = Counter()
     shared = n_lines = above = n_chunks = 0
     limit = _option(chunker, "max_nws")
     for file in files:
         found, chunks = _look(chunker, file)
+        tried.update(found.keys())
         for promise, detail in found.items():
-            broken.setdefault(promise, []).append((file, detail))
+            if detail:
+                broken.setdefault(promise, []).append((file, detail))
         shared += _shared_lines(file, chunks)
         n_lines += file.n_lines
         n_chunks += len(chunks)
         above += sum(limit is not None and count_nws(chunk.text) > limit for chunk in chunks)
     problem = _spec_problem(chunker)
     of_spec = Finding("spec", 1, int(bool(problem)), problem, "" if problem else None)
-    findings = [_finding(chunker, name, len(files), broken.get(name, [])) for name in PROMISES if name != "spec"]
+    findings = [_finding(chunker, name, tried[name], broken.get(name, [])) for name in PROMISES if name != "spec"]
     return Report(
         spec=chunker.spec,
         findings=(*findings, of_spec),
-        shared_lines=shared / n_lines if n_lines else 0.0,
-        above_limit=None if limit is None else above / n_chunks if n_chunks else 0.0,
+        shared_lines=shared / n_lines if n_chunks else None,
+        above_limit=above / n_chunks if n_chunks and limit is not None else None,
         not_cut=not_cut,
+        fails_on=fails_on,
     )
 
 
-def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...]]:
-    """A file and half a file of each language that the chunker cuts, and the other languages."""
+def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...], tuple[str, ...]]:
+    """A file and half a file of each language that the chunker knows, the other languages, and those it fails on."""
     files: list[SourceFile] = []
     not_cut: list[str] = []
+    fails_on: list[str] = []
     for language, (path, text) in SAMPLES.items():
         try:
             chunker.chunk(SourceFile("suite", path, text))
         except LanguageError:
             not_cut.append(language)
             continue
-        except Exception:  # noqa: BLE001, S110 - reported with the other inputs
-            pass
+        except Exception:  # noqa: BLE001 - reported with the other inputs
+            fails_on.append(language)
         files += [SourceFile("suite", path, text), SourceFile("suite", path, text[: len(text) // 2])]
-    return files, tuple(not_cut)
+    return files, tuple(not_cut), tuple(fails_on)
 
 
 def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[tuple[SourceFile, str]]) -> Finding:
@@ -171,11 +203,11 @@ def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[t
 
 def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:
     """The promises that a chunker breaks on one file, each with one sentence on how."""
-    return _look(chunker, file)[0]
+    return {promise: detail for promise, detail in _look(chunker, file)[0].items() if detail}
 
 
 def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[Chunk]]:
-    """The broken promises, and the chunks if they are any."""
+    """The promises that the file tries, each with how it is broken ("" if it is not), and the chunks, if any."""
     try:
         chunks = list(chunker.chunk(file))
     except Exception as error:  # noqa: BLE001 - any exception of a chunker is reported here
@@ -183,49 +215,65 @@ def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[
         return {"no failure": message}, ()
     strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]
     if strangers:
-        return {"chunks": f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"}, ()
+        what = f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"
+        return {"no failure": "", "chunks": what}, ()
     found = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
-    return {promise: detail for promise, detail in found.items() if detail}, chunks
+    tried = {promise: detail for promise, detail in found.items() if detail is not None}
+    return {"no failure": "", "chunks": "", **tried}, chunks
 
 
-def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:
+# Each of these says how a promise is broken, "" where it is kept, None where the file and its chunks cannot break it.
+
+
+def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
     for chunk in chunks:
         if not chunk.chars or chunk.chars.end > len(file.text):
             return f"{chunk.chars} is empty or outside the file's {len(file.text)} characters"
         if chunk != Chunk.cut(file, chunk.chars, chunk.header):
             return f"{chunk.chunk_id} is not what the file holds at {chunk.chars}"
-    return ""
+    return "" if chunks else None
 
 
-def _in_order(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str:
-    starts = [(chunk.chars.start, chunk.chars.end) for chunk in chunks]
-    if len(set(starts)) < len(starts):
-        return f"{next(start for start in starts if starts.count(start) > 1)} is returned twice"
-    if starts != sorted(starts):
-        return "a chunk starts before the one in front of it"
-    return ""
+def _in_order(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
+    seen: set[CharSpan] = set()
+    for before, chunk in pairwise((None, *chunks)):
+        assert chunk is not None
+        if chunk.chars in seen:
+            return f"{chunk.chunk_id} is returned twice"
+        if before and chunk.chars.start < before.chars.start:
+            return f"{chunk.chunk_id} comes behind {before.chunk_id} and starts before it"
+        seen.add(chunk.chars)
+    return "" if len(chunks) > 1 else None
 
 
-def _nothing_lost(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:
-    at = 0
-    lost: list[str] = []
-    for chunk in sorted(chunks, key=lambda chunk: chunk.chars.start):
-        lost.append(file.text[at : chunk.chars.start])
-        at = max(at, chunk.chars.end)
-    lost.append(file.text[at:])
-    pieces = [piece for piece in lost if not piece.isspace() and piece]
-    n_lost = sum(map(count_nws, pieces))
-    return f"{n_lost} non-whitespace characters are in no chunk, {abbreviated(pieces[0], 40)} first" if pieces else ""
+def _nothing_lost(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
+    at = n_lost = 0
+    first = ""
+    before: Chunk | None = None
+    for chunk in (*sorted(chunks, key=lambda chunk: chunk.chars.start), None):
+        gap = file.text[at : chunk.chars.start if chunk else None]
+        if lost := count_nws(gap):
+            where = f"behind {before.chunk_id}" if before else "at the start"
+            first = first or f"the first, {abbreviated(gap, 40)}, is {where}"
+            n_lost += lost
+        if chunk and chunk.chars.end > at:
+            at, before = chunk.chars.end, chunk
+    if n_lost:
+        lost_ones = "1 non-whitespace character is" if n_lost == 1 else f"{n_lost} non-whitespace characters are"
+        return f"{lost_ones} in no chunk; {first}"
+    return "" if count_nws(file.text) else None
 
 
-def _no_blanks(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str:
-    return next((f"{chunk.chunk_id} holds only whitespace" for chunk in chunks if not count_nws(chunk.text)), "")
+def _no_blanks(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
+    if blank := next((chunk for chunk in chunks if not count_nws(chunk.text)), None):
+        return f"{blank.chunk_id} holds only whitespace"
+    return "" if chunks or not count_nws(file.text) else None
 
 
-def _size(chunker: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str:
+def _size(chunker: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
     limit = _option(chunker, "max_nws")
-    if limit is None or _option(chunker, "overlap"):
-        return ""
+    if limit is None or _option(chunker, "overlap") or not chunks:
+        return None
     # Lines before the offset of `fixed` join its first chunk, above the limit.
     offset = _option(chunker, "offset") or 0
     for chunk in chunks:
@@ -236,34 +284,37 @@ def _size(chunker: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str:
     return ""
 
 
-def _deterministic(chunker: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:
+def _deterministic(chunker: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
     other = SourceFile(file.repo, "between.py", "def between():\n    return 'é'\n")
     _chunks_or_none(chunker, other)
     again = _chunks_or_none(chunker, file)
-    return "" if again is not None and list(again) == list(chunks) else "a second call gave other chunks"
+    if again is None:
+        return "a second call failed"
+    for first, second in zip_longest(chunks, again):
+        if first != second:
+            names = [chunk.chunk_id if chunk else "no chunk" for chunk in (second, first)]
+            same = "with another text or header " if names[0] == names[1] else ""
+            return f"a second call gave {names[0]} {same}in place of {names[1]}"
+    return ""
 
 
-def _line_ends(chunker: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str:
+def _line_ends(chunker: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
     if "\r" in file.text or "\n" not in file.text:
-        return ""
+        return None
     crlf = _chunks_or_none(chunker, SourceFile(file.repo, file.path, file.text.replace("\n", "\r\n")))
-    lines = [(chunk.lines.start, chunk.lines.end) for chunk in chunks]
     if crlf is None:
         return "it fails on the same text with CRLF"
-    with_crlf = [(chunk.lines.start, chunk.lines.end) for chunk in crlf]
-    if with_crlf == lines:
-        return ""
-    return f"lines {_first_difference(lines, with_crlf)}"
+    for number, (lf, cr) in enumerate(zip_longest(chunks, crlf), start=1):
+        if lf is None or cr is None or lf.lines != cr.lines:
+            return f"chunk {number} is {_lines(lf)} with LF and {_lines(cr)} with CRLF"
+    return ""
 
 
-def _first_difference(lines: Sequence[object], with_crlf: Sequence[object]) -> str:
-    for one, other in zip(lines, with_crlf, strict=False):
-        if one != other:
-            return f"{one} with LF are {other} with CRLF"
-    return f"in {len(lines)} chunks with LF are in {len(with_crlf)} with CRLF"
+def _lines(chunk: Chunk | None) -> str:
+    return f"lines {chunk.lines.start + 1} to {chunk.lines.end}" if chunk else "not there"
 
 
-_LOOKS: Mapping[str, Callable[[Chunker, SourceFile, Sequence[Chunk]], str]] = {
+_LOOKS: Mapping[str, Callable[[Chunker, SourceFile, Sequence[Chunk]], str | None]] = {
     "slices": _slices,
     "in order": _in_order,
     "nothing lost": _nothing_lost,
@@ -304,30 +355,3 @@ def _shared_lines(file: SourceFile, chunks: Sequence[Chunk]) -> int:
             if line < file.n_lines:
                 seen[line] += 1
     return sum(count > 1 for count in seen)
-
-
-def smallest(text: str, fails: Callable[[str], bool], seconds: float = 1.5) -> str:
-    """A smaller text that still fails, by leaving out lines and then characters (delta debugging).
-
-    Zeller & Hildebrandt 2002. The search ends after `seconds` with the smallest text found so far.
-    """
-    deadline = time.monotonic() + seconds
-    for split in (lambda whole: whole.splitlines(keepends=True), list):
-        parts: list[str] = split(text)
-        size = max(1, len(parts) // 2)
-        while parts and time.monotonic() < deadline:
-            for start in range(0, len(parts), size):
-                fewer = parts[:start] + parts[start + size :]
-                if fewer and fails("".join(fewer)):
-                    parts = fewer
-                    break
-                if time.monotonic() > deadline:
-                    break
-            else:
-                if size == 1:
-                    break
-                size = max(1, size // 2)
-                continue
-            size = min(size, max(1, len(parts) // 2))
-        text = "".join(parts)
-    return text

@@ -185,7 +185,7 @@ def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
     """Raise a ChunkError unless the chunks are what `Chunk.cut` gives, not blank, ordered by start, and distinct."""
     where = file.name
     ids: set[str] = set()
-    previous = -1
+    before: Chunk | None = None
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
             raise ChunkError(
@@ -206,12 +206,12 @@ def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
                 )
         if not chunk.text.strip():
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} holds nothing but blanks; leave such chunks out")
-        if chunk.chars.start < previous:
-            raise ChunkError(f"{spec}: {chunk.chunk_id!r} starts before the chunk in front of it")
+        if before and chunk.chars.start < before.chars.start:
+            raise ChunkError(f"{spec}: {chunk.chunk_id!r} comes behind {before.chunk_id!r} and starts before it")
         if chunk.chunk_id in ids:
             raise ChunkError(f"{spec} gave {chunk.chunk_id!r} twice")
         ids.add(chunk.chunk_id)
-        previous = chunk.chars.start
+        before = chunk
 
 
 def _uncovered(file: SourceFile, chunks: Sequence[Chunk]) -> int:

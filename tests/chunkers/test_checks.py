@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.fixed import FixedChunker
 from repoeval_bench.chunkers.tools.conformance import (
@@ -13,8 +16,9 @@ from repoeval_bench.chunkers.tools.conformance import (
     assert_chunker_conforms,
     broken_promises,
     check_chunker,
-    smallest,
 )
+from repoeval_bench.chunkers.tools.smallest import smallest
+from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -113,13 +117,13 @@ class MindsLineEnds(Based):
 def test_each_defect_breaks_its_promise(chunker, promise: str) -> None:
     report = check_chunker(chunker(), examples=5)
     assert not report.conforms
-    assert promise in {finding.promise for finding in report.findings if not finding.holds}
+    assert promise in {finding.promise for finding in report.findings if finding.n_broken}
     assert "does not conform" in str(report)
 
 
 def test_the_input_that_is_shown_is_small() -> None:
     report = check_chunker(FailsOnTabs(), examples=3)
-    (finding,) = [finding for finding in report.findings if not finding.holds]
+    (finding,) = [finding for finding in report.findings if finding.n_broken]
     assert finding.smallest == "\t"
     assert "ValueError: tab" in finding.detail
     assert finding.n_broken < finding.n_inputs
@@ -130,12 +134,10 @@ def test_a_spec_that_rebuilds_nothing_is_found() -> None:
     chunker.spec = "no-such-chunker:size=3"
     chunker.spoil = lambda file, chunks: chunks
     report = check_chunker(chunker, examples=0)
-    assert [finding.promise for finding in report.findings if not finding.holds] == ["spec"]
+    assert [finding.promise for finding in report.findings if finding.n_broken] == ["spec"]
 
 
 def test_a_conforming_chunker_keeps_every_promise_and_overlap_is_only_reported() -> None:
-    from repoeval_bench.chunkers.window import WindowChunker
-
     report = check_chunker(WindowChunker(), examples=3)
     assert report.conforms
     assert [finding.promise for finding in report.findings] == list(PROMISES)
@@ -156,7 +158,86 @@ def test_the_suite_is_the_same_for_the_same_seed() -> None:
 def test_shrinking_leaves_what_the_failure_needs() -> None:
     text = "".join(f"line {index}\n" for index in range(200))
     assert smallest(text, lambda part: "7" in part and "9" in part) in ("79", "97")
-    assert smallest("abc", lambda part: True) != ""
+    assert smallest("abc", lambda part: True) == "a"
+
+
+@given(st.text(st.sampled_from("ab\n é("), min_size=1, max_size=80), st.sampled_from(["a", "b\n", "é(", "(("]))
+def test_shrinking_ends_at_a_text_from_which_nothing_can_go(text: str, needed: str) -> None:
+    """The result fails, and no text with one character less does: 1-minimal (Zeller & Hildebrandt 2002)."""
+    fault = f"{text}{needed}{text}"
+    assert smallest(fault, lambda part: needed in part) == needed
+
+
+def test_what_is_left_is_made_plain() -> None:
+    """A fault that needs eight characters on two lines is shown without the words that it does not need."""
+    shown = smallest("def größe(x):\n\treturn ('other words', x)\n", lambda text: len(text) > 7 and "\n" in text)
+    assert sorted(shown) == ["\n", *"aaaaaaa"]
+
+
+def test_shrinking_ends_when_its_time_is_over() -> None:
+    ticks = iter(range(10_000))
+    text = "".join(f"line {index}\n" for index in range(2000))
+    shown = smallest(text, lambda part: "1999" in part, seconds=5, clock=lambda: next(ticks))
+    assert "1999" in shown
+    assert next(ticks) < 20
+
+
+class Raises(Based):
+    def chunk(self, file):
+        raise RuntimeError("out of order")
+
+
+class GivesNothing(Based):
+    def spoil(self, file, chunks):
+        return []
+
+
+def test_a_promise_that_no_input_tried_does_not_hold() -> None:
+    """A chunker that always raises returns nothing to look at: one promise broken, one kept, the others not tried."""
+    report = check_chunker(Raises(), examples=2)
+    assert {finding.promise: finding.state for finding in report.findings} == {
+        **dict.fromkeys(PROMISES, "not tried"),
+        "no failure": f"BREAKS on {report.findings[0].n_inputs} of {report.findings[0].n_inputs} inputs",
+        "spec": "holds on 1 input",
+    }
+    assert not any(finding.holds for finding in report.findings if not finding.n_inputs)
+    assert str(report).count("not tried") == len(PROMISES) - 2
+    assert "lines in more than one chunk: not measured, for no input gave a chunk" in str(report)
+    assert "languages: 0 of 10; fails on python, javascript" in str(report)
+    nothing = {finding.promise: finding.state for finding in check_chunker(GivesNothing(), examples=0).findings}
+    assert {promise for promise, state in nothing.items() if state == "not tried"} == {"slices", "in order", "size"}
+    assert nothing["nothing lost"].startswith("BREAKS")
+    without_size = {finding.promise: finding.state for finding in check_chunker(WindowChunker(), examples=0).findings}
+    assert {promise for promise, state in without_size.items() if state == "not tried"} == {"size"}
+
+
+class Wavers(Based):
+    calls = 0
+
+    def spoil(self, file, chunks):
+        self.calls += 1
+        return chunks if self.calls > 1 else [Chunk.cut(file, CharSpan(0, len(file.text)))]
+
+
+class LosesTheEnd(Based):
+    def spoil(self, file, chunks):
+        return chunks[:1]
+
+
+@pytest.mark.parametrize(
+    ("chunker", "sentence"),
+    [
+        (Backwards, r"suite/a.py@0-120 comes behind suite/a.py@120-180 and starts before it"),
+        (Twice, r"suite/a.py@0-120 is returned twice"),
+        (LosesTheEnd, r"30 non-whitespace characters are in no chunk; the first, .*, is behind suite/a.py@0-120"),
+        (Wavers, r"a second call gave suite/a.py@0-120 in place of suite/a.py@0-180"),
+        (MindsLineEnds, r"chunk 2 is lines 61 to 90 with LF and not there with CRLF"),
+    ],
+)
+def test_a_detail_names_both_chunks(chunker, sentence: str) -> None:
+    file = SourceFile("suite", "a.py", "a\n" * 90)
+    details = list(broken_promises(chunker(), file).values())
+    assert any(re.fullmatch(sentence, detail) for detail in details), details
 
 
 def test_a_long_text_is_shown_by_its_ends_and_length() -> None:

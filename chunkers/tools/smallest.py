@@ -1,0 +1,77 @@
+"""The smallest text that still shows a fault: delta debugging (Zeller & Hildebrandt 2002), then plainer characters."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_PLAIN = "a\n "
+"""What other characters are replaced with, where the fault stays: names, line ends and blanks say the least."""
+
+
+def smallest(
+    text: str, fails: Callable[[str], bool], seconds: float = 1.5, clock: Callable[[], float] = time.monotonic
+) -> str:
+    """A smaller text that still fails: lines are left out, then words, then characters; what is left is made plain.
+
+    Round after round, until nothing more can go or `seconds` are over; the smallest text found by then is returned. It
+    is never empty.
+    """
+    search = _Search(fails, clock() + seconds, clock)
+    before = ""
+    while text != before and not search.is_over():
+        before = text
+        for split in (_lines, _words, list):
+            text = "".join(search.fewer(split(text)))
+        text = search.plainer(text)
+    return text
+
+
+class _Search:
+    def __init__(self, fails: Callable[[str], bool], deadline: float, clock: Callable[[], float]) -> None:
+        self._fails = fails
+        self._deadline = deadline
+        self._clock = clock
+
+    def is_over(self) -> bool:
+        return self._clock() > self._deadline
+
+    def fewer(self, parts: Sequence[str]) -> Sequence[str]:
+        """The parts without those that the fault does not need, tried in runs of halving length."""
+        size = max(1, len(parts) // 2)
+        while not self.is_over():
+            at, left = 0, len(parts)
+            while at < len(parts) and not self.is_over():
+                rest = [*parts[:at], *parts[at + size :]]
+                if rest and self._fails("".join(rest)):
+                    parts = rest
+                else:
+                    at += size
+            if size == 1 and len(parts) == left:
+                break
+            size = max(1, size // 2)
+        return parts
+
+    def plainer(self, text: str) -> str:
+        """The text with every character replaced by a plainer one, where the fault stays."""
+        for at, char in enumerate(text):
+            for plain in _PLAIN[: _PLAIN.find(char)] if char in _PLAIN else _PLAIN:
+                if self.is_over():
+                    return text
+                changed = text[:at] + plain + text[at + 1 :]
+                if self._fails(changed):
+                    text = changed
+                    break
+        return text
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+|\W", text)
