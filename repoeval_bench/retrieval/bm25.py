@@ -12,11 +12,11 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.retrieval.postings import Postings
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import rank_column
 from repoeval_bench.retrieval.scope import excluded_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -61,27 +61,19 @@ class Bm25Retriever:
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):
             unseen = excluded_from(query, excluded)
-            own = query.query_id in self._own
-            material = self._postings_of(query.repo) if own else self._index_of(query.repo)
+            own = self._own.get(query.query_id)
+            material = self._index_of(query.repo) if own is None else self._postings_of(query.repo)
             start = perf_counter()
             terms = Counter(self._tokenize(query.text))
-            pairs: Iterator[tuple[str, float]]
+            ids = material.ids
             if isinstance(material, _Index):
-                pairs = zip(material.ids, material.scores(terms).tolist(), strict=True)
+                scores = material.scores(terms)
             else:
-                pairs = self._own_scores(query, terms, material, unseen)
-            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in unseen), k)
+                counts = [(count.total(), count) for count in map(self._count, own or ())]
+                ids, scores = [*ids, *(chunk.chunk_id for chunk in own or ())], material.scores(terms, unseen, counts)
+            rankings[query.query_id] = rank_column(ids, scores, k, unseen)
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(NAME, rankings, latency)
-
-    def _own_scores(
-        self, query: Query, terms: Counter[str], postings: Postings, unseen: frozenset[str]
-    ) -> Iterator[tuple[str, float]]:
-        held, own = self._chunks.get(query.repo, ()), self._own[query.query_id]
-        seen = np.array([chunk.chunk_id not in unseen for chunk in held], dtype=np.bool_)
-        ids = [*(chunk.chunk_id for chunk in held if chunk.chunk_id not in unseen), *(chunk.chunk_id for chunk in own)]
-        counts = [(sum(each.values()), each) for each in map(self._count, own)]
-        return zip(ids, postings.scores(terms, seen, counts).tolist(), strict=True)
 
     def _count(self, chunk: Chunk) -> Counter[str]:
         """How often a chunk has each term; most of a query's own chunks have the text of another."""
@@ -92,14 +84,16 @@ class Bm25Retriever:
 
     def _index_of(self, repo: str) -> _Index:
         if repo not in self._indexes:
-            ids = [chunk.chunk_id for chunk in self._chunks.get(repo, ())]
-            self._indexes[repo] = _Index(ids, self._terms(repo), self._k1, self._b)
+            self._indexes[repo] = _Index(self._ids(repo), self._terms(repo), self._k1, self._b)
         return self._indexes[repo]
 
     def _postings_of(self, repo: str) -> Postings:
         if repo not in self._postings:
-            self._postings[repo] = Postings(self._terms(repo), self._k1, self._b)
+            self._postings[repo] = Postings(self._ids(repo), self._terms(repo), self._k1, self._b)
         return self._postings[repo]
+
+    def _ids(self, repo: str) -> list[str]:
+        return [chunk.chunk_id for chunk in self._chunks.get(repo, ())]
 
     def _terms(self, repo: str) -> list[list[str]]:
         chunks = self._chunks.get(repo, ())

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from repoeval_bench.core.errors import MetricError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from repoeval_bench.core.run import Ranking
 
@@ -27,3 +31,20 @@ def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
             raise MetricError(f"the score of {chunk_id!r} is {score}; a ranking needs finite scores")
     rounded.sort(reverse=True)
     return tuple([(chunk_id, score) for score, chunk_id in rounded[:k]])
+
+
+def rank_column(
+    ids: Sequence[str], scores: NDArray[np.float64], k: int, unseen: frozenset[str] = frozenset()
+) -> Ranking:
+    """`rank` of a column of scores, float64 (n,), beside its ids and without those that are `unseen`.
+
+    Only what can be among the best is looked at one by one, so that a large corpus costs little more than a small one.
+    """
+    wanted = k + len(unseen)
+    near: Sequence[int] = range(len(ids))
+    if wanted < len(ids):
+        last = np.partition(scores, -wanted)[-wanted]
+        # What is rounded apart is at most one step apart; not `>=`, so that a NaN is kept, and refused.
+        near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS)).tolist()
+    values = scores.tolist()
+    return rank(((ids[at], values[at]) for at in near if ids[at] not in unseen), k)

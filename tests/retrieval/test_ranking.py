@@ -2,12 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import rank, rank_column
 
 
 def test_ties_are_ordered_by_descending_id():
@@ -31,6 +32,24 @@ def test_scores_must_be_finite(score):
     """A NaN would make the order depend on chance; it is refused with the chunk's id."""
     with pytest.raises(MetricError, match="'a'"):
         rank([("a", score)], 1)
+
+
+@given(st.lists(st.sampled_from([0.0, 1e-6, 5e-6, 1e-5, 0.5, 0.500005, 0.50001, 1.0]), max_size=40), st.data())
+def test_a_column_is_ranked_as_its_pairs_are(scores, data):
+    """Ranking a column looks at the best alone, and gives what ranking every pair gives, ties and unseen ones too."""
+    ids = data.draw(st.permutations([f"c{i}" for i in range(len(scores))]))
+    unseen = frozenset(data.draw(st.sets(st.sampled_from([*ids, "elsewhere"]))))
+    k = data.draw(st.integers(1, 12))
+    pairs = [pair for pair in zip(ids, scores, strict=True) if pair[0] not in unseen]
+    assert rank_column(ids, np.array(scores), k, unseen) == rank(pairs, k)
+
+
+def test_a_column_with_a_score_that_is_no_number_is_refused():
+    """It is found among any number of others, though the best alone are looked at."""
+    scores = np.linspace(0, 1, 100)
+    scores[50] = math.nan
+    with pytest.raises(MetricError, match="'c50'"):
+        rank_column([f"c{i}" for i in range(100)], scores, 3)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.floats(-1, 1)), st.integers(1, 10), st.randoms())
