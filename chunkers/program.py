@@ -8,9 +8,8 @@ and writes one line
 
     {"unit": "lines", "chunks": [[0, 12], [12, 40]]}
 
-with half-open ranges from 0 in order of their start. `unit` is `characters` (code points), `bytes` (of the
-text's UTF-8), `utf16` (code units, what JavaScript and Java call a string's length) or `lines`. It may write
-`{"error": "why"}` instead. What it writes to standard error is shown when it fails.
+with half-open ranges from 0 in order of their start, or `{"error": "why"}`. `_answer` has the whole of it: units, and
+what version 2 adds. What the program writes to standard error is shown when it fails.
 """
 
 from __future__ import annotations
@@ -25,22 +24,17 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.chunkers._adapters import char_offsets
-from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.chunkers._answer import AnswerError, chunks_of
 from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError
 from repoeval_bench.core.json_reader import MOST_OF_A_LINE, JsonFaultError, parse_loose
-from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
     from io import BufferedReader
     from typing import IO
 
     from repoeval_bench.core.source import Chunk, SourceFile
-
-UNITS = ("characters", "bytes", "utf16", "lines")
 
 
 class ProgramChunker:
@@ -78,8 +72,8 @@ class ProgramChunker:
             self._talk = self._start(file)
         try:
             answer = self._talk.ask(request, self._time_limit)
-            return cut_spans(file, _spans(file, answer))
-        except _ProgramError as failure:
+            return chunks_of(file, answer)
+        except (_ProgramError, AnswerError) as failure:
             last_words = self.close()
             raise ChunkError(
                 f"{file.name}: {self.spec} {failure}"
@@ -254,42 +248,3 @@ def _end(process: subprocess.Popen[bytes], requests: queue.SimpleQueue[bytes | N
         with suppress(ProcessLookupError):  # it has ended, and left nobody
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _spans(file: SourceFile, answer: Any) -> list[tuple[int, int]]:
-    """Character spans of an answer; _ProgramError says what is wrong with it."""
-    if isinstance(answer, dict) and isinstance(answer.get("error"), str):
-        raise _ProgramError(f"reported: {answer['error'][:200]}")
-    if not isinstance(answer, dict) or not isinstance(answer.get("chunks"), list):
-        raise _ProgramError('answered without "chunks"; write {"unit": "lines", "chunks": [[0, 12], …]}')
-    unit = answer.get("unit")
-    if unit not in UNITS:
-        raise _ProgramError(f"answered with {nearest('unit', str(unit)[:40], UNITS)}")
-    to_chars = _positions(file, unit)
-    spans: list[tuple[int, int]] = []
-    for chunk in answer["chunks"]:
-        if not isinstance(chunk, list) or len(chunk) != 2 or not all(type(end) is int for end in chunk):
-            raise _ProgramError(f"returned the chunk {str(chunk)[:60]}, which is not a pair of whole numbers")
-        start, end = chunk
-        if not 0 <= start < end <= max(to_chars):
-            raise _ProgramError(f"returned [{start}, {end}), empty or outside the file's {max(to_chars)} {unit}")
-        if start not in to_chars or end not in to_chars:
-            raise _ProgramError(f"returned [{start}, {end}), which cuts a character in two (unit {unit})")
-        if spans and to_chars[start] < spans[-1][0]:
-            raise _ProgramError(f"returned [{start}, {end}) after a chunk that starts later")
-        spans.append((to_chars[start], to_chars[end]))
-    return spans
-
-
-def _positions(file: SourceFile, unit: str) -> dict[int, int]:
-    """Position in the unit -> character offset, for every position at which a chunk may start or end."""
-    if unit == "characters":
-        return {index: index for index in range(len(file.text) + 1)}
-    if unit == "bytes":
-        return char_offsets(file.text)
-    if unit == "utf16":
-        widths = (1 + (char > "\uffff") for char in file.text)
-    else:
-        lengths = map(len, file.text.splitlines(keepends=True))
-        return dict(enumerate(accumulate(lengths, initial=0)))
-    return {position: index for index, position in enumerate(accumulate(widths, initial=0))}

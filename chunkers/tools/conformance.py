@@ -229,7 +229,7 @@ def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None
     for chunk in chunks:
         if not chunk.chars or chunk.chars.end > len(file.text):
             return f"{chunk.chars} is empty or outside the file's {len(file.text)} characters"
-        if chunk != Chunk.cut(file, chunk.chars, chunk.header):
+        if chunk != Chunk.cut(file, chunk.chars, chunk.header, chunk.rewritten):
             return f"{chunk.chunk_id} is not what the file holds at {chunk.chars}"
     return "" if chunks else None
 

@@ -57,7 +57,7 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
             else:
                 lines = f"{chunk.path}:{chunk.lines.start + 1}-{chunk.lines.end}"
                 echo(f"── {lines} · {count_nws(chunk.text)} nws {'─' * 20}", colour="cyan")
-                echo(chunk.embed_text, nl=not chunk.text.endswith("\n"))
+                echo(chunk.embed_text, nl=not chunk.embed_text.endswith("\n"))
 
 
 @click.command("chunk-stats", short_help="Sizes of chunks, definitions kept whole, lines that appear twice.")
@@ -183,6 +183,7 @@ def _record(chunk: Chunk) -> dict[str, object]:
         "end_line": chunk.lines.end,
         "nws": count_nws(chunk.text),
         "text": chunk.text,
+        **({"embedded": chunk.embed_text} if chunk.embed_text != chunk.text else {}),
     }
 
 

@@ -94,7 +94,10 @@ def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree."""
+    """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree.
+
+    A `header` is embedded before the text, a text that is `rewritten` in its place. Neither moves what is scored.
+    """
 
     chunk_id: str
     repo: str
@@ -103,10 +106,11 @@ class Chunk:
     lines: LineSpan
     text: str
     header: str = ""
+    rewritten: str = ""
 
     @classmethod
-    def cut(cls, file: SourceFile, chars: CharSpan, header: str = "") -> Self:
-        """Cut a non-empty span out of a file.
+    def cut(cls, file: SourceFile, chars: CharSpan, header: str = "", rewritten: str = "") -> Self:
+        """Cut a non-empty span out of a file; `header` and `rewritten` are what else is embedded, "" for nothing.
 
         The id is `repo/path@start-end` in characters, blanks and `%` percent-encoded, so that it is one word
         in a TREC file. A span that is empty or passes the end of the file is a ValueError.
@@ -123,6 +127,7 @@ class Chunk:
             lines=file.lines_of(chars),
             text=file.slice(chars),
             header=header,
+            rewritten=rewritten,
         )
 
     @property
@@ -132,8 +137,18 @@ class Chunk:
 
     @property
     def embed_text(self) -> str:
-        """What the embedder reads: the header, then the text."""
-        return self.header + self.text
+        """What the embedder reads: the header, then the text, or what it is rewritten as."""
+        return self.header + (self.rewritten or self.text)
+
+    @property
+    def added_nws(self) -> int:
+        """Non-whitespace characters that the embedded text has beyond the chunk's own.
+
+        A rewritten text that is shorter takes nothing off: the lines that the chunk is credited with have to be read.
+        """
+        if not self.rewritten:
+            return count_nws(self.header)
+        return max(0, count_nws(self.embed_text) - count_nws(self.text))
 
 
 def encode_id(name: str) -> str:

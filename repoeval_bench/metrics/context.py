@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Place
-from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -23,7 +22,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace(Place):
-    """Where a chunk is, and the non-whitespace characters that an embedded header adds to its text."""
+    """Where a chunk is, and the non-whitespace characters that its embedded text has beyond its own (a header)."""
 
     header_nws: int = 0
 
@@ -34,7 +33,7 @@ class ChunkPlace(Place):
     @classmethod
     def of(cls, chunk: Chunk, file: str | None = None) -> Self:
         """The place of a chunk; the file is `repo/path` unless another name is given."""
-        return cls(file or chunk.file, chunk.lines, count_nws(chunk.header))
+        return cls(file or chunk.file, chunk.lines, chunk.added_nws)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

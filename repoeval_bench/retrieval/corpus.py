@@ -195,16 +195,17 @@ def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
             raise ChunkError(f"{spec} gave chunk {chunk.chunk_id!r} for {where}, which is another file")
         if chunk.chars.end > len(file.text) or not chunk.chars:
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} is empty or outside {where}")
-        if not isinstance(chunk.header, str):
-            raise ChunkError(f"{spec}: the header of {chunk.chunk_id!r} is a {type(chunk.header).__name__}, not a text")
-        cut = Chunk.cut(file, chunk.chars, chunk.header)
+        for what in ("header", "rewritten"):
+            if not isinstance(given := getattr(chunk, what), str):
+                raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {type(given).__name__}, not a text")
+        cut = Chunk.cut(file, chunk.chars)
         for what in ("text", "lines", "chunk_id"):
             if getattr(chunk, what) != getattr(cut, what):
                 raise ChunkError(
                     f"{spec}: the {what} of {chunk.chunk_id!r} is not that of its span in {where}; "
                     "make chunks with Chunk.cut(file, CharSpan)"
                 )
-        if not chunk.text.strip():
+        if not chunk.text.strip() or (chunk.rewritten and not chunk.rewritten.strip()):
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} holds nothing but blanks; leave such chunks out")
         if before and chunk.chars.start < before.chars.start:
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} comes behind {before.chunk_id!r} and starts before it")

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
 _Name = Annotated[str, Field(min_length=1)]
-_Nws = Annotated[int, Field(ge=0, description="Non-whitespace characters of a header put before the text; they cost.")]
+_Nws = Annotated[
+    int, Field(ge=0, description="Non-whitespace characters that the embedded text has beyond the chunk's; they cost.")
+]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import readable, sha256_text, write_atomic
-from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
@@ -315,7 +314,7 @@ def _place(chunk: Chunk) -> dict[str, Any]:
         "file": chunk.file,
         "start_line": chunk.lines.start,
         "end_line": chunk.lines.end,
-        **({"header_nws": count_nws(chunk.header)} if chunk.header else {}),
+        **({"header_nws": chunk.added_nws} if chunk.header or chunk.rewritten else {}),
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,8 @@ from repoeval_bench.core.registry import plug_ins
 from repoeval_bench.core.source import SourceFile
 from support.command import bench
 from support.plug_ins import install
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 MODULE = '''
 import re
@@ -84,3 +88,16 @@ def test_the_command_line_checks_an_installed_plug_in(on_path) -> None:
     done = bench("check-chunker", "paragraphs", "--examples", "3")
     assert done.code == 0, done.err
     assert done.out.startswith("paragraphs:most=1: conforms")
+
+
+def test_the_headers_in_the_docs_conform_and_embed_what_they_say(tmp_path, monkeypatch):
+    """The example of docs/chunkers.md, as a user would copy it."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / "chunkers.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (example,) = [block for block in blocks if "class WithPath" in block]
+    (tmp_path / "headers_of_the_docs.py").write_text(example, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = SourceFile("r", "src/a.py", "A = 1\n")
+    for name, embedded in {"WithPath": "# src/a.py\nA = 1\n", "InLowerCase": "a = 1\n"}.items():
+        chunker = make_chunker(f"py:headers_of_the_docs:{name}")
+        assert_chunker_conforms(chunker, examples=3)
+        assert [chunk.embed_text for chunk in chunker.chunk(file)] == [embedded]

@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from repoeval_bench.chunkers.program import ProgramChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.retrieval.corpus import build_corpus
 
 FILE = SourceFile("repo", "a.py", "ä = '\U0001d4b3'\nb = 1\n\nc = 2\n")
@@ -201,6 +203,68 @@ def test_a_program_can_pass_the_conformance_suite(python) -> None:
     chunker = make_chunker(f"exec:{python(body)}")
     assert_chunker_conforms(chunker, examples=5)
     chunker.close()
+
+
+V2 = """
+chunks = [[0, 1], {"start": 1, "end": 2, "header": "# é\\n"}, {"start": 2, "end": 4, "text": "see é: c"}]
+print(json.dumps({"version": 2, "unit": "lines", "chunks": chunks}))
+"""
+
+
+def test_version_2_gives_headers_and_texts_and_moves_no_span(python) -> None:
+    """The chunks of the same spans in version 1, with what is embedded beside them."""
+    second = ProgramChunker(python(V2))
+    headed = second.chunk(FILE)
+    second.close()
+    first = [replace(chunk, header="", rewritten="") for chunk in headed]
+    assert first == [Chunk.cut(FILE, FILE.chars_of(LineSpan(*ends))) for ends in ((0, 1), (1, 2), (2, 4))]
+    assert [chunk.embed_text for chunk in headed] == ["ä = '\U0001d4b3'\n", "# é\nb = 1\n", "see é: c"]
+    assert [chunk.added_nws for chunk in headed] == [0, 2, 3]
+
+
+def test_version_1_may_be_named_and_a_program_of_version_2_conforms(python) -> None:
+    assert cut(python("print(json.dumps({'version': 1, 'unit': 'lines', 'chunks': [[0, 4]]}))")) == [FILE.text]
+    body = """
+    n = len(request['text'].splitlines())
+    whole = {'start': 0, 'end': n, 'text': request['path'] + request['text'].upper()}
+    print(json.dumps({'version': 2, 'unit': 'lines', 'chunks': [whole]}))
+    """
+    chunker = make_chunker(f"exec:{python(body)}")
+    assert_chunker_conforms(chunker, examples=5)
+    chunker.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "chunk", "part"),
+    [
+        (1, {"start": 0, "end": 1}, 'write "version": 2 beside "chunks"'),
+        (3, [0, 1], "answered in version 3 of the protocol; write version 1 or 2"),
+        ("2", [0, 1], "answered in version 2 of the protocol"),
+        (
+            2,
+            {"start": 0, "end": 1, "heading": "x"},
+            "a chunk with 'heading'; a chunk has start, end, and header or text",
+        ),
+        (2, {"start": 0, "end": True}, "whose start and end are not whole numbers"),
+        (2, {"start": 0}, "whose start and end are not whole numbers"),
+        (2, {"start": 0, "end": 1, "header": 3}, "whose header is not a text"),
+        (2, {"start": 0, "end": 1, "text": None}, "whose text is not a text"),
+        (2, {"start": 0, "end": 1, "text": "a\ud800"}, "which is not a line of JSON"),
+        (2, {"start": 0, "end": 1, "text": " \n"}, "whose text holds nothing but blanks"),
+        (2, {"start": 0, "end": 1, "text": "a", "header": "b"}, "with a header and a text"),
+        (2, {"start": 0, "end": 9, "header": "b"}, "outside the file's 4 lines"),
+    ],
+)
+def test_what_version_2_does_not_allow_is_one_sentence(python, version, chunk, part: str) -> None:
+    with pytest.raises(ChunkError) as caught:
+        cut(python(f"print(json.dumps({ {'version': version, 'unit': 'lines', 'chunks': [chunk]} }))"))
+    assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_header_of_the_run_replaces_headers_and_stands_before_rewritten_texts(python) -> None:
+    headed = HeadedChunker(ProgramChunker(python(V2)), "path").chunk(FILE)
+    assert [chunk.embed_text for chunk in headed][1:] == ["# a.py\nb = 1\n", "# a.py\nsee é: c"]
 
 
 def numbered(python, body):

@@ -123,3 +123,22 @@ def test_no_module_hides_a_public_name():
 
     modules = {module.name for module in pkgutil.iter_modules(repoeval_bench.__path__)}
     assert not modules & set(repoeval_bench.__all__)
+
+
+@pytest.mark.parametrize(
+    ("header", "rewritten", "embedded", "added"),
+    [
+        ("", "", "ab c\n", 0),
+        ("# h\n", "", "# h\nab c\n", 2),
+        ("", "# h\nab c\n", "# h\nab c\n", 2),
+        ("# h\n", "ab c and more", "# h\nab c and more", 9),
+        ("", "a", "a", 0),
+        ("h", "a", "ha", 0),
+    ],
+)
+def test_what_is_embedded_beyond_a_chunks_text_is_added(header, rewritten, embedded, added):
+    """A header costs itself, a rewritten text what it has more; a shorter one takes nothing off the lines."""
+    file = SourceFile("r", "a.py", "ab c\nd\n")
+    chunk = Chunk.cut(file, CharSpan(0, 5), header, rewritten)
+    assert (chunk.text, chunk.embed_text, chunk.added_nws) == ("ab c\n", embedded, added)
+    assert chunk.chunk_id == Chunk.cut(file, CharSpan(0, 5)).chunk_id
