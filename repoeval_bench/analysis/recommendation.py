@@ -16,6 +16,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.prompts import tokens_of
+from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
@@ -23,6 +24,7 @@ from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import evaluate_all
 from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
+from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
 
@@ -140,16 +142,20 @@ def recommend(
     embedder: Embedder | None = None
     corpora: Corpora = {}
     runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {}
+    asked_by: dict[str, Benchmark] = {}
     steps = [(setting, arms) for setting in settings for arms in by_size]
     for setting, arms in progress(steps, desc="chunkers at a size", unit="steps"):
         if deadline is not None and runs and clock() >= deadline:
             labels = ", ".join(arm.label for arm in arms)
             left_out.append(f"{setting.protocol} by {setting.retriever}, {labels}: the time was up")
             continue
+        if setting.protocol not in asked_by:
+            # One at a time: a protocol may ask of other texts, and a repository's fill memory.
+            asked_by = {setting.protocol: _asked(benchmark, setting, request.tasks, left_out)}
         if setting.needs_vectors and embedder is None:
             embedder = make_embedder(setting.resolved_embedder(), home=home, benchmark=benchmark, notify=notify)
         made = evaluate_all(
-            benchmark,
+            asked_by[setting.protocol],
             [arm.spec for arm in arms],
             protocol=setting.protocol,
             retriever=setting.retriever,
@@ -185,6 +191,21 @@ def suitable(benchmark: Benchmark) -> tuple[str, ...]:
         if len(documented(benchmark).tasks) >= FEWEST_TASKS:
             found.append("docstring")
     return (*found, "body") if benchmark.tasks or not found else tuple(found)
+
+
+def _asked(benchmark: Benchmark, setting: RunRequest, most: int, left_out: list[str]) -> Benchmark:
+    """What a protocol asks: `most` of its tasks where it has more, then with a line on the others."""
+    protocol = setting.resolved_protocol()
+    selected = select(benchmark, protocol)
+    if protocol.tasks == "questions":  # somebody wrote each of them to be asked
+        return selected
+    asked = part_of(selected, most)
+    if len(asked.tasks) < len(selected.tasks):
+        left_out.append(
+            f"{setting.protocol}: {len(selected.tasks) - most:,} of {len(selected.tasks):,} tasks; "
+            f"--tasks {len(selected.tasks)} asks all"
+        )
+    return asked
 
 
 def check_recommendation(request: RecommendRequest, settings: Sequence[RunRequest], home: Path | None) -> None:

@@ -278,6 +278,9 @@ class RecommendRequest(DataRequest):
     )
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
     precision: str = option("auto", _PRECISION, "NAME")
+    tasks: int = option(
+        500, "Ask at most N tasks by a protocol, spread over the files; how many were left out is printed.", "N", ge=1
+    )
     time_limit: float | None = option(
         None, "Begin nothing after so many minutes; what was left out is printed.", "MINUTES", gt=0
     )

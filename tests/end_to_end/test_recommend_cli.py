@@ -10,6 +10,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import mean_nws
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.runs.view import RunView
 from support.command import bench
 
 NARROW = ["--retriever", "bm25", "-c", "fixed", "-c", "ast", "--sizes", "200,400"]
@@ -132,6 +133,24 @@ def test_what_does_not_fit_into_the_time_is_named(answered):
     )
     assert found.left_out == ("body by bm25, fixed at 400, ast at 400: the time was up",)
     assert {arm.size for arm in found.answers[0].arms.values()} == {200}
+
+
+def test_only_so_many_tasks_are_asked(answered):
+    """A part of each protocol's tasks, spread over the files and the same each time; the others are named."""
+    out, _ = answered
+    (pack,) = (out / "packs").iterdir()
+    asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
+    found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
+    assert found.left_out == (
+        "docstring: 32 of 40 tasks; --tasks 40 asks all",
+        "body: 32 of 40 tasks; --tasks 40 asks all",
+    )
+    for answer in found.answers:
+        run = RunView(out / next(iter(answer.arms)))
+        assert len(run.scores) == 8
+        assert len(set(run.scores.gold_files)) == 8
+        assert run.metrics.dataset.label.startswith("pack-project-function-2k-code · 8 of 40 tasks")
+    assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked).runs == found.runs
 
 
 def test_too_few_tasks_are_an_answer(tmp_path):

@@ -1,4 +1,4 @@
-"""Which candidates become tasks: drawn with a seed, spread over repositories and files, near-duplicates once.
+"""Which candidates become tasks, and which tasks are asked: drawn with a seed, spread over repositories and files.
 
 Every candidate has a place in one order: the first of each file, then the second of each file, and so on, files and
 candidates in an order that the seed decides. Only the front of that order is kept, so memory does not grow with a tree.
@@ -7,12 +7,17 @@ candidates in an order that the seed decides. Only the front of that order is ke
 from __future__ import annotations
 
 import hashlib
-from itertools import pairwise, zip_longest
+from collections import defaultdict
+from dataclasses import replace
+from itertools import islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
+
+from repoeval_bench.dataset.assembly import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.spans import LineSpan
 
 SIMILAR = 0.8
@@ -67,6 +72,28 @@ def take_turns(orders: Sequence[Iterable[Candidate]]) -> Iterator[tuple[int, Can
     """(position of the order, candidate): one of each repository, then the next of each, until all are through."""
     for turn in zip_longest(*orders):
         yield from ((position, each) for position, each in enumerate(turn) if each is not None)
+
+
+def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
+    """At most so many tasks of a benchmark, in their order: drawn as a pack draws its own.
+
+    Their repositories keep every file. It is the benchmark itself where it has no more tasks.
+    """
+    if len(benchmark.tasks) <= most:
+        return benchmark
+    in_file: dict[str, dict[str, list[Candidate]]] = {repo: defaultdict(list) for repo in benchmark.files}
+    for task in benchmark.tasks:
+        in_file[task.repo][task.path].append(Candidate(task.path, task.body, task.task_id))
+    orders = []
+    for repo, files in in_file.items():
+        orders.append(Order(seed, repo, most))
+        for candidates in files.values():
+            orders[-1].add(candidates)
+    drawn = {candidate.name for _, candidate in islice(take_turns(orders), most)}
+    tasks = tuple(task for task in benchmark.tasks if task.task_id in drawn)
+    repos = {task.repo for task in tasks}
+    held = {repo: files for repo, files in benchmark.files.items() if repo in repos}
+    return replace(benchmark, tasks=tasks, files=held, fingerprint=fingerprint(tasks, held))
 
 
 class Distinct:

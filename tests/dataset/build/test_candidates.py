@@ -2,13 +2,14 @@
 
 import pytest
 
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
 from repoeval_bench.dataset.build.common_names import COMMON
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
-from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, take_turns
+from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, part_of, take_turns
 
 
 def look(path, text):
@@ -247,6 +248,34 @@ def test_the_order_depends_on_the_seed_and_not_on_when_files_come():
 def test_repositories_take_turns():
     turns = take_turns([candidates("a", 3), candidates("b", 1)])
     assert [position for position, _ in turns] == [0, 1, 0, 0]
+
+
+def asked(repos):
+    """A benchmark of these files, repository -> path -> number of tasks."""
+    tasks = [
+        Task(f"{repo}/{path}{i}", repo, path, "p", "t", LineSpan(i, i + 1), 0, "function")
+        for repo, files in repos.items()
+        for path, n in files.items()
+        for i in range(n)
+    ]
+    files = {repo: tuple(SourceFile(repo, path, "x\n" * 60) for path in paths) for repo, paths in repos.items()}
+    return Benchmark("b", "0" * 12, "function", tuple(tasks), files, "here", len(tasks), len(repos))
+
+
+def test_a_part_is_spread_over_repositories_and_files():
+    """A repository with one task has it asked; each file is asked once before one is twice; the order stays."""
+    whole = asked({"big": {f"{n}.py": 50 for n in range(9)}, "small": {"one.py": 1}, "none": {"empty.py": 0}})
+    part = part_of(whole, 19)
+    assert len(part.tasks) == 19
+    assert [task for task in whole.tasks if task in part.tasks] == list(part.tasks)
+    per_file = [sum(task.path == f"{n}.py" for task in part.tasks) for n in range(9)]
+    assert per_file == [2] * 9
+    assert sorted(part.files) == ["big", "small"]
+    assert len(part.files["big"]) == 9
+    assert part.fingerprint != whole.fingerprint
+    assert (part.whole_tasks, part_of(whole, 19)) == (whole.whole_tasks, part)
+    assert part_of(whole, 19, seed=1).tasks != part.tasks
+    assert part_of(whole, len(whole.tasks)) is whole
 
 
 def test_near_duplicates_are_not_admitted_twice():
