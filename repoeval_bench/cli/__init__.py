@@ -40,6 +40,7 @@ COMMANDS = {
     "hard-negatives": "repoeval_bench.cli.hard_negatives:hard_negatives_command",
     "pool": "repoeval_bench.cli.pool:pool_command",
     "bounds": "repoeval_bench.cli.bounds:bounds_command",
+    "merge": "repoeval_bench.cli.merge:merge_command",
     "import-run": "repoeval_bench.cli.import_run:import_run_command",
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
     "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",

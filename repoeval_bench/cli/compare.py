@@ -11,12 +11,11 @@ from repoeval_bench.analysis.comparison import check_margin, compare
 from repoeval_bench.cli.answer import details_option, print_answer, print_comparison
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.options import comparison_options, requests_of, run_options, say
+from repoeval_bench.cli.options import comparison_options, execution_options, requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.naming import find_run, is_chunker
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from repoeval_bench.runs.request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @run_argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
 @comparison_options
+@execution_options
 @details_option
 def compare_command(
     *,
@@ -38,6 +39,7 @@ def compare_command(
     chunker: tuple[str, ...],
     baseline: str | None,
     equivalence: float | None,
+    execution: ExecutionRequest,
     out: Path,
     home: Path | None,
     as_json: bool,
@@ -53,9 +55,10 @@ def compare_command(
     check_margin(equivalence)
     stored = [find_run(name, out) for name in runs]
     if chunker:
-        with ProcessPool(soon=len(chunker) > 1 and asked["limit"] is None) as pool:
-            experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say)
-            stored += experiment.run(experiment.settings[0], pool, reuse=True)
+        soon = len(chunker) > 1 and asked["limit"] is None
+        requests = requests_of(chunker, asked)
+        with experiment_on(execution, requests, soon=soon, out=out, home=home, notify=say) as experiment:
+            stored += [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
     base = baseline_of(stored, baseline, out)

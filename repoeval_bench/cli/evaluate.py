@@ -51,13 +51,13 @@ def evaluate_command(
             f"{more_measures[0]!r} does not belong to an option; name chunkers with --chunker {more_measures[0]}"
         )
     asked["measures"] = (*asked["measures"], *more_measures)
-    experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say)
-    (setting,) = experiment.settings
-    if dry_run:
-        _dry_run(experiment, setting, as_json=as_json)
-        return
     with ProcessPool() as pool:
-        runs = experiment.run(setting, pool)
+        experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say, executor=pool)
+        (setting,) = experiment.settings
+        if dry_run:
+            _dry_run(experiment, setting, as_json=as_json)
+            return
+        runs = experiment.run(setting)
     if as_json:
         contents = [run.metrics.as_json() for run in runs]
         print_json(contents[0] if len(contents) == 1 else contents)

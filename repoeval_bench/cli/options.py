@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
@@ -13,7 +13,7 @@ from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
+from repoeval_bench.runs.request import ComparisonRequest, DataRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -73,6 +73,17 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--baseline and --equivalence."""
     return request_options(ComparisonRequest)(command)
+
+
+def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where runs are made: one parameter `execution`, an ExecutionRequest."""
+
+    @wraps(command)
+    def asked(**options: Any) -> Any:
+        given = {name: options.pop(name) for name in ExecutionRequest.model_fields}
+        return command(execution=ExecutionRequest.of(given), **options)
+
+    return request_options(ExecutionRequest)(asked)
 
 
 def set_options(command: Callable[..., Any]) -> Callable[..., Any]:

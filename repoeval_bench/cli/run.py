@@ -10,24 +10,29 @@ import click
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.answer import details_option, print_answer, print_comparison
-from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, out_option, say
+from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, say
 from repoeval_bench.cli.scores import print_scores
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
-from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.execution import experiment_on
+from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.latest import remember
+from repoeval_bench.runs.materials import left_out
 from repoeval_bench.runs.parts import make_parts
+from repoeval_bench.runs.shards import parse_shard
+from repoeval_bench.runs.shards import shard as part_of
+from repoeval_bench.runs.shell import eval_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.benchmark_file import Benchmarking
-    from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.request import ExecutionRequest, RunRequest
     from repoeval_bench.runs.view import RunView
 
 
@@ -37,10 +42,23 @@ if TYPE_CHECKING:
 @out_option
 @home_option
 @click.option("--dry-run", is_flag=True, help="Check the file and list its runs, without computing them.")
+@click.option("--commands", is_flag=True, help="With --dry-run: list them as shell lines, each making one run.")
+@click.option("--shard", metavar="I/N", help="Make part I of N of the runs, and compare nothing; see `merge`.")
+@execution_options
 @details_option
 @json_option
 def run_command(
-    *, file: str, source: str | None, out: Path, home: Path | None, dry_run: bool, details: bool, as_json: bool
+    *,
+    file: str,
+    source: str | None,
+    out: Path,
+    home: Path | None,
+    dry_run: bool,
+    commands: bool,
+    shard: str | None,
+    execution: ExecutionRequest,
+    details: bool,
+    as_json: bool,
 ) -> None:
     """Run what FILE describes: each chunker under every combination of its protocols, retrievers and embedders.
 
@@ -49,51 +67,75 @@ def run_command(
 
     Example: repoeval-bench run repoeval
     """
+    if commands and not dry_run:
+        raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")
     path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
     asked = read_benchmark(path, {"source": source} if source else {}, home)
+    requests = part_of(asked.requests, *parse_shard(shard)) if shard else asked.requests
+    without = left_out(asked.requests)
     if dry_run:
-        _list(asked.requests, as_json=as_json)
-        return
-    results = []
-    for setting, runs, comparisons in _compared(asked, out, home):
-        named = setting.combination() | {"protocol": setting.resolved_protocol().name}
-        if as_json:
-            record: dict[str, Any] = {
-                "pack": setting.pack,
-                **named,
-                "runs": [run.metrics.as_json() for run in runs],
-                "comparisons": comparison_records(comparisons),
-            }
-            results.append(record | ({"choice": choice_record(choose(runs))} if comparisons else {}))
-            continue
-        echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in named.items()))
-        if not details:
-            print_answer(runs, out, comparisons)
-        elif comparisons:
-            print_comparison(runs, comparisons, choose(runs))
+        if commands:
+            _list_commands(requests, without, out, home, as_json=as_json)
         else:
-            print_scores(runs)
-        echo()
-    if as_json:
-        print_json(results)
-
-
-def _compared(
-    asked: Benchmarking, out: Path, home: Path | None
-) -> Iterator[tuple[RunRequest, list[RunView], list[Comparison]]]:
-    """Each setting with its runs, made where they are missing, and what they differ by."""
-    experiment = Experiment(asked.requests, out=out, home=home, notify=say)
-    with ProcessPool() as pool:
+            _list(requests, as_json=as_json)
+        return
+    if not requests:
+        say(f"note: part {shard} of {len(asked.requests)} runs holds none")
+    results: list[dict[str, Any]] = []
+    with experiment_on(execution, requests, out=out, home=home, notify=say, without=without) as experiment:
         for setting in experiment.settings:
-            runs = experiment.run(setting, pool, reuse=True)
-            if setting == experiment.settings[0]:
+            found = experiment.run(setting, reuse=True)
+            runs = [run for run in found if run]
+            if setting == experiment.settings[0] and not shard:
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
-            baseline = None if asked.baseline is None else runs[asked.baseline]
-            comparisons: list[Any] = []
-            if len(runs) > 1:
-                comparisons = compare(runs, baseline, measures=setting.measures, equivalence=asked.equivalence)
-            yield setting, runs, comparisons
+            comparisons = [] if shard else _comparisons(asked, setting, found)
+            if as_json:
+                results.append(_record(setting, runs, comparisons))
+            elif not shard:
+                _print(setting, runs, comparisons, out, details=details)
+        if as_json:
+            print_json(results)
+        elif shard:
+            print_lines([f"part {shard}: {len(requests)} of {len(asked.requests)} runs, in {out}"])
+
+
+def _comparisons(asked: Benchmarking, setting: RunRequest, found: Sequence[RunView | None]) -> list[Comparison]:
+    """What the runs of a setting differ by; nothing where the baseline could not be made."""
+    runs = [run for run in found if run]
+    baseline = None if asked.baseline is None else found[asked.baseline]
+    if len(runs) < 2 or (baseline is None and asked.baseline is not None):
+        return []
+    return compare(runs, baseline, measures=setting.measures, equivalence=asked.equivalence)
+
+
+def _named(setting: RunRequest) -> dict[str, str]:
+    return setting.combination() | {"protocol": setting.resolved_protocol().name}
+
+
+def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "pack": setting.pack,
+        **_named(setting),
+        "runs": [run.metrics.as_json() for run in runs],
+        "comparisons": comparison_records(comparisons),
+    }
+    return record | ({"choice": choice_record(choose(runs))} if comparisons else {})
+
+
+def _print(
+    setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison], out: Path, *, details: bool
+) -> None:
+    if not runs:
+        return
+    echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in _named(setting).items()))
+    if not details:
+        print_answer(runs, out, comparisons)
+    elif comparisons:
+        print_comparison(runs, comparisons, choose(runs))
+    else:
+        print_scores(runs)
+    echo()
 
 
 def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
@@ -107,6 +149,22 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
         return
     for row in rows:
         echo(" · ".join(row.values()))
+
+
+def _list_commands(
+    requests: Sequence[RunRequest], without: frozenset[str], out: Path, home: Path | None, *, as_json: bool
+) -> None:
+    if not all(stands_alone(request, without) for request in requests):
+        raise UsageError(
+            "the file has a limit and protocols over different repositories, so a run alone would be over other tasks; "
+            "leave out --commands, and make parts with --shard"
+        )
+    lines = [eval_line(request, out=out, home=home) for request in requests]
+    if as_json:
+        print_json(lines)
+        return
+    for line in lines:
+        echo(line)
 
 
 def _without_protocol(combination: dict[str, str]) -> dict[str, str]:

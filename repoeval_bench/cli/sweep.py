@@ -9,10 +9,9 @@ import click
 from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import requests_of, run_options, say
+from repoeval_bench.cli.options import execution_options, requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.problems import Problems, at_sizes
 
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.report.table import Table
+    from repoeval_bench.runs.request import ExecutionRequest
+    from repoeval_bench.runs.view import RunView
 
 
 def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
@@ -38,6 +39,7 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
 
 @click.command("sweep", short_help="Show the effect of size alone, or how scores grow with k.")
 @run_options
+@execution_options
 @click.option(
     "--sizes",
     "size",
@@ -50,6 +52,7 @@ def sweep_command(
     chunker: tuple[str, ...],
     out: Path,
     home: Path | None,
+    execution: ExecutionRequest,
     as_json: bool,
     size: str | None,
     sizes: tuple[str, ...],
@@ -73,12 +76,17 @@ def sweep_command(
     if size is None and not asked["measures"]:
         asked["measures"] = K_MEASURES
     requests = at_sizes(requests_of(chunker, asked), nominal, problems)
-    experiment = Experiment(requests, out=out, home=home, notify=say, problems=problems)
-    with ProcessPool() as pool:
-        runs = experiment.run(experiment.settings[0], pool, reuse=True)
+    with experiment_on(execution, requests, out=out, home=home, notify=say, problems=problems) as experiment:
+        runs = [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
+        _print(runs, as_json=as_json)
+
+
+def _print(runs: Sequence[RunView], *, as_json: bool) -> None:
     rows = [sweep_row(run) for run in runs]
     if as_json:
         print_json(rows)
+        return
+    if not runs:
         return
     metrics = runs[0].metrics
     echo(metrics.dataset.label)

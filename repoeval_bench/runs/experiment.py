@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
-from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, RunConfig
 from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.materials import Materials, left_out, tell_unread
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
@@ -29,7 +29,8 @@ from repoeval_bench.runs.parts import (
 )
 from repoeval_bench.runs.planning import Plan, is_large, plan, plan_all, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
-from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, unread
+from repoeval_bench.runs.publish import publish, staging
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
 from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.view import RunView, current_run
 
@@ -46,7 +47,8 @@ class Experiment:
     """Requests with what they need: the data is fetched and each model located once.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
-    is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing.
+    is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing. `executor` runs
+    chunkers side by side. `without` are the repositories that a limit passes over, where these are not all requests.
     """
 
     def __init__(
@@ -57,33 +59,24 @@ class Experiment:
         home: Path | None = None,
         notify: Callable[[str], None] = silent,
         problems: Problems | None = None,
+        without: frozenset[str] | None = None,
+        executor: Executor = IN_PROCESS,
     ) -> None:
         problems = problems or Problems()
         check_requests(requests, home, problems)
         problems.check()
         self._members = by_setting(requests)
-        self._out, self._home, self._notify = out, home, notify
+        self._out, self._home, self._notify, self._executor = out, home, notify, executor
         self._chunkers: dict[tuple[object, ...], list[Chunker]] = {}
-        self._corpora: Corpora = {}
         store.check_writable(out)
-        if options := unread(requests):
-            notify(f"note: {', '.join(options)}: not read, as no retriever or measure here needs an embedder")
+        tell_unread(requests, notify)
+        without = left_out(requests) if without is None else without
+        self._materials = Materials(requests[0], without=without, home=home, notify=notify)
         # What can fail before the data is fetched is made before; what is fitted on the data, after.
-        specs = dict.fromkeys(each.resolved_embedder() for each in self.settings if each.needs_vectors)
-        self._embedders = {
-            spec: make_embedder(spec, home=home, notify=notify) for spec in specs if not needs_files(spec)
-        }
-        data = requests[0]
-        self.benchmark = load_benchmark(
-            **{name: getattr(data, name) for name in DataRequest.model_fields},
-            # The first N are of what is scored, so that a small limit leaves some of it.
-            without=passed_over((each.resolved_protocol() for each in self.settings), data.level),
-            home=home,
-            notify=notify,
-        )
-        for spec in specs:
-            if spec not in self._embedders:
-                self._embedders[spec] = make_embedder(spec, home=home, benchmark=self.benchmark, notify=notify)
+        settings = [each for each in self.settings if each.needs_vectors]
+        for setting in sorted(settings, key=lambda each: needs_files(each.resolved_embedder())):
+            self._materials.embedder(setting)
+        self.benchmark = self._materials.benchmark
 
     @property
     def settings(self) -> list[RunRequest]:
@@ -92,7 +85,7 @@ class Experiment:
 
     def embedder(self, setting: RunRequest) -> Embedder | None:
         """The embedder of a setting, None where nothing needs vectors."""
-        return self._embedders[setting.resolved_embedder()] if setting.needs_vectors else None
+        return self._materials.embedder(setting)
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
         """The chunkers of a setting, of their final size; how sizes were matched is said once for a protocol."""
@@ -102,7 +95,7 @@ class Experiment:
             self._chunkers[key] = make_chunkers(self.benchmark, specs, setting, self._notify)
         return self._chunkers[key]
 
-    def run(self, setting: RunRequest, executor: Executor = IN_PROCESS, *, reuse: bool = False) -> list[RunView]:
+    def run(self, setting: RunRequest, *, reuse: bool = False) -> list[RunView]:
         """Make (or with `reuse` find) the run of every chunker of a setting, in their order."""
         runs = []
         for run in _evaluate(
@@ -114,12 +107,31 @@ class Experiment:
             reuse=reuse,
             home=self._home,
             notify=self._notify,
-            executor=executor,
-            corpora=self._corpora,
+            executor=self._executor,
+            corpora=self._materials.corpora,
         ):
             self._notify(f"{run.metrics.chunker} -> {run.folder}")
             runs.append(run)
         return runs
+
+
+def make_run(
+    request: RunRequest, materials: Materials, *, out: Path, reuse: bool, notify: Callable[[str], None] = silent
+) -> RunView:
+    """Make (or with `reuse` find) the one run of a checked request; `out` never holds half of it."""
+    protocol = request.resolved_protocol()
+    (cutter,) = make_chunkers(materials.benchmark, [request.chunker], request, notify)
+    retriever = make_retriever(request.retriever, protocol, home=materials.home, notify=notify)
+    parts = Parts(materials.embedder(request), (retriever,), materials.home)
+    selected = select(materials.benchmark, protocol)
+    config = _config(selected, request, protocol, cutter, parts)
+    if reuse and (stored := current_run(out / config.run_id)):
+        return stored
+    with staging(out, config.run_id) as beside:
+        work = _make_all(
+            selected, [(cutter, config)], parts, beside, notify, executor=IN_PROCESS, corpora=materials.corpora
+        )
+        return RunView(publish(next(work), out))
 
 
 def plan_run(

@@ -309,6 +309,16 @@ class ComparisonRequest(Request):
     )
 
 
+class ExecutionRequest(Request):
+    """Where runs are made: it decides no number."""
+
+    executor: str | None = option(
+        None,
+        "Make each run as a job of its own: local:N (N processes). An error then ends its run alone.",
+        "WHERE",
+    )
+
+
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:
     """The requests of each setting, in their order."""
     found: dict[RunRequest, list[RunRequest]] = {}

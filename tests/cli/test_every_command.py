@@ -43,6 +43,7 @@ CALLS = {
     "pool": Call("pool {run} -o {pool.jsonl}", reads=LOG),
     "bounds": Call("bounds {run} --judgements {judged.jsonl}", reads=LOG),
     "import-run": Call("import-run {run}/retrieved.jsonl --gold {gold.jsonl} --out {out}"),
+    "merge": Call("merge {runs} --out {merged}"),
     "sweep": Call(f"sweep {RUN} --sizes 300 500"),
     "sensitivity": Call(f"sensitivity {RUN} -c ast:max_nws=400 --protocol context"),
     "leaderboard": Call("leaderboard {runs}", json="--format json"),

@@ -1,13 +1,12 @@
 """Chunkers that work side by side, in processes of a pool, give what one process gives."""
 
-import json
-
 import pytest
 
 from repoeval_bench.analysis.grid import sensitivity
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import evaluate_all
+from support.folders import content
 
 CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 
@@ -33,18 +32,6 @@ def benchmark(mirror, warm_home):
 def large(monkeypatch):
     """As if the mini benchmark were worth a pool."""
     monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
-
-
-def content(out):
-    """What the files of a results folder hold, times apart."""
-    found = {}
-    for path in sorted(out.glob("*/*")):
-        name = f"{path.parent.name}/{path.name}"
-        if path.name == "manifest.json":
-            found[name] = {key: value for key, value in json.loads(path.read_text()).items() if key != "created"}
-        elif path.name != "timings.jsonl":
-            found[name] = path.read_bytes()
-    return found
 
 
 def test_two_processes_write_what_one_writes(benchmark, large, warm_home, tmp_path):

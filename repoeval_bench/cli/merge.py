@@ -1,0 +1,37 @@
+"""`merge`: runs that were made in several folders, brought together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import json_option, runs_folder
+from repoeval_bench.cli.output import FOLDER
+from repoeval_bench.runs.merge import merge
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("merge", short_help="Bring the runs of several folders together.")
+@click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=FOLDER)
+@runs_folder
+@json_option
+def merge_command(*, folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
+    """Copy the runs of each FOLDER into --out, after every file of every run has been read.
+
+    Runs of one id must be the same run: where their files differ, times apart, nothing is merged and exit is 1.
+
+    Example: repoeval-bench merge part1 part2 --out results
+    """
+    found = merge(folders, out)
+    if as_json:
+        print_json(asdict(found))
+        return
+    echo(f"{out}: {len(found.copied)} runs copied, {len(found.there)} were there already")
+    for folder in found.unfinished:
+        echo(f"not a finished run, left out: {folder}")

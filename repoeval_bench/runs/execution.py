@@ -1,0 +1,49 @@
+"""Where the runs of an experiment are made: as they always were, or each as a job of an executor that was named."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.jobs import RunJobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from repoeval_bench.runs.request import ExecutionRequest, RunRequest
+
+EXECUTORS = ("local",)
+
+
+@contextmanager
+def experiment_on(
+    execution: ExecutionRequest, requests: Sequence[RunRequest], *, soon: bool = False, **options: Any
+) -> Iterator[Experiment | RunJobs]:
+    """The experiment of these requests, made where `execution` says; `options` are those of `Experiment`.
+
+    Without an executor, runs are made together: chunked side by side and embedded in one pass. With one, each is a job;
+    at the end of the context, the runs that could not be made are one ResultError. `soon`: see `ProcessPool`.
+    """
+    if execution.executor is None:
+        with ProcessPool(soon=soon) as pool:
+            yield Experiment(requests, executor=pool, **options)
+        return
+    with choose_executor(execution) as chosen:
+        jobs = RunJobs(requests, chosen, **options)
+        yield jobs
+    jobs.check()
+
+
+def choose_executor(execution: ExecutionRequest) -> ProcessPool:
+    """The executor that was named; a UsageError for an unknown one."""
+    name, _, rest = (execution.executor or "").partition(":")
+    if name not in EXECUTORS:
+        raise UsageError(nearest("executor", name, EXECUTORS))
+    if not rest.isdecimal() or not 1 <= int(rest) <= 10_000:
+        raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
+    return ProcessPool(int(rest))

@@ -1,0 +1,68 @@
+"""What runs over the same data are made of: the benchmark, loaded once, and each embedder, located once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.embedding.choice import needs_files
+from repoeval_bench.protocols.protocol import passed_over
+from repoeval_bench.runs.parts import make_embedder, silent
+from repoeval_bench.runs.request import DataRequest, unread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Embedder
+    from repoeval_bench.runs.planning import Corpora
+    from repoeval_bench.runs.request import RunRequest
+
+
+class Materials:
+    """The data of requests, without some repositories, and what runs over it share.
+
+    `corpora` keeps what was chunked. Data is fetched when it is first asked for.
+    """
+
+    def __init__(
+        self,
+        data: DataRequest,
+        *,
+        without: frozenset[str],
+        home: Path | None = None,
+        notify: Callable[[str], None] = silent,
+    ) -> None:
+        self._data, self._without, self._notify = data, without, notify
+        self.home = home
+        self.corpora: Corpora = {}
+        self._embedders: dict[str, Embedder] = {}
+
+    @cached_property
+    def benchmark(self) -> Benchmark:
+        """The tasks and files."""
+        asked = {name: getattr(self._data, name) for name in DataRequest.model_fields}
+        return load_benchmark(**asked, without=self._without, home=self.home, notify=self._notify)
+
+    def embedder(self, setting: RunRequest) -> Embedder | None:
+        """The embedder of a setting, None where nothing needs vectors."""
+        if not setting.needs_vectors:
+            return None
+        spec = setting.resolved_embedder()
+        if spec not in self._embedders:
+            benchmark = self.benchmark if needs_files(spec) else None
+            self._embedders[spec] = make_embedder(spec, home=self.home, benchmark=benchmark, notify=self._notify)
+        return self._embedders[spec]
+
+
+def left_out(requests: Sequence[RunRequest]) -> frozenset[str]:
+    """Repositories whose tasks are passed over where a limit takes the first N, so that each request scores some."""
+    return passed_over((each.resolved_protocol() for each in requests), requests[0].level)
+
+
+def tell_unread(requests: Sequence[RunRequest], notify: Callable[[str], None]) -> None:
+    """Say which options about an embedder change nothing."""
+    if options := unread(requests):
+        notify(f"note: {', '.join(options)}: not read, as no retriever or measure here needs an embedder")

@@ -1,0 +1,75 @@
+"""Folders of runs brought together: each run is read whole first, and two of one name must be the same run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import BenchError, ResultError, UsageError
+from repoeval_bench.runs.publish import copy_run, differing
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Ids of the runs that were copied, of those that were there already, and folders that hold no finished run."""
+
+    copied: tuple[str, ...]
+    there: tuple[str, ...]
+    unfinished: tuple[str, ...]
+
+
+def merge(folders: Sequence[Path], out: Path) -> Merged:
+    """Copy the runs of `folders` into `out`; nothing is copied where a run is broken or two of one name differ.
+
+    A folder that is not there is a UsageError; broken and differing runs are one ResultError that names all of them.
+    """
+    missing = [str(folder) for folder in folders if not folder.is_dir()]
+    if missing:
+        raise UsageError(f"{', '.join(missing)}: no such folder; name folders of runs")
+    found: dict[str, Path] = {path.name: path for path in _runs(out)} if out.is_dir() else {}
+    new: dict[str, Path] = {}
+    there: dict[str, None] = {}
+    wrong: list[str] = []
+    for run in (run for folder in folders for run in _runs(folder)):
+        other = found.setdefault(run.name, run)
+        if other is run:
+            wrong += _faults(run)
+            new[run.name] = run
+        elif files := differing(run, other):
+            wrong.append(f"{run} and {other} have one id and differ in {', '.join(files)}")
+        elif run.name not in new:
+            there[run.name] = None
+    if wrong:
+        raise ResultError("nothing was merged:\n  " + "\n  ".join(wrong))
+    for run in new.values():
+        copy_run(run, out)
+    left = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_dir() and _unfinished(path))
+    return Merged(tuple(new), tuple(there), tuple(map(str, left)))
+
+
+def _runs(folder: Path) -> Iterator[Path]:
+    return (path.parent for path in sorted(folder.glob(f"*/{MANIFEST}")))
+
+
+def _unfinished(folder: Path) -> bool:
+    """Whether a folder has files of a run and no manifest: a run that was never finished."""
+    return not (folder / MANIFEST).is_file() and any(folder.glob("*.trec"))
+
+
+def _faults(folder: Path) -> Iterator[str]:
+    """What is wrong with a run; every file is read."""
+    try:
+        run = RunView.open(folder)
+        if run.manifest.run_id != folder.name:
+            yield f"{folder} holds the run {run.manifest.run_id}"
+        _ = run.scores, run.timings, run.inspection, run.qrels(), run.rankings()
+        for _ in run.log_rows():
+            pass
+    except BenchError as error:
+        yield str(error)

@@ -1,0 +1,93 @@
+"""Bringing a finished run into a folder of runs in one step, so that nobody ever finds half of one there.
+
+A run is written beside its place, whole, and renamed. Where two make the same run at once, the first to finish stays.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.files import folder_beside
+from repoeval_bench.runs.records import MANIFEST, TIMINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_TIMES = 10
+"""How often a run is put where another process is replacing the same one."""
+
+
+@contextmanager
+def staging(out: Path, name: str) -> Iterator[Path]:
+    """A folder beside the runs in `out`, removed at the end, in which a run of this name can be made."""
+    with ExitStack() as stack:
+        with _explained(out):
+            folder = stack.enter_context(folder_beside(out / name))
+        yield folder
+
+
+def publish(made: Path, out: Path) -> Path:
+    """Move a run's folder into `out`; where the same run is there already, that one stays. The run's folder there.
+
+    A folder that is there and is not this run, such as the rest of an interrupted one, is replaced.
+    """
+    place = out / made.name
+    with _explained(out):
+        for _ in range(_TIMES):
+            if _moved(made, place) or ((place / MANIFEST).is_file() and not differing(made, place)):
+                return place
+            # Renamed first: what is deleted file by file could be taken for a run meanwhile.
+            old = made.parent / "replaced"
+            with suppress(FileNotFoundError):  # another process has replaced it at the same moment
+                place.rename(old)
+                shutil.rmtree(old)
+    raise ResultError(f"{place} is replaced by another process all the time; run the same command again")
+
+
+def _moved(made: Path, place: Path) -> bool:
+    """Whether the folder could be renamed; not where there is one already."""
+    try:
+        made.rename(place)
+    except OSError:
+        if not place.is_dir():
+            raise
+        return False
+    return True
+
+
+@contextmanager
+def _explained(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ResultError(f"the results folder {out} cannot be written ({error}); choose another with --out") from error
+
+
+def differing(first: Path, second: Path) -> list[str]:
+    """The names of the files in which two run folders differ, times apart."""
+    names = {each.name for folder in (first, second) for each in folder.iterdir() if each.is_file()}
+    return sorted(name for name in names - {TIMINGS} if _content(first / name) != _content(second / name))
+
+
+def _content(path: Path) -> object:
+    """What a file says: its bytes, of a manifest everything but the time; None where it is not there or broken."""
+    try:
+        content = path.read_bytes()
+        if path.name != MANIFEST:
+            return content
+        return {key: value for key, value in json.loads(content).items() if key != "created"}
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def copy_run(folder: Path, out: Path) -> Path:
+    """Copy a run's folder into `out`, in one step."""
+    with staging(out, folder.name) as beside:
+        copied = beside / folder.name
+        shutil.copytree(folder, copied, copy_function=shutil.copyfile)
+        return publish(copied, out)

@@ -1,0 +1,98 @@
+"""Parts of a file's runs on machines that know nothing of each other, and runs as jobs, on the mini benchmark."""
+
+import json
+import shlex
+
+import pytest
+
+from support.command import bench, one_sentence
+from support.folders import content
+
+FILE = """\
+chunkers: [ast:max_nws=400, fixed:max_nws=400]
+protocol: [context, body]
+retrievers: [bm25, random]
+measures: [ndcg@10, line_rprec]
+baseline: fixed:max_nws=400
+"""
+
+
+@pytest.fixture
+def run(mirror, warm_home, tmp_path):
+    """Call `run` on the file, into a folder."""
+    path = tmp_path / "bench.yaml"
+    path.write_text(FILE)
+
+    def call(out, *arguments):
+        return bench("run", path, "--source", mirror, "--out", tmp_path / out, *arguments, home=warm_home)
+
+    return call
+
+
+def test_parts_merged_are_the_whole(run, tmp_path):
+    """Three parts in three folders, merged: the bytes of one machine, and its answer is printed from them."""
+    for number in (1, 2, 3):
+        done = run(f"part{number}", "--shard", f"{number}/3")
+        assert done.code == 0, done.err
+        assert done.out.startswith(f"part {number}/3: ")
+    parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
+    done = bench("merge", *parts, "--out", tmp_path / "merged", "--json")
+    assert len(json.loads(done.out)["copied"]) == 8
+    whole = run("whole", "--json")
+    assert content(tmp_path / "merged") == content(tmp_path / "whole")
+    assert json.loads(run("merged", "--json").out) == json.loads(whole.out)
+
+
+def test_each_line_of_the_list_makes_one_run(run, warm_home, mirror, tmp_path):
+    """Typed one by one they make the runs of the file."""
+    done = run("by-line", "--dry-run", "--commands")
+    lines = done.out.splitlines()
+    assert len(lines) == 8
+    assert not (tmp_path / "by-line").exists()
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "repoeval-bench"
+        assert bench(*words, home=warm_home).code == 0
+    run("whole")
+    assert content(tmp_path / "by-line") == content(tmp_path / "whole")
+    assert json.loads(run("x", "--dry-run", "--commands", "--json").out)[0] == lines[0].replace("by-line", "x")
+
+
+def test_jobs_give_the_answer_of_one_process(run, tmp_path):
+    """run with --executor: the same standard output, the same bytes."""
+    alone, jobs = run("alone"), run("jobs", "--executor", "local:2")
+    assert jobs.code == 0, jobs.err
+    assert jobs.out.replace("/jobs", "/alone") == alone.out
+    assert content(tmp_path / "jobs") == content(tmp_path / "alone")
+
+
+@pytest.mark.parametrize(
+    "command", [("compare", "-c", "ast:max_nws=400"), ("sweep", "-c", "ast", "--sizes", "300", "500")]
+)
+def test_other_commands_take_an_executor(command, mirror, warm_home, tmp_path):
+    words = (*command, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--json", "--out")
+    alone = bench(*words, tmp_path / "alone", home=warm_home)
+    jobs = bench(*words, tmp_path / "jobs", "--executor", "local:2", home=warm_home)
+    assert (jobs.code, jobs.out) == (0, alone.out), jobs.err
+    assert content(tmp_path / "jobs") == content(tmp_path / "alone")
+
+
+def test_what_could_be_made_is_shown_before_what_could_not(run, tmp_path):
+    """The run of a broken chunker is missing from its table; the last lines say how to try it again; exit 1."""
+    (tmp_path / "cut.sh").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "cut.sh").chmod(0o755)
+    (tmp_path / "bench.yaml").write_text(
+        f"chunkers: [ast:max_nws=400, 'exec:{tmp_path}/cut.sh', fixed:max_nws=400]\nretrievers: bm25\n"
+    )
+    done = run("out", "--executor", "local:2")
+    assert done.code == 1
+    assert "fixed wins" in done.out or "cannot be told apart" in done.out or "ahead" in done.out
+    assert "1 of 3 runs could not be made" in done.err
+    assert "try it again: repoeval-bench eval --source" in done.err
+
+
+def test_a_part_that_is_none_and_a_list_that_was_not_asked_for_are_refused(run):
+    assert "give i/n such as 1/4" in one_sentence(run("x", "--shard", "5/4"), 2)
+    assert "add --dry-run" in one_sentence(run("x", "--commands"), 2)
+    done = run("x", "--shard", "9/9")
+    assert done.code == 0, done.err

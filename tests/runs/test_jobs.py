@@ -1,0 +1,151 @@
+"""Runs as jobs: what one process writes, an error that ends its run alone, and a way to try it again."""
+
+import shlex
+import threading
+
+import pytest
+
+from repoeval_bench.core.errors import BenchError, ResultError, UsageError
+from repoeval_bench.runs.execution import choose_executor
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
+from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.jobs import Code, RunJobs
+from repoeval_bench.runs.records import CodeState
+from repoeval_bench.runs.request import ExecutionRequest, RunRequest
+from support.command import bench
+from support.folders import content
+from support.minirepo import build_mirror
+
+CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400")
+BROKEN = 'class Cutter:\n    spec = "py:{name}:Cutter"\n\n    def chunk(self, file):\n        raise {error}\n'
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("jobs")
+    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    """As if the code were committed: runs of changed code are made again."""
+    state = CodeState(commit="c" * 40, dirty=False)
+    for module in ("store", "view", "jobs"):
+        monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
+
+
+def requests(places, chunkers=CHUNKERS, **given):
+    return [
+        RunRequest(chunker=chunker, source=places["source"], protocol=protocol, **{"retriever": "bm25", **given})
+        for protocol in ("context", "linemap")
+        for chunker in chunkers
+    ]
+
+
+def made(places, asked, out, executor=IN_PROCESS, **options):
+    """(the jobs, the runs of each setting in turn)."""
+    jobs = RunJobs(asked, executor, out=out, home=places["home"], **options)
+    return jobs, [jobs.run(setting) for setting in jobs.settings]
+
+
+@pytest.mark.parametrize("embedder", ["none", "hash"])
+def test_jobs_of_a_pool_write_what_one_process_writes(places, tmp_path, embedder):
+    """The same bytes in every file but the times, and nothing else in the folder; with and without vectors."""
+    asked = requests(places, **({} if embedder == "none" else {"retriever": "hybrid", "embedder": embedder}))
+    with ProcessPool(2) as pool:
+        jobs, shared = made(places, asked, tmp_path / "jobs", pool)
+    jobs.check()
+    experiment = Experiment(asked, out=tmp_path / "alone", home=places["home"])
+    alone = [experiment.run(setting) for setting in experiment.settings]
+    assert [[run.run_id for run in runs] for runs in shared] == [[run.run_id for run in runs] for runs in alone]
+    assert content(tmp_path / "jobs") == content(tmp_path / "alone")
+    assert len(list((tmp_path / "jobs").iterdir())) == len(asked)
+
+
+@pytest.mark.parametrize("error", ["ValueError('odd')", "SystemError('odd')"])
+def test_an_error_ends_its_run_alone_and_is_listed_with_the_line_that_tries_again(places, tmp_path, monkeypatch, error):
+    """Both settings lack the run of the broken chunker; each line, typed in a shell, makes the same attempt."""
+    (tmp_path / "wrong.py").write_text(BROKEN.format(name="wrong", error=error))
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = requests(places, ("fixed:max_nws=400", "py:wrong:Cutter", "ast:max_nws=400"))
+    jobs, runs = made(places, asked, tmp_path / "out")
+    assert [[run is None for run in each] for each in runs] == [[False, True, False]] * 2
+    with pytest.raises(ResultError) as told:
+        jobs.check()
+    sentence = str(told.value)
+    assert sentence.startswith("2 of 6 runs could not be made:\n")
+    assert sentence.count("odd") == 2
+    lines = [line.partition(": ")[2] for line in sentence.splitlines() if "try it again" in line]
+    for line in lines:
+        assert f"--home {places['home']}" in line
+        again = bench(*shlex.split(line)[1:], home=places["home"])
+        assert again.code == 1
+        assert "odd" in again.err
+    assert len(lines) == 2
+
+
+def test_stored_runs_are_found_again(places, tmp_path, clean):
+    """The same jobs once more write nothing; a run that is lost alone is made again."""
+    asked = requests(places)
+    _, first = made(places, asked, tmp_path)
+    lost = first[0][0].folder
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/*") if path.parent != lost}
+    before = content(tmp_path)
+    (lost / "manifest.json").unlink()
+    made(places, asked, tmp_path)
+    assert content(tmp_path) == before
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+def test_two_drivers_at_once_leave_whole_runs(places, tmp_path, clean):
+    """Overlapping experiments in one folder: both have all their runs, and the folder holds each once."""
+    found, errors = {}, []
+
+    def drive(name, chunkers):
+        try:
+            jobs, found[name] = made(places, requests(places, chunkers), tmp_path / "both")
+            jobs.check()
+        except BaseException as error:
+            errors.append(error)
+
+    three = (*CHUNKERS, "window:lines=8,step=4")
+    drivers = [threading.Thread(target=drive, args=each) for each in (("a", three), ("b", three[::-1]))]
+    for driver in drivers:
+        driver.start()
+    for driver in drivers:
+        driver.join()
+    assert errors == []
+    ids = [{run.run_id for runs in found[name] for run in runs} for name in "ab"]
+    assert ids[0] == ids[1] == {path.name for path in (tmp_path / "both").iterdir()}
+    made(places, requests(places, three), tmp_path / "alone")
+    assert content(tmp_path / "both") == content(tmp_path / "alone")
+
+
+def test_a_worker_with_other_packages_is_refused():
+    """Runs of two kinds of code would be mixed; the sentence names what to install where."""
+    here = Code.here()
+    here.check_same()
+    other = Code(here.state, {**here.versions, "numpy": "0.9", "bm25s": None})
+    with pytest.raises(BenchError, match=r"has bm25s \S+ instead of None, numpy \S+ instead of 0\.9; install the same"):
+        other.check_same()
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("local", "give a number of processes, such as local:4"),
+        ("local:0", "give a number of processes"),
+        ("lokal:2", "unknown executor 'lokal'; did you mean 'local'"),
+    ],
+)
+def test_what_is_no_executor_is_refused(named, told):
+    with pytest.raises(UsageError, match=told):
+        choose_executor(ExecutionRequest(executor=named))
+
+
+def test_mistakes_in_requests_are_told_before_the_first_job(places, tmp_path):
+    """All at once, as an experiment does it."""
+    asked = requests(places, ("asst", "fixed:max_nws=0"))
+    with pytest.raises(UsageError, match=r"(?s)asst.*max_nws"):
+        RunJobs(asked, IN_PROCESS, out=tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,21 @@
+"""What the files of a results folder hold."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def content(out: Path) -> dict[str, object]:
+    """Run id/file -> what it holds, times apart; of hidden folders too, so that nothing half-made is overlooked."""
+    found: dict[str, object] = {}
+    for path in sorted(out.glob("*/*")):
+        name = f"{path.parent.name}/{path.name}"
+        if path.name == "manifest.json":
+            found[name] = {key: value for key, value in json.loads(path.read_text()).items() if key != "created"}
+        elif path.name != "timings.jsonl":
+            found[name] = path.read_bytes()
+    return found
