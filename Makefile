@@ -17,6 +17,8 @@ BIN   := .venv/bin
 # The variable also pins build environments, unlike -c. The path is relative because pip splits the value at blanks.
 PIP   := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q
 TOOL  := $(BIN)/repoeval-bench
+# Tests and benchmarks start hundreds of processes. Without bytecode each would compile every module again.
+COMPILED := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 # Quote a value as one shell word.
 q = '$(subst ','\'',$(1))'
 ASK     = $(TOOL) --variables
@@ -81,7 +83,7 @@ reproduce: .venv/run.stamp ## reproduce published numbers, with causes
 	@$(ASK) reproduce --out $(call q,$(RUNS)/reproduce)
 
 test: .venv/dev.stamp ## run the whole test suite
-	@$(BIN)/python -m pytest -n auto
+	@$(COMPILED) -m pytest -n auto
 
 lint: .venv/dev.stamp ## check style, types and architecture
 	@$(BIN)/ruff format --check .
@@ -90,10 +92,10 @@ lint: .venv/dev.stamp ## check style, types and architecture
 	@$(BIN)/lint-imports
 
 check: lint ## check style, types and architecture, and run the fast tests
-	@$(BIN)/python -m pytest -n auto -m 'not slow and not network and not full_data'
+	@$(COMPILED) -m pytest -n auto -m 'not slow and not network and not full_data'
 
 bench: .venv/dev.stamp ## measure speed and memory as ratios, side by side in one run
-	@$(BIN)/python scripts/bench.py --source $(FROM)
+	@$(COMPILED) scripts/bench.py --source $(FROM)
 
 clean: ## remove the environment and tool caches; data, vectors and results stay
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
