@@ -83,7 +83,7 @@ reproduce: .venv/run.stamp ## reproduce published numbers, with causes
 	@$(ASK) reproduce --out $(call q,$(RUNS)/reproduce)
 
 test: .venv/dev.stamp ## run the whole test suite
-	@$(COMPILED) -m pytest -n auto
+	@$(COMPILED) -m pytest -n auto --dist worksteal
 
 lint: .venv/dev.stamp ## check style, types and architecture
 	@$(BIN)/ruff format --check .
@@ -92,7 +92,7 @@ lint: .venv/dev.stamp ## check style, types and architecture
 	@$(BIN)/lint-imports
 
 check: lint ## check style, types and architecture, and run the fast tests
-	@$(COMPILED) -m pytest -n auto -m 'not slow and not network and not full_data'
+	@$(COMPILED) -m pytest -n auto --dist worksteal -m 'not slow and not network and not full_data'
 
 bench: .venv/dev.stamp ## measure speed and memory as ratios, side by side in one run
 	@$(COMPILED) scripts/bench.py --source $(FROM)

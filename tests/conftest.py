@@ -31,3 +31,8 @@ def real_source(request: pytest.FixtureRequest) -> str:
     if not source:
         pytest.skip("REPOEVAL_SOURCE is not set: it names the folder or address of the real RepoEval data")
     return source
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that it is not what all other processes wait for at the end."""
+    items.sort(key=lambda item: not (item.get_closest_marker("full_data") or item.get_closest_marker("slow")))
