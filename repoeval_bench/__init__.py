@@ -9,6 +9,7 @@ The public names are loaded on first use, so that importing the package costs no
   in other settings;
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `diagnose`, `gate` (of limits that `read_gates`
   reads) and `leaderboard` say what runs mean, each as a record;
+- `verify` computes a stored run again from the data, and says whether it is what it claims;
 - `plot` gives one figure of a report as a matplotlib figure;
 - `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
 - `make_embedder` gives an embedder with the vector cache; `InProcess` and `ProcessPool` are where runs are made;
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.pipeline.report import pipeline_report
     from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
+    from repoeval_bench.analysis.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
@@ -81,6 +83,7 @@ _PUBLIC = {
     "recommend": "analysis.recommendation:recommend",
     "segment": "analysis.segments:segment",
     "sensitivity": "analysis.grid:sensitivity",
+    "verify": "analysis.verification:verify",
 }
 """Public name -> where it is defined."""
 
@@ -118,6 +121,7 @@ __all__ = [
     "recommend",
     "segment",
     "sensitivity",
+    "verify",
 ]
 
 

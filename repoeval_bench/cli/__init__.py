@@ -42,6 +42,7 @@ COMMANDS = {
     "bounds": "repoeval_bench.cli.bounds:bounds_command",
     "merge": "repoeval_bench.cli.merge:merge_command",
     "import-run": "repoeval_bench.cli.import_run:import_run_command",
+    "verify": "repoeval_bench.cli.verify:verify_command",
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
     "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",
     "reproduce": "repoeval_bench.cli.reproduce:reproduce_command",

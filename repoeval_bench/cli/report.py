@@ -12,11 +12,11 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, runs_folder, say
 from repoeval_bench.cli.output import FILE, sensitivity_option
 from repoeval_bench.core.files import write_named
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.latest import recall
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.replay import data_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,18 +90,7 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
         if config and config.protocol.tasks == "questions":
             say(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
             continue
-        _, level, context, tokenizer = dataset.name.rsplit("-", 3)
-        part = dataset.tasks != dataset.whole_tasks
-        benchmark = load_benchmark(
-            source,
-            level=level,
-            context=context,
-            tokenizer=tokenizer,
-            home=home,
-            notify=say,
-            repos=dataset.repositories if part else None,
-            limit=dataset.tasks if part else None,
-        )
+        *_, benchmark = data_of(run, source, home=home, notify=say)
         chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
         made = evaluate(
             benchmark,

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.run import Run
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.leak import top_over_prompt
 from repoeval_bench.retrieval.choice import Material
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.core.parts import Embedder, Retriever, Role
-    from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.config import RunConfig
@@ -76,21 +76,25 @@ class _Clock:
 
 
 def execute(
-    planned: Plan, config: RunConfig, embedder: Embedder | None, retriever: ChosenRetriever, inputs: Inputs
+    planned: Plan, config: RunConfig, embedder: Embedder | None, ranker: ChosenRetriever | Run, inputs: Inputs
 ) -> Outcome:
     """Judge, retrieve and score what was planned. `embedder` is None where nothing needs vectors.
 
-    `inputs` is what `plan_all` made for all plans.
+    `ranker` is a retriever, or a ranking of the documents that is there already. `inputs` is what `plan_all` made for
+    all plans.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
     clock.lap("count tokens")
     judged, of_chunks = _judge(planned, config, embedder, inputs)
     clock.lap("judge")
-    searcher = _index(planned, retriever, embedder, of_chunks)
-    clock.lap("index")
-    run = _retrieve(planned, searcher, config.k, judged, of_chunks)
-    clock.lap("retrieve")
+    if isinstance(ranker, Run):
+        run = ranker
+    else:
+        searcher = _index(planned, ranker, embedder, of_chunks)
+        clock.lap("index")
+        run = _retrieve(planned, searcher, config.k, judged, of_chunks)
+        clock.lap("retrieve")
     scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
     clock.lap("score")
     ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, excluded=judged.excluded)
@@ -99,7 +103,8 @@ def execute(
     leak = _leak(planned, run, inputs)
     clock.lap("leak")
     facts = tokens.facts(planned, inputs.facts)
-    cost = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
+    retriever = None if isinstance(ranker, Run) else ranker
+    cost = index_cost(planned, tokens, embedder) if embedder and retriever and retriever.vectors else None
     clock.lap("facts")
     spans = read_chars(planned, embedder)
     inspection = inspection_files(
@@ -183,8 +188,8 @@ def _leak(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, flo
     }
 
 
-def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | None:
-    if retriever.first is None:
+def _first_stage(config: RunConfig, retriever: ChosenRetriever | None) -> FirstStage | None:
+    if retriever is None or retriever.first is None:
         return None
     raw = replace(config, retriever=retriever.first.spec, retriever_identity={})
     return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=raw.run_id)

@@ -112,7 +112,7 @@ class RunView:
     @cached_property
     def scores(self) -> QueryScores:
         """Every query's scores as columns; a ResultError where metrics.json holds other means than theirs."""
-        scores = QueryScores.from_rows(self._rows(PER_QUERY, QueryRow))
+        scores = QueryScores.from_rows(self.query_rows())
         if wrong := scores.other_means(self.metrics):
             raise ResultError(
                 f"{self.folder}: {METRICS} and {PER_QUERY} say different things of {', '.join(wrong)}; {_AGAIN}"
@@ -130,13 +130,17 @@ class RunView:
                 **row.facts,
                 **row.measures,
             }
-            for row in self._rows(PER_QUERY, QueryRow)
+            for row in self.query_rows()
         )
 
     def _repr_html_(self) -> str:
         metrics = self.metrics
         rows = [(name, f"{mean:.4f}", f"{metrics.macro[name]:.4f}") for name, mean in metrics.micro.items()]
         return html_table(f"{metrics.chunker}, protocol {metrics.protocol}", ("measure", "micro", "macro"), rows)
+
+    def query_rows(self) -> Iterator[QueryRow]:
+        """The rows of per_query.jsonl, read as they are asked for."""
+        return self._rows(PER_QUERY, QueryRow)
 
     def log_rows(self) -> Iterator[LogRow]:
         """The rows of the run log, read as they are asked for."""

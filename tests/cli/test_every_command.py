@@ -44,6 +44,7 @@ CALLS = {
     "bounds": Call("bounds {run} --judgements {judged.jsonl}", reads=LOG),
     "import-run": Call("import-run {run}/retrieved.jsonl --gold {gold.jsonl} --out {out}"),
     "merge": Call("merge {runs} --out {merged}"),
+    "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl")),
     "sweep": Call(f"sweep {RUN} --sizes 300 500"),
     "sensitivity": Call(f"sensitivity {RUN} -c ast:max_nws=400 --protocol context"),
     "leaderboard": Call("leaderboard {runs}", json="--format json"),

@@ -1,0 +1,233 @@
+"""Whether a run folder is what it claims: what follows from data, request and ranking is computed again and compared.
+
+Of the folder only its ranking and what it says was asked are taken over. Nothing that it names is run unless it is
+part of this package, or was allowed by name.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.json_reader import faults_as, read_rows
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
+from repoeval_bench.runs.naming import opened
+from repoeval_bench.runs.parts import silent
+from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN
+from repoeval_bench.runs.replay import check_allowed, data_of, replay
+from repoeval_bench.runs.trec import read_qrels, read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.runs.records import Record
+    from repoeval_bench.runs.view import RunView
+
+INTERVALS = "intervals"
+"""Stands where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
+
+NOT_COMPUTED = (
+    "the ranking itself (run.trec), which is where the computation starts",
+    "tokens, truncation and pairs that a model counts",
+    "timings.jsonl, versions, the commit and the time",
+)
+"""What is taken over from a folder as it is."""
+
+_TOKENS = {
+    *(f"{what}_{fact}" for what in ("queries", "chunks") for fact in ("truncated", "tokens", "tokens_lost")),
+    *("pairs", "pairs_truncated", "query_tokens", "truncated", "chunk_tokens"),
+}
+_TAKEN_OVER = {"created", "code", "versions", "index", "first_stage", "k_raw", "source"}
+
+_TOLERANCE = 1e-9
+"""Relative and absolute: another processor may sum in another order. Values below 1e-9 are not told from 0."""
+
+_SCORE_TOLERANCE = 1e-6
+"""Scores of the log against those of run.trec, which has nine digits and sets ties one float32 step apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A value of a file that is not what was computed; None where the one or the other has no such value."""
+
+    file: str
+    value: str
+    claimed: Any
+    computed: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was computed again of a run. `compared` is file -> number of values.
+
+    `mean` is the headline mean of the protocol's first measure, or the run's first, as it was computed, `ci` its 95 %
+    interval; None where nothing was computed, because the data is other data.
+    """
+
+    run_id: str
+    data: str
+    differences: tuple[Difference, ...]
+    compared: Mapping[str, int]
+    measure: str | None = None
+    mean: float | None = None
+    ci: Interval = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the folder is what it claims."""
+        return not self.differences
+
+
+def verify(
+    run: RunView | str | Path,
+    source: str = "auto",
+    *,
+    questions: str | None = None,
+    allowed: Collection[str] = (),
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> Verification:
+    """Compute qrels, measures, means and intervals of a run again, from its stored ranking and the data of a source.
+
+    `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
+    from outside that may run, as the folder names them; a UsageError where it names others, or was imported. A file
+    that is missing or broken is a ResultError.
+    """
+    run = opened(run)
+    config = check_allowed(run, allowed)
+    protocol, unscored = Protocol.parse(config.protocol.name), run.manifest.counts.tasks_unscored
+    for benchmark in data_of(run, source, questions=questions, home=home, notify=notify):
+        chosen = select(benchmark, protocol)
+        if chosen.fingerprint == config.fingerprint and (chosen.unscored == unscored or not protocol.counts_unscored):
+            break
+    if chosen.fingerprint != config.fingerprint:
+        other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
+        return Verification(run_id=run.run_id, data=chosen.label, differences=(other,), compared={MANIFEST: 1})
+    with TemporaryDirectory() as folder:
+        made, unseen = replay(run, benchmark, Path(folder), home=home, notify=notify)
+        found = [
+            _difference(RUN, f"{query_id} {chunk_id}", "ranked", "no chunk that this query sees")
+            for query_id, ids in unseen.items()
+            for chunk_id in ids
+        ]
+        compared: dict[str, int] = {}
+        for (file, claimed), (_, computed) in zip(_contents(run), _contents(made), strict=True):
+            compared[file] = len(computed)
+            found += _differences(file, claimed, computed)
+        measure, metrics, scores = made.metrics.headline_measure or "", made.metrics, made.scores
+        if measure not in scores.values:
+            measure = next(iter(scores.values))
+        (mean,), (ci,) = mean_intervals(scores.table([measure]), scores.clusters, scores.repos, metrics.headline)
+    return Verification(
+        run_id=run.run_id,
+        data=chosen.label,
+        differences=tuple(found),
+        compared=compared,
+        measure=measure,
+        mean=mean,
+        ci=ci,
+    )
+
+
+def _contents(run: RunView) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(file, value's name -> value) of every file that can be computed again, and the intervals."""
+    yield MANIFEST, _flat(run.manifest.as_json())
+    yield METRICS, _flat(run.metrics.as_json())
+    yield PER_QUERY, _keyed((row.query_id, row.as_json()) for row in run.query_rows())
+    yield QRELS, _judged(run)
+    yield RUN, _ranked(run)
+    yield RETRIEVED, _keyed((row.query_id, row.as_json()) for row in run.log_rows())
+    models: tuple[tuple[str, type[Record], Callable[[Any], str]], ...] = (
+        (SOURCES, SourceRow, lambda row: f"{row.repo}/{row.path}"),
+        (CHUNKS, ChunksRow, lambda row: f"{row.file}{f' of {row.query_id}' if row.query_id else ''}"),
+        (QUERIES, QueryGoldRow, lambda row: row.query_id),
+    )
+    for name, model, key in models:
+        with faults_as(ResultError, run.folder / name, "run the evaluation again"):
+            rows = [row for _, row in read_rows(run.folder / name, model)]
+        # What the model reads of a query is a matter of its tokens.
+        yield name, _keyed((key(row), {k: v for k, v in row.as_json().items() if k != "read"}) for row in rows)
+    yield INTERVALS, _intervals(run)
+
+
+def _judged(run: RunView) -> dict[str, Any]:
+    """`query chunk` -> gain; `query` -> whether it is there."""
+    qrels = read_qrels(run.folder / QRELS, run.manifest.qrels_gain_factor)
+    gains = {f"{query} {chunk}": gain for query, each in qrels.items() for chunk, gain in each.items()}
+    return gains | dict.fromkeys(qrels, "judged")
+
+
+def _ranked(run: RunView) -> dict[str, Any]:
+    """`query rank` -> chunk, the tag, and of the log the order as the run file spells it."""
+    stored = read_run(run.folder / RUN)
+    found: dict[str, Any] = {"tag": stored.tag}
+    for query_id, ranking in stored.rankings.items():
+        found |= {f"{query_id} rank {rank}": chunk_id for rank, (chunk_id, _) in enumerate(ranking, start=1)}
+    return found
+
+
+def _intervals(run: RunView) -> dict[str, Any]:
+    """Measure -> ends of the 95 % interval of each mean."""
+    scores = QueryScores.from_rows(run.query_rows())
+    measures = list(scores.values)
+    found: dict[str, Any] = {}
+    for over in ("micro", "macro"):
+        _, ends = mean_intervals(scores.table(measures), scores.clusters, scores.repos, over)
+        found |= _flat({f"{over} {measure}": each for measure, each in zip(measures, ends, strict=True)})
+    return found
+
+
+def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The values of all rows, each under its row's key; a second row of a key is told apart."""
+    found: dict[str, Any] = {}
+    seen: set[str] = set()
+    for key, row in rows:
+        name = key
+        while name in seen:
+            name += " (again)"
+        seen.add(name)
+        found |= _flat(row, f"{name}: ")
+    return found
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Plain values by their path, without those that are taken over from the folder."""
+    found: dict[str, Any] = {}
+    for key, each in value.items():
+        if key in _TOKENS or key in _TAKEN_OVER:
+            continue
+        if isinstance(each, list | tuple):
+            each = {str(place): item for place, item in enumerate(each)}  # noqa: PLW2901 - a list is a record of places
+        if isinstance(each, dict):
+            found |= _flat(each, f"{prefix}{key}.")
+        else:
+            found[prefix + key] = each
+    return found
+
+
+def _differences(file: str, claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[Difference]:
+    for value in dict.fromkeys((*claimed, *computed)):
+        ours, theirs = computed.get(value), claimed.get(value)
+        if value in claimed and value in computed and _same(value, theirs, ours):
+            continue
+        yield _difference(file, value, theirs, ours)
+
+
+def _difference(file: str, value: str, claimed: Any, computed: Any) -> Difference:
+    return Difference(file=file, value=value, claimed=claimed, computed=computed)
+
+
+def _same(value: str, claimed: Any, computed: Any) -> bool:
+    if isinstance(claimed, float | int) and isinstance(computed, float | int):
+        tolerance = _SCORE_TOLERANCE if value.endswith(".score") else _TOLERANCE
+        return math.isclose(claimed, computed, rel_tol=tolerance, abs_tol=tolerance)
+    return bool(claimed == computed)

@@ -1,0 +1,62 @@
+"""`verify`: whether a run folder is what it claims."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from repoeval_bench.analysis.verification import verify
+from repoeval_bench.cli.answer import details_option
+from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.console import print_json, print_lines, print_table
+from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
+from repoeval_bench.report.verification import verification_lines, verification_table
+from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.request import DataRequest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("verify", short_help="Compute a run's numbers again, and say whether it is what it claims.")
+@run_argument()
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="SPEC",
+    help="Run this code of your own (py:…, exec:…) or ask this server, if the folder names it; repeat it.",
+)
+@request_options(DataRequest, only=["source", "questions"])
+@home_option
+@runs_folder
+@json_option
+@details_option
+def verify_command(
+    *,
+    run: str,
+    allowed: tuple[str, ...],
+    source: str,
+    questions: str | None,
+    home: Path | None,
+    out: Path,
+    as_json: bool,
+    details: bool,
+) -> int:
+    """Compute chunks, qrels, measures, means and intervals of RUN again, from its stored ranking and the data.
+
+    Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
+    Nothing in the folder is believed but its ranking, and no code or server that it names is used without --allow.
+
+    Example: repoeval-bench verify RUN --source FOLDER
+    """
+    found = verify(find_run(run, out), source, questions=questions, allowed=allowed, home=home, notify=say)
+    if as_json:
+        print_json({"holds": found.holds, **asdict(found)})
+    else:
+        print_lines(verification_lines(found))
+        if not found.holds:
+            print_table(verification_table(found, every=details))
+    return 0 if found.holds else 1

@@ -1,0 +1,152 @@
+"""A stored run made again from the data: everything but its ranking, which is taken as it is."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.run import Run
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.repoeval import DEFAULT
+from repoeval_bench.metrics import inputs_of
+from repoeval_bench.protocols.exclusion import excluded_chunks
+from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.retrieval.scope import pooled, visible
+from repoeval_bench.runs import store
+from repoeval_bench.runs.config import RunConfig
+from repoeval_bench.runs.parts import make_embedder, make_parts, silent
+from repoeval_bench.runs.planning import plan_all
+from repoeval_bench.runs.records import RUN
+from repoeval_bench.runs.stages import embed, execute
+from repoeval_bench.runs.trec import as_field, read_run
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.run import Ranking
+    from repoeval_bench.runs.planning import Plan
+    from repoeval_bench.runs.records import StoredConfig
+
+_HARMLESS = {"minilm", "hash", "lsa"}
+"""Embedders that neither run code of others nor ask a server."""
+
+
+def config_of(run: RunView) -> StoredConfig:
+    """What was asked of a run; a UsageError for an imported one, whose chunks cannot be cut again."""
+    config = run.manifest.config
+    if config is None:
+        raise UsageError(f"{run.run_id} was imported, so it cannot be made again from the data; import its log again")
+    return config
+
+
+def data_of(
+    run: RunView,
+    source: str,
+    *,
+    questions: str | None = None,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> Iterator[Benchmark]:
+    """The data that a run may be about, from a source; whether it is, its fingerprint says.
+
+    The whole, or of a run over a part first so many tasks of all repositories, then so many of the run's own.
+    `questions` is a file of your own questions.
+    """
+    dataset, config = run.manifest.dataset, config_of(run)
+    _, *combination = dataset.name.rsplit("-", 3)
+    named = dict(zip(("level", "context", "tokenizer"), combination, strict=False)) if len(combination) == 3 else {}
+    part = dataset.tasks != dataset.whole_tasks
+    without = passed_over([Protocol.parse(config.protocol.name)], named.get("level", DEFAULT.level))
+    for repositories in (None, dataset.repositories) if part else (None,):
+        yield load_benchmark(
+            source,
+            **named,
+            repos=repositories,
+            limit=dataset.tasks + run.manifest.counts.tasks_unscored if part else None,
+            questions=questions,
+            without=without,
+            home=home,
+            notify=notify,
+        )
+
+
+def code_named_by(config: StoredConfig) -> list[str]:
+    """The specs of a run that would run code from outside the package, or ask a server, to make it again."""
+    found = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
+    if Spec.parse(config.chunker).name in {"py", "exec"}:
+        found.append(config.chunker)
+    if not found and "vectors" in inputs_of(config.measures) and Spec.parse(config.embedder).name not in _HARMLESS:
+        found.append(config.embedder)
+    return found
+
+
+def check_allowed(run: RunView, allowed: Collection[str]) -> StoredConfig:
+    """What was asked of a run; a UsageError where it names code of others that is not `allowed`."""
+    stored = config_of(run)
+    if refused := [spec for spec in code_named_by(stored) if spec not in allowed]:
+        raise UsageError(
+            f"{run.run_id} names code or a server of its own: {', '.join(refused)}; it is not run because a folder "
+            f"says so: give {' '.join(f'--allow {shlex.quote(spec)}' for spec in refused)} if you trust it"
+        )
+    return stored
+
+
+def replay(
+    run: RunView,
+    benchmark: Benchmark,
+    into: Path,
+    *,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> tuple[RunView, dict[str, list[str]]]:
+    """(the run made again in a folder from its stored ranking, query_id -> ranked ids that the query cannot see).
+
+    Such ids are left out, and those beyond the depth that was asked for. What the run names is run: `check_allowed`
+    comes first.
+    """
+    stored = config_of(run)
+    protocol = Protocol.parse(stored.protocol.name)
+    cutter = make_parts(protocol, None if protocol.documents == "windows" else stored.chunker)
+    inputs, (planned,) = plan_all(benchmark, [cutter], protocol, skip_errors=stored.skip_errors)
+    embedder = None
+    if "vectors" in inputs_of(stored.measures):
+        embedder = make_embedder(stored.embedder, home=home, benchmark=planned.benchmark, notify=notify)
+        (planned,) = embed([planned], embedder, ranked=False, measured=True)
+    config = RunConfig(
+        **stored.model_dump(exclude={"protocol", "dataset", "fingerprint"}),
+        dataset=planned.benchmark.name,
+        fingerprint=planned.benchmark.fingerprint,
+        protocol=protocol,
+        few_gold=True,  # whether most queries have gold was decided when it ran
+    )
+    if embedder:
+        config = replace(config, embedder_identity=embedder.identity)
+    ranking, unseen = _seen_part(run, planned, stored.k)
+    outcome = execute(planned, config, embedder, Run(stored.chunker, ranking), inputs)
+    return RunView(store.save(outcome, into, created=run.manifest.created)), unseen
+
+
+def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
+    """(query_id -> stored ranking of the documents that the query sees, query_id -> the other ids in it)."""
+    stored = read_run(run.folder / RUN).rankings
+    documents = planned.documents
+    chunks, queries = documents.chunks, planned.queries
+    if planned.protocol.scope == "pooled":
+        chunks, queries = pooled(chunks, queries)
+    excluded = excluded_chunks(planned.benchmark.tasks, documents.chunks, planned.protocol.exclusion)
+    fields = {chunk.chunk_id: as_field(chunk.chunk_id, "chunk id") for chunk in documents}
+    rankings: dict[str, Ranking] = {}
+    unseen: dict[str, list[str]] = {}
+    for query in queries:
+        ids = {fields[chunk.chunk_id]: chunk.chunk_id for chunk in visible(query, chunks, documents.own, excluded)}
+        ranked = stored.get(as_field(query.query_id, "query id"), ())[:k]
+        rankings[query.query_id] = tuple((ids[chunk_id], score) for chunk_id, score in ranked if chunk_id in ids)
+        if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in ids]:
+            unseen[query.query_id] = other
+    return rankings, unseen

@@ -1,0 +1,246 @@
+"""`verify`: a run that is what it claims, and one for each way in which it can be something else."""
+
+import gzip
+import json
+import shutil
+
+import pytest
+
+from repoeval_bench.chunkers.registry import CHUNKERS
+from support.command import bench, one_sentence
+
+PROTOCOLS = ("context", "code-chunk", "coderag", "body", "linemap", "docstring", "context+exclusion=body+scope=pooled")
+"""Every kind of documents, scope, exclusion and task; `uses` has no table for the mini benchmark."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("verify-home")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, mirror, home):
+    """A run of the mini benchmark that needs no model."""
+    out = tmp_path_factory.mktemp("verify")
+    words = ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", out)
+    done = bench(*words, home=home)
+    assert done.code == 0, done.err
+    (folder,) = [path for path in out.iterdir() if path.is_dir()]
+    return folder
+
+
+@pytest.fixture
+def claimed(run, tmp_path):
+    """A copy of the run, to be changed."""
+    return shutil.copytree(run, tmp_path / "claimed")
+
+
+def verified(folder, mirror, home, *more):
+    return bench("verify", folder, "--source", mirror, *more, home=home)
+
+
+def edited(folder, name, change):
+    """Change the JSON of a file, or the first row of a JSONL file."""
+    path = folder / name
+    read, write = (gzip.decompress, gzip.compress) if name.endswith(".gz") else (bytes, bytes)
+    text = read(path.read_bytes()).decode()
+    first, *rest = text.splitlines() if ".jsonl" in name else [text]
+    content = json.loads(first)
+    change(content)
+    path.write_bytes(write("\n".join([json.dumps(content), *rest, ""]).encode()))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, mirror, home, tmp_path):
+    """Nothing that was computed again differs, and every file is counted."""
+    chunker = () if protocol == "coderag" else ("-c", "ast:max_nws=400")
+    words = ("--retriever", "bm25", "--few-gold", "--source", mirror, "--out", tmp_path)
+    done = bench("eval", *chunker, "--protocol", protocol, *words, home=home)
+    assert done.code == 0, done.err
+    done = verified("latest", mirror, home, "--out", tmp_path, "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["holds"], found["differences"]) == (0, True, []), found["differences"][:3]
+    assert min(found["compared"].values()) > 0
+    (folder,) = tmp_path.glob("*/manifest.json")
+    stored = {path.name for path in folder.parent.iterdir()} - {"timings.jsonl"}
+    assert stored | {"intervals"} == set(found["compared"])
+
+
+def test_a_part_of_the_data_is_found_again(mirror, home, tmp_path):
+    """A run of the first tasks is verified on these."""
+    words = ("-c", "fixed:max_nws=400", "--retriever", "bm25", "--limit", "3", "--source", mirror, "--out", tmp_path)
+    assert bench("eval", *words, home=home).code == 0
+    done = verified("latest", mirror, home, "--out", tmp_path)
+    assert done.code == 0, done.out
+    assert "is what it claims" in done.out
+    assert " 3 of " in done.out
+
+
+def test_a_measure_of_vectors_is_computed_again(mirror, warm_home, tmp_path):
+    """The model embeds what the measure compares; its identity is compared too."""
+    words = ("-c", "fixed:max_nws=400", "-m", "ild@5", "--source", mirror, "--out", tmp_path)
+    assert bench("eval", *words, home=warm_home).code == 0
+    assert verified("latest", mirror, warm_home, "--out", tmp_path).code == 0
+    (path,) = tmp_path.glob("*/per_query.jsonl")
+    edited(path.parent, path.name, lambda row: row["measures"].update({"ild@5": 0.9}))
+    done = verified("latest", mirror, warm_home, "--out", tmp_path)
+    assert (done.code, "measures.ild@5" in done.out) == (1, True), done.out
+
+
+def _swap(text):
+    """The best chunk and the fifth of the first query exchanged."""
+    lines = text.splitlines()
+    first, fifth = lines[0].split(), lines[4].split()
+    first[2], fifth[2] = fifth[2], first[2]
+    lines[0], lines[4] = " ".join(first), " ".join(fifth)
+    return "\n".join(lines) + "\n"
+
+
+def _foreign(text):
+    """The first query retrieves a chunk that is nowhere."""
+    line, *rest = text.splitlines()
+    fields = line.split()
+    return "\n".join([" ".join([*fields[:2], "no/such/file.py@0-9", *fields[3:]]), *rest, ""])
+
+
+TEXTS = {
+    "another ranking": ("run.trec", _swap, "per_query.jsonl"),
+    "a chunk that is not there": ("run.trec", _foreign, "no/such/file.py@0-9"),
+    "a judgement more": ("qrels.trec", lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n", "made/up.py@0-9"),
+    "a judgement less": ("qrels.trec", lambda text: text.partition("\n")[2], "qrels.trec"),
+    "a query less": ("per_query.jsonl", lambda text: text.partition("\n")[2], "per_query.jsonl"),
+}
+ROWS = {
+    "a better score": ("per_query.jsonl", lambda row: row["measures"].update({"ndcg@10": 2.0}), "ndcg@10"),
+    "another file": ("per_query.jsonl", lambda row: row.update(path="elsewhere.py"), "path"),
+    "a better mean": ("metrics.json", lambda metrics: metrics["micro"].update({"ndcg@10": 0.999}), "micro.ndcg@10"),
+    "a lower ceiling": (
+        "metrics.json",
+        lambda metrics: metrics["ceilings"]["micro"].update({"ndcg@10": 0.5}),
+        "ceilings.micro.ndcg@10",
+    ),
+    "fewer chunks": ("metrics.json", lambda metrics: metrics["counts"].update(chunks=1), "counts.chunks"),
+    "another id": ("manifest.json", lambda manifest: manifest.update(run_id="mine"), "run_id"),
+    "another protocol's gold": (
+        "manifest.json",
+        lambda manifest: manifest["config"]["protocol"].update(gold="body"),
+        "config.protocol.gold",
+    ),
+    "another chunker": (
+        "manifest.json",
+        lambda manifest: manifest["config"].update(chunker="fixed:max_nws=300"),
+        "chunks.jsonl.gz",
+    ),
+    "another place in the log": (
+        "retrieved.jsonl",
+        lambda row: row["topk"][0].update(start_line=0, end_line=1),
+        "topk.0.end_line",
+    ),
+    "another score in the log": ("retrieved.jsonl", lambda row: row["topk"][0].update(score=99.5), "topk.0.score"),
+    "another source text": ("sources.jsonl.gz", lambda row: row.update(text="x = 1\n"), "sources.jsonl.gz"),
+    "another chunk": ("chunks.jsonl.gz", lambda row: row["spans"].pop(), "chunks.jsonl.gz"),
+    "another gold": ("queries.jsonl.gz", lambda row: row["gold"][0].__setitem__(2, 999), "queries.jsonl.gz"),
+}
+
+
+@pytest.mark.parametrize(("name", "change", "named"), TEXTS.values(), ids=TEXTS)
+def test_a_changed_ranking_or_judgement_is_found(claimed, mirror, home, name, change, named):
+    """Exit 1, and the differences name the file or the value."""
+    path = claimed / name
+    path.write_text(change(path.read_text()))
+    done = verified(claimed, mirror, home)
+    assert done.code == 1, done.err
+    assert "is not what it claims" in done.out
+    assert named in done.out
+
+
+@pytest.mark.parametrize(("name", "change", "named"), ROWS.values(), ids=ROWS)
+def test_a_changed_value_is_found(claimed, mirror, home, name, change, named):
+    """Exit 1, and the value is named with what was claimed and what was computed."""
+    edited(claimed, name, change)
+    done = verified(claimed, mirror, home)
+    assert done.code == 1, done.err
+    assert named in done.out
+
+
+def test_means_that_fit_their_rows_are_no_proof(claimed, mirror, home):
+    """Scores, means and intervals that agree with each other, and with no ranking, are found."""
+    rows = [json.loads(line) for line in (claimed / "per_query.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["measures"]["ndcg@10"] = 0.123
+    (claimed / "per_query.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    metrics = json.loads((claimed / "metrics.json").read_text())
+    for means in (metrics["micro"], metrics["macro"], *metrics["per_repo"].values()):
+        means["ndcg@10"] = 0.123
+    (claimed / "metrics.json").write_text(json.dumps(metrics))
+    done = verified(claimed, mirror, home, "--details")
+    assert done.code == 1
+    assert "micro.ndcg@10" in done.out
+    assert sum("measures.ndcg@10" in line for line in done.out.splitlines()) > 5
+    assert "intervals" in done.out
+
+
+def test_every_difference_is_printed_if_asked(claimed, mirror, home):
+    """Five of a file stand for the others unless --details or --json is given, and the others are counted."""
+    rows = [json.loads(line) for line in (claimed / "per_query.jsonl").read_text().splitlines()]
+    changed = "".join(json.dumps(row | {"n_relevant": row["n_relevant"] + 1}) + "\n" for row in rows)
+    (claimed / "per_query.jsonl").write_text(changed)
+    counted = [verified(claimed, mirror, home, *more).out.count(": n_relevant") for more in ((), ("--details",))]
+    assert counted == [5, len(rows)]
+    assert f"per_query.jsonl: {len(rows) - 5} more" in verified(claimed, mirror, home).out
+    assert len(json.loads(verified(claimed, mirror, home, "--json").out)["differences"]) == len(rows)
+
+
+def test_code_that_a_folder_names_is_not_run(claimed, mirror, home, tmp_path):
+    """A chunker that is a program or a module is run only where the user names it too."""
+    trap = f"exec:touch {tmp_path}/ran"
+    edited(claimed, "manifest.json", lambda manifest: manifest["config"].update(chunker=trap))
+    sentence = one_sentence(verified(claimed, mirror, home), 2)
+    assert f"--allow '{trap}'" in sentence
+    assert not (tmp_path / "ran").exists()
+    verified(claimed, mirror, home, "--allow", trap)
+    assert (tmp_path / "ran").exists()
+    for field, spec in (("measures", ["py:os:getcwd@5"]), ("chunker", "py:os:getcwd")):
+        edited(claimed, "manifest.json", lambda manifest, f=field, s=spec: manifest["config"].update({f: s}))
+        assert "--allow py:os:getcwd" in one_sentence(verified(claimed, mirror, home), 2)
+
+
+def test_a_chunker_that_asks_for_a_program_is_known():
+    """A new built-in chunker that runs something else has to be refused too."""
+    assert {row.name for row in CHUNKERS if row.target} <= {"exec"}
+
+
+def test_other_data_is_named(claimed, mirror, home):
+    """Nothing is judged on other data: both fingerprints are printed."""
+    edited(claimed, "manifest.json", lambda manifest: manifest["config"].update(fingerprint="0" * 12))
+    done = verified(claimed, mirror, home)
+    assert done.code == 1
+    assert "dataset.fingerprint" in done.out
+    assert "0" * 12 in done.out
+
+
+def test_an_imported_run_is_refused(claimed, mirror, home, tmp_path):
+    """Its chunks cannot be cut again."""
+    gold = tmp_path / "gold.jsonl"
+    rows = [json.loads(line) for line in (claimed / "retrieved.jsonl").read_text().splitlines()]
+    gold.write_text(
+        "".join(
+            json.dumps({"query_id": row["query_id"], "chunk_id": row["topk"][0]["chunk_id"]}) + "\n" for row in rows
+        )
+    )
+    words = ("import-run", claimed / "retrieved.jsonl", "--gold", gold, "--out", tmp_path / "imported")
+    assert bench(*words, home=home).code == 0
+    (folder,) = [path for path in (tmp_path / "imported").iterdir() if path.is_dir()]
+    assert "was imported" in one_sentence(verified(folder, mirror, home), 2)
+
+
+@pytest.mark.full_data
+@pytest.mark.parametrize("part", [(), ("--limit", "60"), ("--repos", "deepmind_tracr"), ("--protocol", "coderag")])
+@pytest.mark.parametrize("protocol", ["code-chunk", "uses"])
+def test_real_data_is_found_again(real_source, tmp_path, part, protocol):
+    """Of a run over a part of the tasks, or over those that have gold, the very same tasks."""
+    chunker = () if "coderag" in part else ("-c", "fixed", "--protocol", protocol)
+    done = bench("eval", *chunker, *part, "--retriever", "bm25", "--source", real_source, "--out", tmp_path)
+    assert done.code == 0, done.err
+    done = bench("verify", "latest", "--out", tmp_path, "--source", real_source)
+    assert done.code == 0, done.out
