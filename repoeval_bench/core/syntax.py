@@ -191,11 +191,17 @@ class Parsed:
         first = self._line(node.start_byte)
         return LineSpan(first, max(first, self._line(max(node.start_byte, node.end_byte - 1))) + 1)
 
-    def matches(self, query: str) -> Iterator[dict[str, list[Node]]]:
-        """What a tree-sitter query finds up to the end of the lines, in order: a capture's name -> its nodes."""
+    def matches(self, query: str, lines: LineSpan | None = None) -> Iterator[dict[str, list[Node]]]:
+        """What a tree-sitter query finds up to the end of the lines, in order: a capture's name -> its nodes.
+
+        `lines` are the file's where only what touches some of them is looked for.
+        """
         from tree_sitter import QueryCursor
 
         cursor = QueryCursor(_query(self._grammar.of, query))
+        if lines is not None:
+            starts = self._line_bytes()
+            cursor.set_byte_range(starts[lines.start - self.first], starts[lines.end - self.first])
         whole = self.end == self.file.n_lines
         for _, captured in cursor.matches(self.root):
             if whole or all(self.span(node).start < self.end for nodes in captured.values() for node in nodes):

@@ -6,7 +6,7 @@
 
 from repoeval_bench.metrics.arrays import score_arrays
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
-from repoeval_bench.metrics.context import ChunkPlace, Context
+from repoeval_bench.metrics.context import ChunkPlace, Completion, Context
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.lists import (
     alpha_ndcg,
@@ -30,6 +30,7 @@ from repoeval_bench.metrics.registry import (
     EVAL_MEASURES,
     LINE_MEASURES,
     MEASURES,
+    PROXIES,
 )
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
@@ -40,6 +41,7 @@ from repoeval_bench.metrics.relevance import (
     score_items,
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
+from repoeval_bench.metrics.sources import Sources
 
 __all__ = [
     "BUDGETS",
@@ -49,8 +51,10 @@ __all__ = [
     "EVAL_MEASURES",
     "LINE_MEASURES",
     "MEASURES",
+    "PROXIES",
     "SHARE",
     "ChunkPlace",
+    "Completion",
     "Context",
     "ExplicitRelevance",
     "Item",
@@ -60,6 +64,7 @@ __all__ = [
     "Passage",
     "RuleRelevance",
     "RunScores",
+    "Sources",
     "TokenF1Relevance",
     "alpha_ndcg",
     "average_precision",

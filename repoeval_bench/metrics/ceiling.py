@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from repoeval_bench.metrics.context import Context, look_up
+from repoeval_bench.metrics.context import Context, completion_of, look_up
+from repoeval_bench.metrics.greedy import by_gold, cover
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.measure import parse_measures
-from repoeval_bench.metrics.reading import Lines, greedy
+from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import score_run
+from repoeval_bench.metrics.sources import Sources
+from repoeval_bench.metrics.supplies import grams_held, identifiers_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from repoeval_bench.core.places import Gold
     from repoeval_bench.metrics.context import ChunkPlace
     from repoeval_bench.metrics.judged import Judgements
     from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
 
-_GREEDY: tuple[Literal["lines"], Literal["definitions"]] = ("lines", "definitions")
+Greed = Literal["lines", "definitions", "identifiers", "ngrams"]
+"""What a greedy choice of chunks collects."""
+
+_SUPPLIES = {"identifiers": identifiers_held, "ngrams": grams_held}
 
 CEILING, SHARE = "_ceiling", "_share"
 """What ends the name of a column made by `with_ceiling`."""
@@ -41,7 +48,8 @@ def score_ceilings(
 
     Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
     scored on the greedy choice of gold lines (measures of definitions on that of definitions, a part of one for its
-    share) among the chunks of the gold's files, a lower bound of the best possible, and raised to
+    share) among the chunks of the gold's files, proxies of completion on that of the identifiers or n-grams that the
+    prompt lacks among all chunks that the query sees. That is a lower bound of the best possible, and raised to
     what was `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over
     the same chunks may state slightly different ones. `excluded` is query_id -> the chunks a query may not see; qrels
     without them are given by the caller.
@@ -50,7 +58,7 @@ def score_ceilings(
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
     best = score_run(qrels, qrels, by_chunks)
     values = dict(best.values)
-    for wanted in _GREEDY:
+    for wanted in get_args(Greed):
         by_greed = [m for m in parsed if m.definition.ceiling == wanted]
         if not by_greed:
             continue
@@ -88,24 +96,33 @@ def ideal_rankings(
 
 
 def _greedy_run(
-    qrels: Judgements,
-    context: Context,
-    excluded: Mapping[str, frozenset[str]],
-    wanted: Literal["lines", "definitions"] = "lines",
+    qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]], wanted: Greed = "lines"
 ) -> dict[str, list[tuple[str, float]]]:
     lines = Lines.of(context.line_nws or {})
+    sources = Sources.of(context.sources or {})
     by_file: dict[str, dict[str, ChunkPlace]] = defaultdict(dict)
     for chunk_id, place in (context.places or {}).items():
         by_file[place.file][chunk_id] = place
+
+    def near(query_id: str, files: Iterable[str]) -> dict[str, ChunkPlace]:
+        hidden = excluded.get(query_id, ())
+        held = (by_file[file].items() for file in dict.fromkeys(files))
+        return {chunk_id: place for items in held for chunk_id, place in items if chunk_id not in hidden}
+
     run = {}
     for query_id in qrels:
-        if wanted == "definitions":
-            golds = tuple(look_up("definitions", context.definitions, query_id, "query"))
+        if wanted in _SUPPLIES:
+            completion = completion_of(context, query_id)
+            chunks = near(query_id, completion.seen())
+            order = cover(chunks, _SUPPLIES[wanted](chunks, completion, sources), lines)
         else:
-            golds = (look_up("gold", context.gold, query_id, "query"),)
-        excluded_here = excluded.get(query_id, ())
-        files = dict.fromkeys(place.file for gold in golds for place in gold)
-        near = (by_file[file].items() for file in files)
-        chunks = {chunk_id: place for items in near for chunk_id, place in items if chunk_id not in excluded_here}
-        run[query_id] = [(chunk_id, 0.0) for chunk_id in greedy(chunks, golds, lines)]
+            golds = _golds(context, query_id, wanted)
+            order = by_gold(near(query_id, (place.file for gold in golds for place in gold)), golds, lines)
+        run[query_id] = [(chunk_id, 0.0) for chunk_id in order]
     return run
+
+
+def _golds(context: Context, query_id: str, wanted: Greed) -> tuple[Gold, ...]:
+    if wanted == "definitions":
+        return tuple(look_up("definitions", context.definitions, query_id, "query"))
+    return (look_up("gold", context.gold, query_id, "query"),)

@@ -1,4 +1,4 @@
-"""What some measures need beside ranking and qrels: places, gold, lines, definitions, texts, vectors, sub-topics."""
+"""What some measures need beside ranking and qrels: places, gold, lines, texts, vectors, what is to be written, …."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.core.source import Chunk, SourceFile
 
 _T = TypeVar("_T")
 
@@ -36,6 +37,28 @@ class ChunkPlace(Place):
         return cls(file or chunk.file, chunk.lines, chunk.added_nws)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The lines that a query's task asks to write.
+
+    `file` is how the query sees the task's file: its own name, or that of the query's own copy. `files` are all that
+    the query searches, by their own names.
+    """
+
+    task: Task
+    file: str
+    files: tuple[str, ...]
+
+    @property
+    def known(self) -> Place:
+        """The lines of the file that say nothing new: the prompt shows them, or they are what is to be written."""
+        return Place(self.file, self.task.context_span)
+
+    def seen(self) -> Iterator[str]:
+        """The names of the files that the query sees."""
+        return (self.file if name == self.task.file else name for name in self.files)
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Context:
     """Inputs by the names that `Measure.needs` uses; give only what the measures ask for.
@@ -43,6 +66,7 @@ class Context:
     `places`: chunk_id -> its place. `gold`: query_id -> Gold. `line_nws`: file -> non-whitespace characters of each
     line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.
     `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id -> the sub-topics that it covers.
+    `completions`: query_id -> what is to be written. `sources`: file -> its text, a query's own copies too.
     """
 
     places: Mapping[str, ChunkPlace] | None = None
@@ -52,6 +76,8 @@ class Context:
     texts: Mapping[str, str] | None = None
     vectors: Mapping[str, NDArray[np.floating]] | None = None
     subtopics: Mapping[str, Mapping[str, Collection[Hashable]]] | None = None
+    completions: Mapping[str, Completion] | None = None
+    sources: Mapping[str, SourceFile] | None = None
 
     def has(self) -> frozenset[str]:
         """The names of the inputs that are here."""
@@ -64,3 +90,8 @@ def look_up(what: str, table: Mapping[str, _T] | None, key: str, owner: str) -> 
         return (table or {})[key]
     except KeyError:
         raise MetricError(f"{what} has no entry for {owner} {key!r}; the context must cover the whole run") from None
+
+
+def completion_of(context: Context, query_id: str) -> Completion:
+    """What a query's task asks to write."""
+    return look_up("completions", context.completions, query_id, "query")

@@ -23,7 +23,7 @@ class Definition:
     `compute(judged, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be
     written, and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`.
     `bands` are (from, word), best first; `avoid` says when another measure serves better. `ceiling` says which best
-    possible ranking bounds it: the relevant chunks by gain, the greedy choice of lines or of definitions, or none.
+    possible ranking bounds it: the relevant chunks by gain, the greedy choice of what is named, or none.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Definition:
     options: Mapping[str, Option] = field(default_factory=dict)
     needs: frozenset[str] = frozenset({"ranking"})
     bands: tuple[tuple[float, str], ...] = ()
-    ceiling: Literal["relevant", "lines", "definitions"] | None = "relevant"
+    ceiling: Literal["relevant", "lines", "definitions", "identifiers", "ngrams"] | None = "relevant"
 
     def __call__(self, judged: Judged, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:
         """The measure's value for every query, float64 (n_queries,)."""

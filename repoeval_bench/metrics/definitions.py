@@ -10,7 +10,7 @@ import numpy as np
 
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under
+from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under, share_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 
 def definition_recall(judged: Judged, budget: int) -> FloatArray:
     """Definitions all of whose gold lines were read within the budget, over all: float64 (n_queries,)."""
-    return _recall(_ends(judged, budget), budget)
+    return share_within(_ends(judged, budget), budget)
 
 
 def definition_recall_auc(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under definition_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
     ends = _ends(judged)
-    return area_under(lambda budget: _recall(ends, budget), judged.n_queries)
-
-
-def _recall(ends: Sequence[FloatArray], budget: float) -> FloatArray:
-    return np.array([float((each <= budget).mean()) if len(each) else 0.0 for each in ends], dtype=np.float64)
+    return area_under(lambda budget: share_within(ends, budget), judged.n_queries)
 
 
 def _ends(judged: Judged, budget: int = 0) -> list[FloatArray]:

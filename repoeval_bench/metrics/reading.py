@@ -5,11 +5,10 @@ Pure: places in, counts out. Who retrieved the chunks, and for what, is not know
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import fsum, inf
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -299,34 +298,26 @@ def _running(counts: IntArray, starts: IntArray) -> IntArray:
     return np.asarray(total[1:] - np.repeat(total[starts[:-1]], np.diff(starts)), dtype=np.int64)
 
 
-def greedy(chunks: Mapping[str, ChunkPlace], wanted: Sequence[Gold], lines: Lines) -> list[str]:
-    """The chunk ids in the order of most that is new per nws, as long as there is any: what a ceiling reads.
+def first_reads(ranking: Iterable[ChunkPlace], lines: Lines, limit: float) -> Iterator[tuple[str, int, int]]:
+    """(file, line, nws spent when it was read) of each line that a ranking reads, when it is first read.
 
-    Each gold of `wanted` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place. A chunk
-    costs its header and all its non-blank lines. Of equals the earlier by file and lines comes first.
+    Reading is that of `read_lines`. Lines are the file's own numbers; blank ones are left out.
     """
-    worth: dict[int, float] = defaultdict(float)
-    for gold in wanted:
-        numbers = lines.all_of(gold)
-        for number in numbers:
-            worth[number] += 1.0 if len(wanted) == 1 else 1.0 / len(numbers)
-    every = join(place for gold in wanted for place in gold)
-    held = {chunk_id: shared for chunk_id, place in chunks.items() if (shared := lines.shared(place, every))}
-    # Python's max takes the first of equals.
-    near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in held)
-    left = {chunk_id: lines.read(chunks[chunk_id]).cost for _, _, chunk_id in near}
-    collected: set[int] = set()
-    order: list[str] = []
+    seen: set[int] = set()
+    spent = 0
+    for place in ranking:
+        chunk = lines.read(place)
+        ends = np.cumsum(chunk.nws) + spent
+        first = lines.numbers(place).start - place.lines.start
+        for number, end in zip(chunk.lines.tolist(), ends.tolist(), strict=True):
+            if end > limit:
+                return
+            if number != _HEADER and number not in seen:
+                seen.add(number)
+                yield place.file, number - first, end
+        spent += chunk.cost
 
-    def gain(chunk_id: str) -> float:
-        # fsum is exact in any order, and a set has none.
-        return fsum(worth[number] for number in held[chunk_id] - collected) / left[chunk_id]
 
-    while left:
-        best = max(left, key=gain)
-        if held[best] <= collected:
-            break
-        order.append(best)
-        collected |= held[best]
-        del left[best]
-    return order
+def share_within(ends: Sequence[FloatArray], budget: float) -> FloatArray:
+    """The share of each query's ends that are within the budget, 0 for a query without any: float64 (n_queries,)."""
+    return np.array([float((each <= budget).mean()) if len(each) else 0.0 for each in ends], dtype=np.float64)

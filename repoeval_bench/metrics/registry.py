@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.registry import Row
-from repoeval_bench.metrics import definitions, diversity, graded, lines, ranked, sets, spans, subtopics
+from repoeval_bench.metrics import definitions, diversity, graded, lines, proxies, ranked, sets, spans, subtopics
 from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ FAMILIES = {
     "diversity": (*diversity.DEFINITIONS, *subtopics.DEFINITIONS),
     "lines": lines.DEFINITIONS,
     "definitions": definitions.DEFINITIONS,
+    "proxies": proxies.DEFINITIONS,
     "spans": spans.DEFINITIONS,
 }
 """family -> its measures, in the order they are listed."""
@@ -41,6 +42,9 @@ LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for 
 
 DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" for budget in BUDGETS))
 """What comes first where the gold is definitions."""
+
+PROXIES = tuple(d.name for d in proxies.DEFINITIONS)
+"""The measures that stand in for completion where no model writes."""
 
 EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
 """The default measures of an evaluation, which also has the files' lines."""

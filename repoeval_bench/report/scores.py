@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE
+from repoeval_bench.metrics import CEILING, LINE_MEASURES, PROXIES, SHARE
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.formats import as_csv
@@ -58,13 +58,15 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
     measures = [measure for measure in metrics.micro if not measure.endswith((CEILING, SHARE))]
     definitions = [measure for measure in measures if measure.startswith("definition_")]
     lines = [measure for measure in measures if measure.startswith("line_")]
-    chunks = [measure for measure in measures if measure not in (*definitions, *lines)]
+    proxies = [measure for measure in measures if measure.startswith(PROXIES)]
+    chunks = [measure for measure in measures if measure not in (*definitions, *lines, *proxies)]
     if set(LINE_MEASURES) <= set(lines):
         # Every budget is in the files; a table of them all would be wider than a screen.
         lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
     groups = (
         ("definitions read whole, at equal budgets of nws", definitions),
         ("lines, at equal budgets of nws", lines),
+        ("proxies of completion, at equal budgets of nws", proxies),
         ("chunks", chunks),
     )
     return [(what, names) for what, names in groups if names]

@@ -31,6 +31,8 @@ _NAMES = {
     "line_recall_auc": "area lineR",
     "definition_recall": "defR",
     "definition_recall_auc": "area defR",
+    "identifier_recall": "idR",
+    "ngram_bits": "bits",
 }
 
 

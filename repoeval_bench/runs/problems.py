@@ -143,13 +143,18 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Proble
     from repoeval_bench.embedding.choice import check_installed, choose_embedder
     from repoeval_bench.embedding.long_text import with_long_text
     from repoeval_bench.embedding.precision import with_precision
+    from repoeval_bench.metrics import inputs_of
 
     with found.about("k"):
         RunConfig.check_depth(request.k)
     for name in request.measures:
         with found.about("measures", name):
             # An impossible depth is reported already: it says nothing about the measures.
-            choose_measures([name], request.k if request.k > 0 else sys.maxsize)
+            (measure,) = choose_measures([name], request.k if request.k > 0 else sys.maxsize)
+            if protocol and protocol.tasks != "completion" and "completions" in inputs_of([measure]):
+                raise UsageError(
+                    f"{measure} is about lines to be written, and protocol {protocol.name} asks questions; leave it out"
+                )
     if not request.measures and request.k > 0:
         with found.about("k"):
             choose_measures(None, request.k)

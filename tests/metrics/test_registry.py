@@ -61,7 +61,7 @@ def test_no_name_or_alias_means_two_measures():
 
 
 def test_every_family_of_the_field_is_there():
-    """Set, rank, graded, diversity, lines, definitions and spans, with the measures each is known for."""
+    """Set, rank, graded, diversity, lines, definitions, proxies and spans, with the measures each is known for."""
     held = {family: {d.name for d in definitions} for family, definitions in FAMILIES.items()}
     assert held["set"] == {"precision", "recall", "weighted_recall", "hit", "f1", "rprec"}
     assert held["rank"] == {"mrr", "ap", "ndcg", "rbp", "recall_auc"}
@@ -76,6 +76,7 @@ def test_every_family_of_the_field_is_there():
     }
     assert held["lines"] == {"line_recall", "line_precision", "line_iou", "line_rprec", "line_recall_auc"}
     assert held["definitions"] == {"definition_recall", "definition_recall_auc"}
+    assert held["proxies"] == {"identifier_recall", "ngram_bits"}
     assert held["spans"] == {"best_iou", "mean_iou"}
 
 

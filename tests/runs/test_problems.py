@@ -80,3 +80,11 @@ def test_documents_that_are_fixed_have_neither_sizes_nor_headers(given, piece):
     (sentence,) = told(protocol="coderag", **given)
     assert sentence.startswith("protocol coderag ")
     assert piece in sentence
+
+
+@pytest.mark.parametrize("measure", ["identifier_recall@1500", "bits@3000"])
+def test_a_question_has_no_lines_to_be_written(measure):
+    """Proxies of completion are refused where nothing is completed."""
+    (sentence,) = told("ast", protocol="docstring", measures=(measure,))
+    assert "is about lines to be written, and protocol docstring asks questions; leave it out" in sentence
+    assert not told("ast", protocol="body", measures=(measure,))
