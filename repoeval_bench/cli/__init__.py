@@ -48,6 +48,7 @@ COMMANDS = {
     "reproduce": "repoeval_bench.cli.reproduce:reproduce_command",
     "leaderboard": "repoeval_bench.cli.leaderboard:leaderboard_command",
     "report": "repoeval_bench.cli.report:report_command",
+    "cite": "repoeval_bench.cli.cite:cite_command",
     "export": "repoeval_bench.cli.export:export_command",
     "export-beir": "repoeval_bench.cli.export_beir:export_beir_command",
     "data": "repoeval_bench.cli.data:data_group",

@@ -14,12 +14,13 @@ from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import runs_folder, say
-from repoeval_bench.cli.output import FILE, FOLDER, sensitivity_option
+from repoeval_bench.cli.output import FILE, FOLDER, measures_option, sensitivity_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
+from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.scores import score_tables, scores_csv
 from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.naming import find_run
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from repoeval_bench.report.table import Table
     from repoeval_bench.runs.view import RunView
 
+_PAPER = ("markdown", "latex")
 FORMATS = ("markdown", "latex", "csv", "json", "trec")
 
 
@@ -47,6 +49,7 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write; standard output if not given.")
 @click.option("--plots", type=FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
 @sensitivity_option
+@measures_option("Write one table for a paper, with these measures: markdown and latex. Repeat it.")
 @click.option("--baseline", metavar="RUN|SPEC", help="Run to compare with; without it every pair is compared.")
 @runs_folder
 def export_command(
@@ -56,20 +59,24 @@ def export_command(
     output: Path | None,
     plots: Path | None,
     sensitivity: Path | None,
+    measures: tuple[str, ...],
     baseline: str | None,
     out: Path,
 ) -> None:
     """Export RUNs (folders, ids, or the unambiguous beginnings or ends of some), several with their differences.
 
     `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
-    FILE.qrels.
+    FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold, and letters for
+    the runs that a mean is shown to be better than.
 
-    Example: repoeval-bench export RUN RUN --format latex -o table.tex --plots plots
+    Example: repoeval-bench export ast fixed --format latex -m "area lineR" -m ndcg@10 -o table.tex
     """
     if form is None and (plots is None or output is not None):
         form = "markdown"
     if sensitivity is not None and plots is None:
         raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")
+    if measures and form not in _PAPER:
+        raise UsageError(f"--measure chooses for {' and '.join(_PAPER)}; {form or 'a plot'} has every measure")
     stored = [find_run(name, out) for name in dict.fromkeys(runs)]
     for run in stored:
         _ = run.scores  # reading a run's queries checks its means against them
@@ -78,7 +85,7 @@ def export_command(
         _draw(stored, base, plots, sensitivity)
     if form is None:
         return
-    files = _files(stored, base, form, output or Path(form))
+    files = _files(stored, base, form, output or Path(form), measures)
     if output is None:
         echo(next(iter(files.values())), nl=False)
         for left in list(files)[1:]:
@@ -89,13 +96,15 @@ def export_command(
         say(f"wrote {path}")
 
 
-def _files(stored: Sequence[RunView], base: RunView | None, form: str, output: Path) -> dict[Path, str]:
+def _files(
+    stored: Sequence[RunView], base: RunView | None, form: str, output: Path, measures: Sequence[str]
+) -> dict[Path, str]:
     """Path -> content; the first is what is asked for, others go with it."""
     if form == "trec":
         if len(stored) > 1:
             raise UsageError(f"a TREC file holds one ranking, not {len(stored)}; export the runs one by one")
         return {output: stored[0].text(RUN), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
-    comparisons = compare(stored, baseline=base) if len(stored) > 1 else []
+    comparisons = compare(stored, baseline=base, measures=measures) if len(stored) > 1 else []
     choice = choose(stored if base is None else [base, *stored]) if len(stored) > 1 else None
     if form == "json":
         return {output: json.dumps(_content(stored, comparisons, choice), indent=2, ensure_ascii=False) + "\n"}
@@ -104,7 +113,8 @@ def _files(stored: Sequence[RunView], base: RunView | None, form: str, output: P
         if comparisons:
             files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons)
         return files
-    tables = _tables(stored, comparisons, choice)
+    compared = stored if base is None or base in stored else [base, *stored]
+    tables = [paper_table(compared, comparisons, measures)] if measures else _tables(stored, comparisons, choice)
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
 
 

@@ -66,7 +66,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     if first.clustered_by == "query":
         resampled = "queries, because the gold names no files: queries that resemble each other count as independent"
     lines = [
-        f"verdict: sign-flip test of the {first.headline} mean{_families(comparisons)}",
+        f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
         "nothing.",
         f"{count(first.n_clusters, 'cluster')} of unequal size tell as much as {first.effective_clusters:.0f} of equal "
@@ -87,7 +87,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     return lines
 
 
-def _families(comparisons: Sequence[Comparison]) -> str:
+def families(comparisons: Sequence[Comparison]) -> str:
     """How p is adjusted: the primary measure over the pairs, the others among themselves."""
     sizes = {c.primary: c.family for c in comparisons if c.p_adjusted is not None}
     words = []

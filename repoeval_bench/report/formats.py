@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.report.table import Score
 from repoeval_bench.report.text import printable
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def markdown(tables: Sequence[Table]) -> str:
 
 def markdown_table(table: Table) -> str:
     """The rows under their headings, without title and notes."""
-    rows = _escaped(table, markdown_text, "**{}**", "<br>")
+    rows = _escaped(table, _MARKDOWN_STYLE)
     heads = [markdown_text(column.name) for column in table.columns]
     rule = ["---:" if column.align == "right" else "---" for column in table.columns]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
@@ -98,7 +100,7 @@ def _latex_table(table: Table, caption: str) -> str:
     lines = []
     for cells in (
         [latex_text(column.name) for column in table.columns],
-        *_escaped(table, latex_text, r"\textbf{{{}}}", "; "),
+        *_escaped(table, _LATEX_STYLE),
     ):
         line = " & ".join(cells)
         # A line break looks for a star or a bracket behind it.
@@ -122,16 +124,36 @@ def _latex_table(table: Table, caption: str) -> str:
     )
 
 
-def _escaped(table: Table, escape: Callable[[str], str], bold: str, between: str) -> list[list[str]]:
-    """The escaped texts of the rows, emphasized ones bold; `between` separates the lines of a cell."""
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How a format escapes text and sets bold and raised text; `between` separates the lines of a cell."""
+
+    escape: Callable[[str], str]
+    bold: str
+    raised: str
+    between: str
+
+
+_MARKDOWN_STYLE = _Style(markdown_text, "**{}**", "<sup>{}</sup>", "<br>")
+_LATEX_STYLE = _Style(latex_text, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", "; ")
+
+
+def _escaped(table: Table, style: _Style) -> list[list[str]]:
+    """The escaped texts of the rows, emphasized ones bold."""
     rows = []
     for row in table.rows:
-        cells = []
-        for column, cell in zip(table.columns, row.cells, strict=True):
-            lines = cell if isinstance(cell, tuple) else (column.written(cell, row.number),)
-            cells.append(between.join(escape(line.strip()) for line in lines))
-        rows.append([bold.format(cell) if cell and row.emphasis == "strong" else cell for cell in cells])
+        cells = [_cell(column, cell, row.number, style) for column, cell in zip(table.columns, row.cells, strict=True)]
+        rows.append([style.bold.format(cell) if cell and row.emphasis == "strong" else cell for cell in cells])
     return rows
+
+
+def _cell(column: Column, cell: Cell, number: str, style: _Style) -> str:
+    if isinstance(cell, Score):
+        text = style.escape(column.written(cell.value, number))
+        raised = style.raised.format(style.escape(cell.beats)) if cell.beats else ""
+        return (style.bold.format(text) if cell.best else text) + raised
+    lines = cell if isinstance(cell, tuple) else (column.written(cell, number),)
+    return style.between.join(style.escape(line.strip()) for line in lines)
 
 
 def as_csv(table: Table) -> str:

@@ -46,7 +46,16 @@ class Bar:
         return thick, "─" * (round(min(1.0, max(0.0, self.ceiling)) * self.WIDTH) - len(thick))
 
 
-Cell = str | tuple[str, ...] | int | float | None | Estimate | Bar
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A mean, whether it is the best of its column, and the letters of the rows that it is better than."""
+
+    value: float
+    best: bool
+    beats: str
+
+
+Cell = str | tuple[str, ...] | int | float | None | Estimate | Bar | Score
 """A tuple is a cell of several lines."""
 
 
@@ -78,6 +87,8 @@ class Column:
                 return "\n".join(cell)
             case Bar():
                 return "".join(cell.strokes())
+            case Score(value=value, beats=beats):
+                return f"{value:{form}} {beats}".rstrip()
             case Estimate(value=value, ci=ci):
                 return f"{value:{form}} {interval(ci, form)}"
             case _ if form == P_VALUE:

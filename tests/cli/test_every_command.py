@@ -49,6 +49,7 @@ CALLS = {
     "sensitivity": Call(f"sensitivity {RUN} -c ast:max_nws=400 --protocol context"),
     "leaderboard": Call("leaderboard {runs}", json="--format json"),
     "report": Call("report {run} -o {report.html} " + DATA, reads=ROWS),
+    "cite": Call("cite {run}", json="", reads=("manifest.json",)),
     "export": Call("export {run}", json="--format json", reads=ROWS),
     "export-beir": Call("export-beir {run} -o {beir} " + DATA, reads=("manifest.json",)),
     "data": Call(f"data info {DATA}"),

@@ -193,3 +193,25 @@ def test_bars_are_for_terminals_alone(results, runs):
     piped = bench("compare", *runs, "--details", "--out", results, FORCE_COLOR="1").out
     assert "━" not in piped
     assert metrics(results, runs[0])["dataset"]["label"] in piped.splitlines()[0]
+
+
+def test_a_table_for_a_paper_has_chosen_measures_and_marks(results, runs, tmp_path):
+    """Short names; the best of each column bold; a letter exactly where `compare` shows a difference."""
+    done = bench("compare", *runs, "--out", results, "-m", "ndcg@10", "-m", "lineR@500", "--json")
+    shown = [each for each in json.loads(done.out)["comparisons"] if each["verdict"].startswith(("better", "worse"))]
+    export = ("export", *runs, "--out", results, "-m", "ndcg@10", "-m", "lineR@500", "--format")
+    text = bench(*export, "latex").out
+    _, *rows = [line.split(" & ") for line in text.splitlines() if " & " in line]
+    assert [row[:2] for row in rows] == [["a", "fixed"], ["b", "ast"]]
+    for column, measure in enumerate(("ndcg@10", "line_recall@500"), start=2):
+        means = [f"{metrics(results, run)['micro'][measure]:.3f}" for run in runs]
+        cells = [row[column].removesuffix(r" \\") for row in rows]
+        for cell, mean in zip(cells, means, strict=True):
+            assert cell.startswith(rf"\textbf{{{mean}}}" if mean == max(means) else mean)
+        marked = any(each["measure"] == measure for each in shown)
+        assert any("textsuperscript" in cell for cell in cells) == marked
+    assert "Holm" in text
+    assert "<sup>" not in text
+    assert bench(*export, "markdown").out.count("**") >= 4
+    for form in ("csv", "json", "trec"):
+        assert "--measure" in one_sentence(bench(*export, form), 2)

