@@ -1,40 +1,144 @@
-"""`export-beir`: what is written is the run's own question, readable line by line."""
+"""`export-beir`: what is written is the runs' own question, readable line by line."""
 
 import csv
 import json
 
-from repoeval_bench.dataset.loader import load_benchmark
+import pytest
+import yaml
+
+from repoeval_bench import load_benchmark
+from repoeval_bench.core.source import encode_id
+from repoeval_bench.runs.beir import export_beir
 from repoeval_bench.runs.experiment import evaluate
 from support.command import bench, one_sentence
+
+AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
+
+
+@pytest.fixture(scope="module")
+def benchmark(mirror, tmp_path_factory):
+    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def run(benchmark, tmp_path):
+    """Evaluate a chunker with BM25."""
+    return lambda chunker=AST, **asked: evaluate(
+        benchmark, chunker, retriever="bm25", out=tmp_path / "results", few_gold=True, **asked
+    )
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def read(folder):
+    """(documents by id, queries by id, query -> document -> score) of a data set; both files of judgements agree."""
+    corpus = {row["_id"]: row for row in rows(folder / "corpus.jsonl")}
+    queries = {row["_id"]: row["text"] for row in rows(folder / "queries.jsonl")}
+    judged = [(row["query-id"], row["corpus-id"], row["score"]) for row in rows(folder / "qrels" / "test.jsonl")]
+    with (folder / "qrels" / "test.tsv").open() as lines:
+        table = list(csv.DictReader(lines, delimiter="\t"))
+    assert judged == [(row["query-id"], row["corpus-id"], int(row["score"])) for row in table]
+    qrels = {}
+    for query_id, chunk_id, score in judged:
+        assert chunk_id in corpus
+        assert score > 0
+        qrels.setdefault(query_id, {})[chunk_id] = score
+    return corpus, queries, qrels
+
+
+def configs(folder):
+    """Configuration -> the one file that the data set's card names for it."""
+    _, card, _ = (folder / "README.md").read_text("utf-8").split("---\n", 2)
+    content = yaml.safe_load(card)
+    found = {each["config_name"]: folder / each["data_files"][0]["path"] for each in content["configs"]}
+    assert all(path.is_file() for path in found.values())
+    return {name: str(path.relative_to(folder)) for name, path in found.items()}
 
 
 def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     """recall@5 recomputed from the exported qrels and the run's ranking is what was stored, in every repository."""
     home = tmp_path / "home"
-    benchmark = load_benchmark(mirror, home=home)
-    run = evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path / "results").folder
-    done = bench("export-beir", run, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    made = evaluate(load_benchmark(mirror, home=home), AST, retriever="bm25", out=tmp_path / "results")
+    done = bench("export-beir", made.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
     assert done.code == 0, done.err
-    rankings = {
-        row["query_id"]: row["topk"] for row in map(json.loads, (run / "retrieved.jsonl").read_text().splitlines())
-    }
-    per_repo = json.loads((run / "metrics.json").read_text())["per_repo"]
-    for repo, means in per_repo.items():
-        folder = tmp_path / "beir" / repo
-        corpus = {row["_id"]: row for row in map(json.loads, (folder / "corpus.jsonl").read_text().splitlines())}
-        queries = {
-            row["_id"]: row["text"] for row in map(json.loads, (folder / "queries.jsonl").read_text().splitlines())
-        }
-        gold = {query: set() for query in queries}
-        for row in csv.DictReader((folder / "qrels" / "test.tsv").open(), delimiter="\t"):
-            assert row["corpus-id"] in corpus
-            assert int(row["score"]) > 0
-            gold[row["query-id"]].add(row["corpus-id"])
+    rankings = {row["query_id"]: row["topk"] for row in rows(made.folder / "retrieved.jsonl")}
+    for repo, means in made.metrics.per_repo.items():
+        corpus, queries, gold = read(tmp_path / "beir" / repo)
         recalls = [
-            len({e["chunk_id"] for e in rankings[q][:5]} & gold[q]) / len(gold[q]) if gold[q] else 0.0 for q in queries
+            len({e["chunk_id"] for e in rankings[q][:5]} & gold[q].keys()) / len(gold[q]) if q in gold else 0.0
+            for q in queries
         ]
         assert abs(sum(recalls) / len(recalls) - means["recall@5"]) < 1e-12
-        assert all(row["text"].strip() and row["title"].startswith(repo) for row in corpus.values())
+        assert all(row["text"].strip() and row["title"] == "" for row in corpus.values())
         assert all(queries.values())
-    wrong = bench("export-beir", run, "-o", tmp_path / "b", "--source", mirror, "--limit", "3", home=home)
+        assert configs(tmp_path / "beir" / repo) == {
+            "corpus": "corpus.jsonl",
+            "queries": "queries.jsonl",
+            "default": "qrels/test.jsonl",
+        }
+    assert {name.rpartition("-")[0] for name in configs(tmp_path / "beir")} == set(made.metrics.per_repo)
+    wrong = bench("export-beir", made.folder, "-o", tmp_path / "b", "--source", mirror, "--limit", "3", home=home)
     assert "name the run's with --source" in one_sentence(wrong, 2)
+
+
+def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(benchmark, run, tmp_path):
+    made = run()
+    done = export_beir([made], benchmark, tmp_path / "pool", pooled=True)
+    corpus, queries, qrels = read(tmp_path / "pool")
+    assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
+    assert configs(tmp_path / "pool")["top_ranked"] == "top_ranked.jsonl"
+    seen = {row["query-id"]: set(row["corpus-ids"]) for row in rows(tmp_path / "pool" / "top_ranked.jsonl")}
+    assert seen.keys() == queries.keys()
+    assert done.restricted == len(seen)
+    for task in benchmark.tasks:
+        assert seen[encode_id(task.task_id)] == {each for each in corpus if each.startswith(f"{task.repo}/")}
+
+
+def test_the_documents_of_several_runs_stand_side_by_side(benchmark, run, tmp_path):
+    """Each run's judgements are those of its own export, and a chunk that both cut is there once."""
+    runs = [run(AST), run(FIXED)]
+    export_beir(runs, benchmark, tmp_path / "both", pooled=True)
+    alone = []
+    for made in runs:
+        export_beir([made], benchmark, tmp_path / made.run_id, pooled=True)
+        alone.append(read(tmp_path / made.run_id))
+    corpus, queries, qrels = read(tmp_path / "both")
+    assert corpus == alone[0][0] | alone[1][0]
+    assert len(corpus) < len(alone[0][0]) + len(alone[1][0])
+    assert queries == alone[0][1] == alone[1][1]
+    assert qrels == {q: alone[0][2].get(q, {}) | alone[1][2].get(q, {}) for q in qrels}
+
+
+def test_what_a_query_may_not_see_is_left_out_of_its_candidates(benchmark, run, tmp_path):
+    made = run(exclusion="repocoder", protocol="context")
+    done = export_beir([made], benchmark, tmp_path / "set")
+    assert done.restricted > 0
+    for name in done.sets:
+        corpus, queries, qrels = read(tmp_path / "set" / name)
+        if not (tmp_path / "set" / name / "top_ranked.jsonl").exists():
+            continue
+        seen = {row["query-id"]: set(row["corpus-ids"]) for row in rows(tmp_path / "set" / name / "top_ranked.jsonl")}
+        assert seen.keys() == queries.keys()
+        assert any(len(ids) < len(corpus) for ids in seen.values())
+        assert all(ids >= qrels.get(query_id, {}).keys() for query_id, ids in seen.items())
+
+
+def test_a_title_is_the_path_where_it_is_asked_for(benchmark, run, tmp_path):
+    export_beir([run()], benchmark, tmp_path / "set", pooled=True, title="path")
+    corpus, _, _ = read(tmp_path / "set")
+    assert all(row["_id"].startswith(f"{row['title']}@") for row in corpus.values())
+
+
+def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, benchmark, run, tmp_path):
+    home = tmp_path / "home"
+    plain, body, headed = run(AST), run(FIXED, protocol="body"), run(AST, header="path")
+    target = ("-o", tmp_path / "x", "--source", mirror)
+    done = bench("export-beir", plain.folder, body.folder, *target, home=home)
+    assert "export runs of one protocol together" in one_sentence(done, 2)
+    done = bench("export-beir", plain.folder, headed.folder, *target, home=home)
+    assert "is embedded with another header or text" in one_sentence(done, 2)
+    done = bench("export-beir", run(AST, exclusion="body").folder, *target, home=home)
+    assert "gives queries documents of their own" in one_sentence(done, 2)
+    assert not (tmp_path / "x").exists()

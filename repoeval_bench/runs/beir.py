@@ -1,0 +1,230 @@
+"""Runs as data sets that other people's loaders read: BEIR's, Hugging Face's `datasets`, and through it MTEB's.
+
+A data set is a folder:
+
+    README.md            names the files below as the configurations `corpus`, `queries` and `default` (the judgements)
+    corpus.jsonl         {"_id", "title", "text"}
+    queries.jsonl        {"_id", "text"}
+    qrels/test.jsonl     {"query-id", "corpus-id", "score"}, read by `datasets` and MTEB
+    qrels/test.tsv       the same, read by BEIR
+    top_ranked.jsonl     {"query-id", "corpus-ids"}: what a query may see, where that is not the whole corpus
+
+MTEB ranks what `top_ranked` names and nothing else. BEIR's loader knows no such thing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
+
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.files import write_named
+from repoeval_bench.protocols.exclusion import excluded_chunks
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.experiment import plan_run
+from repoeval_bench.runs.store import jsonl
+from repoeval_bench.runs.trec import as_field, format_qrels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.runs.view import RunView
+
+ELSEWHERE = "another folder with -o"
+
+Title = Literal["none", "path"]
+"""What a document's title is: nothing, or repository/path. Readers embed it before the text."""
+
+_FILES = {
+    "corpus": ("corpus", "corpus.jsonl"),
+    "queries": ("queries", "queries.jsonl"),
+    "qrels": ("test", "qrels/test.jsonl"),
+    "top_ranked": ("test", "top_ranked.jsonl"),
+}
+"""Kind of file -> its split, and where it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written: the data sets by name, their documents, their queries, those of them with a relevant document.
+
+    `restricted` counts the queries that may not see the whole corpus of their data set. `left_out` are repositories in
+    which no query has a relevant document, which no reader can score.
+    """
+
+    sets: tuple[str, ...]
+    documents: int
+    queries: int
+    scored: int
+    restricted: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The documents and queries (by repository and id) and the judgements of all runs; what a query may not see."""
+
+    protocol: Protocol
+    documents: dict[str, dict[str, Chunk]] = field(default_factory=dict)
+    queries: dict[str, dict[str, str]] = field(default_factory=dict)
+    gains: dict[str, dict[str, float]] = field(default_factory=dict)
+    excluded: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, run: RunView, benchmark: Benchmark) -> None:
+        """Cut the run's chunks again, and add them with its judgements."""
+        config = run.manifest.config
+        if config is None:
+            raise UsageError(f"{run.run_id} was imported, so its texts are not available")
+        chunker = None if config.protocol.documents == "windows" else config.chunker
+        planned = plan_run(benchmark, chunker, protocol=self.protocol, skip_errors=config.skip_errors)
+        if planned.documents.own:
+            raise UsageError(f"protocol {self.protocol.name} gives queries documents of their own; BEIR has none")
+        qrels = run.qrels()
+        known = {chunk.chunk_id for chunk in planned.documents}
+        if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:
+            raise ResultError(f"{run.run_id} judged {len(lost)} chunks that are cut otherwise now; evaluate it again")
+        for repo, chunks in planned.documents.chunks.items():
+            held = self.documents.setdefault(repo, {})
+            for chunk in chunks:
+                if held.setdefault(chunk.chunk_id, chunk).embed_text != chunk.embed_text:
+                    raise UsageError(
+                        f"{chunk.chunk_id} is embedded with another header or text in {run.run_id} than in the runs "
+                        "before it, and has one id; export these runs one by one"
+                    )
+        for query in planned.queries:
+            query_id = _id(query.query_id)
+            self.queries.setdefault(query.repo, {})[query_id] = query.text
+            self.gains.setdefault(query_id, {}).update(qrels[query_id])
+        excluded = excluded_chunks(planned.benchmark.tasks, planned.documents.chunks, self.protocol.exclusion)
+        for query_id, chunk_ids in excluded.items():
+            self.excluded.setdefault(_id(query_id), set()).update(chunk_ids)
+
+
+def export_beir(
+    runs: Sequence[RunView], benchmark: Benchmark, folder: Path, *, pooled: bool = False, title: Title = "none"
+) -> Exported:
+    """Write what the runs ranked and were judged by as data sets below `folder`.
+
+    There is one for each repository, or a single `pooled` one. The documents of several runs stand side by side. A
+    README.md in `folder` makes the data sets of the repositories the subsets of one. Texts are not stored with a run:
+    they are cut again from `benchmark`, which must be that of the runs, and the runs must have one protocol: else it is
+    a UsageError.
+    """
+    pool = _Pool(Protocol.parse(_one_protocol(runs, benchmark)))
+    for run in runs:
+        pool.add(run, benchmark)
+    pooled = pooled or pool.protocol.scope == "pooled"
+    scored = {
+        repo: [query_id for query_id in queries if pool.gains[query_id]] for repo, queries in pool.queries.items()
+    }
+    left_out = () if pooled else tuple(repo for repo in pool.documents if not scored.get(repo))
+    members = [repo for repo in pool.documents if repo not in left_out]
+    if not any(scored.values()):
+        raise UsageError("no query of these runs has a relevant document; a data set without judgements has no reader")
+    sets = {"": members} if pooled else {repo: [repo] for repo in members}
+    restricted = {name: _write(folder / name, pool, repos, title) for name, repos in sets.items()}
+    about = _about(runs, benchmark, title)
+    for name, number in restricted.items():
+        write_named(folder / name / "README.md", _readme({"": number > 0}, about), ELSEWHERE)
+    if not pooled:
+        subsets = {name: number > 0 for name, number in restricted.items()}
+        write_named(folder / "README.md", _readme(subsets, about), ELSEWHERE)
+    return Exported(
+        sets=tuple(name or folder.name for name in sets),
+        documents=sum(len(pool.documents[repo]) for repo in members),
+        queries=sum(len(pool.queries.get(repo, ())) for repo in members),
+        scored=sum(map(len, scored.values())),
+        restricted=sum(restricted.values()),
+        left_out=left_out,
+    )
+
+
+def _one_protocol(runs: Sequence[RunView], benchmark: Benchmark) -> str:
+    for run in runs:
+        fingerprint = run.metrics.dataset.fingerprint
+        if benchmark.fingerprint != fingerprint:
+            raise UsageError(
+                f"{run.run_id} ran on data {fingerprint}, this is {benchmark.label}; name the run's with --source, "
+                "--level, --context, --repos and --limit"
+            )
+    first, *others = runs
+    for run in others:
+        if run.metrics.protocol != first.metrics.protocol:
+            raise UsageError(
+                f"{run.run_id} answers protocol {run.metrics.protocol}, {first.run_id} {first.metrics.protocol}; "
+                "export runs of one protocol together"
+            )
+    return first.metrics.protocol
+
+
+def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int:
+    """The files of one data set; how many of its queries may not see all of its documents."""
+    queries = {query_id: repo for repo in repos for query_id in pool.queries.get(repo, ())}
+    documents = [chunk for repo in repos for chunk in pool.documents[repo].values()]
+    # A query without a relevant document has no row: readers take an id without a document for an error.
+    judged = {query_id: gains for query_id in queries if (gains := pool.gains[query_id])}
+    rows = [line.split(" ") for line in format_qrels(judged)[0].splitlines()]
+    apart = pool.protocol.scope == "repository" and len(repos) > 1
+    restricted = len(queries) if apart else sum(query_id in pool.excluded for query_id in queries)
+    files: dict[str, Any] = {
+        "corpus.jsonl": jsonl(
+            {"_id": chunk.chunk_id, "title": chunk.file if title == "path" else "", "text": chunk.embed_text}
+            for chunk in documents
+        ),
+        "queries.jsonl": jsonl(
+            {"_id": query_id, "text": pool.queries[repo][query_id]} for query_id, repo in queries.items()
+        ),
+        "qrels/test.jsonl": jsonl(
+            {"query-id": query_id, "corpus-id": chunk_id, "score": int(gain)} for query_id, _, chunk_id, gain in rows
+        ),
+        "qrels/test.tsv": "query-id\tcorpus-id\tscore\n"
+        + "".join(f"{query_id}\t{chunk_id}\t{gain}\n" for query_id, _, chunk_id, gain in rows),
+    }
+    if restricted:
+        files["top_ranked.jsonl"] = _top_ranked(pool, queries, repos)
+    for name, content in files.items():
+        write_named(folder / name, content, ELSEWHERE)
+    return restricted
+
+
+def _top_ranked(pool: _Pool, queries: Mapping[str, str], repos: Sequence[str]) -> Iterator[str]:
+    """What each query may see: its repository, or all where the protocol pools them, without what is excluded."""
+    for query_id, repo in queries.items():
+        own = repos if pool.protocol.scope == "pooled" else (repo,)
+        excluded = pool.excluded.get(query_id, ())
+        seen = [chunk_id for each in own for chunk_id in pool.documents[each] if chunk_id not in excluded]
+        yield jsonl([{"query-id": query_id, "corpus-ids": seen}])
+
+
+def _id(query_id: str) -> str:
+    """A query's id as the run's TREC files spell it: one word."""
+    return as_field(query_id, "query id")
+
+
+def _readme(subsets: Mapping[str, bool], about: str) -> str:
+    """The data set's card: the configurations of its subsets ("": it has none), each with or without `top_ranked`."""
+    configs = []
+    for name, restricted in subsets.items():
+        for kind, (split, path) in _FILES.items():
+            if kind == "top_ranked" and not restricted:
+                continue
+            config = f"{name}-{kind}" if name else "default" if kind == "qrels" else kind
+            files = [{"split": split, "path": f"{name}/{path}" if name else path}]
+            configs.append({"config_name": config, "data_files": files})
+    card = yaml.safe_dump({"configs": configs}, sort_keys=False, allow_unicode=True)
+    return f"---\n{card}---\n{about}"
+
+
+def _about(runs: Sequence[RunView], benchmark: Benchmark, title: Title) -> str:
+    chunkers = ", ".join(f"`{run.metrics.chunker}`" for run in runs)
+    titles = "repository/path, which readers embed before the text" if title == "path" else "empty"
+    return (
+        f"# {benchmark.label}\n\n"
+        f"Documents are the chunks of {chunkers}, queries and judgements those of protocol "
+        f"`{runs[0].metrics.protocol}`. A document's title is {titles}.\n"
+    )
