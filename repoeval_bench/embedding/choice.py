@@ -43,23 +43,18 @@ def parse_embedder(text: str) -> Spec:
     """
     spec = Spec.parse(text)
     if spec.name == "openai":
-        _check_no_key(spec)
+        from repoeval_bench.core.api_server import check_no_key
+
+        check_no_key("embedder openai", spec.params)
     chosen = choose("embedder", spec)
     if spec.name in models.NAMES:
         return models.check_spec(spec)
     values = chosen.options
     if spec.name == "openai":
-        from repoeval_bench.embedding.server import server_address
+        from repoeval_bench.core.api_server import server_address
 
         values = {"base_url": server_address(values.pop("base_url", "")), **values}
     return Spec(spec.name, spec.target, {key: str(value) for key, value in values.items()})
-
-
-def _check_no_key(spec: Spec) -> None:
-    from repoeval_bench.embedding.server import KEY
-
-    if any("key" in option.lower() or "token" in option.lower() for option in spec.params):
-        raise SpecError(f"embedder openai takes its key from {KEY} in the environment only; leave it out here")
 
 
 def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:

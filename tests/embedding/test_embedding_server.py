@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
+from repoeval_bench.core.api_server import server_address
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import Material, find_encoder, parse_embedder
 from repoeval_bench.embedding.models import locate
-from repoeval_bench.embedding.server import EmbeddingServer, server_address
+from repoeval_bench.embedding.server import EmbeddingServer
 from repoeval_bench.embedding.storage import VectorCache
 from support.embedding_server import KEY, MINILM, serving
 

@@ -1,0 +1,254 @@
+"""A server with a JSON API in OpenAI's manner: one request, its retries, and what is wrong with its answer.
+
+The key comes from the environment and goes into one header. No text that this module makes holds it. What is sent and
+what an answer means is known to its callers: embeddings and completions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from repoeval_bench.core.errors import BenchError, SpecError
+from repoeval_bench.core.http_reader import TooMuchError, ask
+from repoeval_bench.core.json_reader import JsonFaultError, parse, parse_loose
+from repoeval_bench.core.validation import EXACT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import httpx
+    from tenacity import RetryCallState
+
+    from repoeval_bench.core.http_reader import Answer
+
+OPENAI = "https://api.openai.com/v1"
+KEY = "OPENAI_API_KEY"
+BASE_URL = "OPENAI_BASE_URL"
+
+ATTEMPTS = 6
+LONGEST_WAIT = 120.0
+"""Seconds; a server that asks for more is not waited for."""
+
+_SHOWN = 200  # characters of a server's own words in an error
+
+_Content = TypeVar("_Content", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """One of a server's APIs: its name and path, the error it ends in, and the ways out that its errors name.
+
+    `kept` says what is not lost when requests fail for good, `late` what helps against a timeout, `refused` what may
+    be wrong with a request that the server refuses.
+    """
+
+    name: str
+    path: str
+    error: type[BenchError]
+    kept: str
+    late: str
+    refused: str
+
+
+class _RetryableError(Exception):
+    """An answer that may be another one next time: the reason, and how many seconds the server asks to wait."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+def utc_now() -> datetime:
+    """The time, for dates in Retry-After."""
+    return datetime.now(UTC)
+
+
+def no_pause() -> None:
+    """Requests follow each other at once."""
+
+
+class ApiServer:
+    """One API of one server. For one thread at a time.
+
+    `timeout` is in seconds, from a request's beginning to the last byte of its answer. `pace` is called before each
+    request, those that are tried again included, and may wait.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api: Api,
+        *,
+        timeout: float,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], datetime] = utc_now,
+        pace: Callable[[], None] = no_pause,
+    ) -> None:
+        self.url = f"{base_url}/{api.path}"
+        self._api, self._timeout = api, timeout
+        self._sleep, self._now, self._pace = sleep, now, pace
+        self._key = os.environ.get(KEY, "").strip()
+        self._client: httpx.Client | None = None
+
+    def post(self, body: Mapping[str, Any], model: type[_Content], *, most: int) -> _Content:
+        """What the server answers, as far as `model` reads it; an answer has at most `most` bytes.
+
+        429, 5xx, dropped connections, timeouts and answers that are not JSON are tried again, at most 6 times in all,
+        after what Retry-After asks for or 0.5, 1, 2, … seconds. Everything else is the API's error at once.
+        """
+        from tenacity import Retrying, retry_if_exception_type
+
+        retrying = Retrying(
+            retry=retry_if_exception_type(_RetryableError),
+            stop=lambda state: state.attempt_number >= ATTEMPTS or _wait(state) > LONGEST_WAIT,
+            wait=_wait,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            return retrying(self._attempt, body, model, most)
+        except _RetryableError as error:
+            if retrying.statistics["attempt_number"] < ATTEMPTS:
+                reason = f"{self.url} asks to wait {error.wait:.0f} seconds ({error}); {self._api.kept} then"
+            else:
+                reason = f"{self.url} failed {ATTEMPTS} times, at last with: {error}; {self._api.kept} later"
+        raise self._api.error(reason)
+
+    def refusal(self, reason: str) -> BenchError:
+        """The error of an answer that is not one of this API."""
+        return self._api.error(f"{self.url} does not speak the {self._api.name} API: {reason}; check base_url")
+
+    def _attempt(self, body: Mapping[str, Any], model: type[_Content], most: int) -> _Content:
+        self._pace()
+        answer = self._ask(body, most)
+        self._check_status(answer)
+        try:
+            return parse(answer.body, model)
+        except JsonFaultError as fault:
+            if fault.whole:
+                raise _RetryableError(f"an answer that is not a JSON object: {self._words(answer)!r}") from None
+            raise self.refusal(f"its {self._clean(fault.faults[0])}") from None
+
+    def _ask(self, body: Mapping[str, Any], most: int) -> Answer:
+        import httpx
+
+        try:
+            return ask(self._connected(), "POST", self.url, seconds=self._timeout, most=most, json=dict(body))
+        except TooMuchError:
+            raise self._api.error(
+                f"{self.url} answers with more than {most:,} bytes, more than was asked for; check base_url"
+            ) from None
+        except (TimeoutError, httpx.TimeoutException):
+            # A thread may still read with the client that was given up; the next attempt gets one of its own.
+            self._client = None
+            raise _RetryableError(f"no whole answer within {self._timeout:g} seconds ({self._api.late})") from None
+        except httpx.TransportError as error:
+            raise _RetryableError(self._clean(f"{type(error).__name__}: {error}".rstrip(": "))) from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            # The library's own words may quote a header.
+            raise self._api.error(f"{self.url} cannot be reached ({type(error).__name__}); check base_url") from None
+
+    def _connected(self) -> httpx.Client:
+        import httpx
+
+        if self._client is None:
+            if not (self._key.isascii() and self._key.isprintable()):
+                # The library would quote it in its complaint.
+                raise self._api.error(f"{KEY} holds characters that a header cannot carry; set it again")
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+            self._client = httpx.Client(timeout=self._timeout, headers=headers)
+        return self._client
+
+    def _check_status(self, answer: Answer) -> None:
+        status = answer.status
+        if status == 200:
+            return
+        if status in (401, 403):
+            # A server may quote the key here.
+            sent = f"the key in {KEY}" if self._key else f"a request without a key; set {KEY}"
+            raise self._api.error(f"{self.url} refuses {sent} (HTTP {status})")
+        reason = f"HTTP {status}: {self._words(answer)!r}"
+        if status in (408, 429) or status >= 500:
+            raise _RetryableError(reason, self._retry_after(answer.headers.get("Retry-After", "")))
+        if 300 <= status < 400:
+            raise self._api.error(
+                f"{self.url} sends requests elsewhere (HTTP {status}), where no key is sent; give base_url as the "
+                "server's own address"
+            )
+        what, _, way_out = self._api.refused.partition("; ")
+        raise self._api.error(f"{self.url} refuses {what} ({reason}); {way_out}")
+
+    def _retry_after(self, header: str) -> float | None:
+        """Seconds from now, from either form of the header; None where it is missing or cannot be read."""
+        if re.fullmatch(r"\d+(\.\d*)?", header.strip(), re.ASCII):
+            return float(header)
+        try:
+            return max(0.0, (parsedate_to_datetime(header) - self._now()).total_seconds())
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+    def _words(self, answer: Answer) -> str:
+        """What the server says is wrong: its error's message, else its whole body; cut short, without the key."""
+        try:
+            return self._clean(str(parse_loose(answer.body)["error"]["message"]))
+        except (KeyError, TypeError, JsonFaultError):
+            return self._clean(answer.body.decode("utf-8", "replace"))
+
+    def _clean(self, text: str) -> str:
+        """A text from outside, cut short, without the key in any quoting or spelling."""
+        from urllib.parse import quote, quote_plus
+
+        if self._key:
+            forms = {self._key, quote(self._key), quote_plus(self._key), json.dumps(self._key)[1:-1]}
+            shown = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
+            text = re.sub(shown, f"[{KEY}]", text, flags=re.IGNORECASE)
+        return " ".join(text.split())[:_SHOWN]
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _RetryableError) and error.wait is not None:
+        return error.wait
+    return float(2 ** (state.attempt_number - 2))
+
+
+def counted(usage: Any, names: Iterable[str]) -> dict[str, int]:
+    """Name -> tokens, of those that an answer's `usage` really counts."""
+    held = usage if isinstance(usage, dict) else {}
+    return {name: min(EXACT, held[name]) for name in names if type(held.get(name)) is int and held[name] >= 0}
+
+
+def check_no_key(owner: str, options: Iterable[str]) -> None:
+    """A SpecError where an option of a spec could hold a key: it would be stored with each run."""
+    if any("key" in option.lower() or option.lower().endswith("token") for option in options):
+        raise SpecError(f"{owner} takes its key from {KEY} in the environment only; leave it out here")
+
+
+def server_address(url: str) -> str:
+    """The base URL in use: `url`, else $OPENAI_BASE_URL, else OpenAI's; a SpecError unless it is plain http(s).
+
+    User, password and query do not belong in it: they would be stored with each run.
+    """
+    from urllib.parse import urlsplit
+
+    url = (url or os.environ.get(BASE_URL, "") or OPENAI).strip().rstrip("/")
+    try:
+        parts = urlsplit(url)
+        plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        plain = False
+        parts = urlsplit("")
+    if not plain:
+        raise SpecError("base_url is not an http or https address; write it as http://HOST:PORT/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise SpecError(f"base_url holds more than an address; give scheme, host and path only, and the key in {KEY}")
+    return url
