@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
     from repoeval_bench.runs.query_scores import QueryScores
 
-PARTS = ("chunker", "embedder", "retriever")
+PARTS = ("chunker", "embedder", "retriever", "completion")
 """What two compared runs may differ in."""
 
 
 def run_names(runs: Sequence[RunView]) -> list[str]:
     """A name for each run: what differs between them (chunker, embedder, retriever), else its id or folder."""
     differing = [part for part in PARTS if len({getattr(run.metrics, part) for run in runs}) > 1]
-    names = [" · ".join(getattr(run.metrics, part) for part in differing or PARTS[:1]) for run in runs]
+    names = [
+        " · ".join(getattr(run.metrics, part) or "no completion" for part in differing or PARTS[:1]) for run in runs
+    ]
     if len(set(names)) < len(runs):
         names = [run.run_id for run in runs]
     return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
@@ -33,7 +35,7 @@ def run_names(runs: Sequence[RunView]) -> list[str]:
 def runs_beside(run: RunView) -> Iterator[RunView]:
     """The runs in the same folder over the same data and chunks under the same protocol, by name; `run` is among them.
 
-    A run that is broken, or of another version, is left out.
+    A run that is broken, of another version, or another run's ranking with completions is left out.
     """
     ours = run.metrics
     for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")):
@@ -42,6 +44,8 @@ def runs_beside(run: RunView) -> Iterator[RunView]:
             theirs = other.metrics
         except ResultError:
             continue
+        if theirs.completion and other.run_id != run.run_id:
+            continue  # the same ranking as that of the run which it completes
         same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
         if same and theirs.dataset.fingerprint == ours.dataset.fingerprint:
             yield other

@@ -115,12 +115,14 @@ class ApiServer:
             reraise=True,
         )
         try:
-            return retrying(self._attempt, body, model, most)
+            found: _Content = retrying(self._attempt, body, model, most)
         except _RetryableError as error:
             if retrying.statistics["attempt_number"] < ATTEMPTS:
                 reason = f"{self.url} asks to wait {error.wait:.0f} seconds ({error}); {self._api.kept} then"
             else:
                 reason = f"{self.url} failed {ATTEMPTS} times, at last with: {error}; {self._api.kept} later"
+        else:
+            return found
         raise self._api.error(reason)
 
     def refusal(self, reason: str) -> BenchError:

@@ -42,6 +42,10 @@ class EmbeddingError(BenchError):
     """A model is absent, is not the one that was pinned, or gave vectors that cannot be used."""
 
 
+class CompletionError(BenchError):
+    """A model's server gave no completion that can be used, or tests could not be run."""
+
+
 class CacheError(BenchError):
     """The vector cache cannot be read or written, or holds what it must not hold."""
 

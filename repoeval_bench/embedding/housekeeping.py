@@ -198,9 +198,19 @@ def _fault(key: object, form: tuple[object, ...], label: object, value: object) 
     if kind == b"s":
         finite = len(content) == ENTRY.size and math.isfinite(ENTRY.unpack(content)[0])
         return "" if finite else "a score that is not a finite number"
+    if kind == b"c":
+        return "" if _is_json(content) else "a completion that is not JSON"
     if kind in {b"t", b"r"}:
         return "" if len(content) == 8 else "a count of another length"
     return "" if kind == _IDENTITY else "an entry of an unknown kind"
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True
 
 
 def _vector_fault(content: bytes) -> str:

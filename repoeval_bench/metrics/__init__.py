@@ -42,6 +42,7 @@ from repoeval_bench.metrics.relevance import (
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
 from repoeval_bench.metrics.sources import Sources
+from repoeval_bench.metrics.texts import PASSED, TEXT_MEASURES, Written
 
 __all__ = [
     "BUDGETS",
@@ -51,8 +52,10 @@ __all__ = [
     "EVAL_MEASURES",
     "LINE_MEASURES",
     "MEASURES",
+    "PASSED",
     "PROXIES",
     "SHARE",
+    "TEXT_MEASURES",
     "ChunkPlace",
     "Completion",
     "Context",
@@ -66,6 +69,7 @@ __all__ = [
     "RunScores",
     "Sources",
     "TokenF1Relevance",
+    "Written",
     "alpha_ndcg",
     "average_precision",
     "dcg",

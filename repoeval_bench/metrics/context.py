@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.places import Gold
     from repoeval_bench.core.source import Chunk, SourceFile
+    from repoeval_bench.metrics.texts import Written
 
 _T = TypeVar("_T")
 
@@ -67,6 +68,7 @@ class Context:
     line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.
     `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id -> the sub-topics that it covers.
     `completions`: query_id -> what is to be written. `sources`: file -> its text, a query's own copies too.
+    `written`: query_id -> what a model wrote.
     """
 
     places: Mapping[str, ChunkPlace] | None = None
@@ -78,6 +80,7 @@ class Context:
     subtopics: Mapping[str, Mapping[str, Collection[Hashable]]] | None = None
     completions: Mapping[str, Completion] | None = None
     sources: Mapping[str, SourceFile] | None = None
+    written: Mapping[str, Written] | None = None
 
     def has(self) -> frozenset[str]:
         """The names of the inputs that are here."""

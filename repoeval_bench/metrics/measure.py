@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import FloatArray, Judged
 
 _WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
+_UNITS = {"rank": ("k", 10), "nws": ("B", 1500), "sample": ("1", 1)}
+"""What a cutoff counts -> how it is written, and one for an example."""
 _SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)
 
 
@@ -107,8 +109,8 @@ def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:
 
 
 def pattern(name: str, definition: Definition) -> str:
-    """How a measure is written: `name`, `name@k` for a rank, `name@B` for non-whitespace characters."""
-    cut = f"{name}@{'k' if definition.unit == 'rank' else 'B'}"
+    """How a measure is written: `name`, `name@k` for a rank, `name@B` for nws, `name@1` for the one sample."""
+    cut = f"{name}@{_UNITS[definition.unit][0]}"
     return {"must": cut, "may": f"{name}, {cut}", "none": name}[definition.cutoff]
 
 
@@ -132,7 +134,7 @@ def _definition(name: str) -> Definition:
 
 
 def _cutoff(text: str, name: str, definition: Definition, cutoff: str | None) -> int | None:
-    example = f"{name}@{10 if definition.unit == 'rank' else 1500}"
+    example = f"{name}@{_UNITS[definition.unit][1]}"
     if cutoff is None:
         if definition.cutoff == "must":
             raise UsageError(f"{text!r} has no cutoff; write it as {example}")

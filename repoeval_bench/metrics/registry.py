@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.registry import Row
-from repoeval_bench.metrics import definitions, diversity, graded, lines, proxies, ranked, sets, spans, subtopics
+from repoeval_bench.metrics import definitions, diversity, graded, lines, proxies, ranked, sets, spans, subtopics, texts
 from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ FAMILIES = {
     "definitions": definitions.DEFINITIONS,
     "proxies": proxies.DEFINITIONS,
     "spans": spans.DEFINITIONS,
+    "completions": texts.DEFINITIONS,
 }
 """family -> its measures, in the order they are listed."""
 

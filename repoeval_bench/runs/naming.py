@@ -54,7 +54,7 @@ def find_run(name: str, results: Path) -> RunView:
         lambda: [run_id for run_id in known if name in run_id],
     ]
     for way in ways if name else ():
-        matches = way()
+        matches = _plain(way(), results)
         if len(matches) == 1:
             return RunView.open(results / matches[0])
         if matches:
@@ -65,6 +65,14 @@ def find_run(name: str, results: Path) -> RunView:
         f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
         "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
     )
+
+
+def _plain(run_ids: list[str], results: Path) -> list[str]:
+    """The one of several runs that was not completed by a model, where there is one; else all of them."""
+    if len(run_ids) < 2:
+        return run_ids
+    plain = [run_id for run_id in run_ids if "completion" not in _parts(results / run_id)]
+    return plain if len(plain) == 1 else run_ids
 
 
 def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
@@ -99,7 +107,8 @@ def _by_age(name: str, results: Path) -> RunView:
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
     """One sentence that lists the runs which a name fits, with what tells them apart."""
     parts = {run_id: _parts(results / run_id) for run_id in run_ids}
-    differing = [key for key in next(iter(parts.values())) if len({each.get(key) for each in parts.values()}) > 1]
+    keys = dict.fromkeys(key for each in parts.values() for key in each)
+    differing = [key for key in keys if len({each.get(key) for each in parts.values()}) > 1]
     listed = [
         run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
         for run_id in run_ids
@@ -116,7 +125,11 @@ def _parts(folder: Path) -> dict[str, object]:
     if manifest.config is None:
         return {"made": manifest.created}
     config = manifest.config
+    completed = (
+        {"completion": f"{manifest.completion.model} {manifest.completion.context}"} if manifest.completion else {}
+    )
     return {
+        **completed,
         "chunker": config.chunker,
         "protocol": config.protocol.name,
         "retriever": config.retriever,

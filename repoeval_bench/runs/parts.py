@@ -99,6 +99,11 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
     from repoeval_bench.metrics import Measure
 
     measures = [Measure.parse(name) for name in names or usual_measures(gold)]
+    if written := [str(measure) for measure in measures if "written" in measure.needs]:
+        raise UsageError(
+            f"{', '.join(written)}: of completions, not of rankings; score a stored run by it with repoeval-bench "
+            "complete"
+        )
     for measure in measures:
         if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
             raise UsageError(f"K={k} ranks less than {measure} looks at; raise K to {measure.k} or name other measures")

@@ -109,6 +109,25 @@ class ImportSource(Record):
     pooled: bool
 
 
+class Completed(Record):
+    """How the tasks of a run were completed; `base` is the id of the run that only retrieves.
+
+    `identity` is the model's own, `layout` and `ending` are the versions of the prompt's and the hole's rules. `budget`
+    is in tokens, `fragments` at most so many. `measures` are those that were added to the base's.
+    """
+
+    base: str
+    model: str
+    identity: Plain
+    context: Literal["none", "retrieved", "oracle"]
+    budget: Count
+    fragments: Count
+    layout: str
+    ending: str
+    measures: tuple[str, ...]
+    cut_off: Count
+
+
 class FirstStage(Record):
     """What a reranker ranked again: its retriever, how deep, and the id of the run that stops there."""
 
@@ -209,6 +228,7 @@ class Metrics(Record):
     embedder: str
     retriever: str
     k: Count
+    completion: str | None = None
     counts: Counts
     chunk_nws: Sizes | None = None
     chunk_tokens: Sizes | None = None
@@ -287,6 +307,7 @@ class Manifest(Record):
     config: StoredConfig | None = None
     imported: ImportSource | None = None
     first_stage: FirstStage | None = None
+    completion: Completed | None = None
     counts: Counts
     skipped: tuple[str, ...] = ()
     undecodable: tuple[str, ...] = ()

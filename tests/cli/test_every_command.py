@@ -32,6 +32,7 @@ CALLS = {
     "eval": Call(f"eval {RUN}"),
     "recommend": Call("recommend {mirror} -c fixed --sizes 200,400 --retriever bm25 --out {out}"),
     "run": Call(f"run {{bench.yaml}} --out {{out}} {DATA}"),
+    "complete": Call("complete {run} --show " + DATA, reads=LOG),
     "compare": Call("compare {run} {other}", reads=ROWS),
     "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),

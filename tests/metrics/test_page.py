@@ -37,7 +37,7 @@ def test_the_table_has_every_measure_of_the_registry():
     for family, definitions in FAMILIES.items():
         rows += [f"**{family}**", "", "| measure | also | meaning | formula |", "|---|---|---|---|"]
         for d in definitions:
-            cut = f"`{d.name}@{'k' if d.unit == 'rank' else 'B'}`"
+            cut = f"`{d.name}@{ {'rank': 'k', 'nws': 'B', 'sample': '1'}[d.unit] }`"
             name = {"must": cut, "may": f"`{d.name}`, {cut}", "none": f"`{d.name}`"}[d.cutoff]
             columns = name, ", ".join(f"`{alias}`" for alias in d.aliases), d.meaning, d.formula
             rows.append(f"| {' | '.join(column.replace('|', chr(92) + '|') for column in columns)} |")

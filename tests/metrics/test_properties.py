@@ -17,6 +17,7 @@ from repoeval_bench.metrics import (
     Completion,
     Context,
     Measure,
+    Written,
     read_lines,
     score_arrays,
     score_ceilings,
@@ -40,7 +41,8 @@ cutoffs = st.integers(1, 20)
 
 
 def at(name, k):
-    return name if REGISTRY[name].cutoff == "none" else f"{name}@{k}"
+    definition = REGISTRY[name]
+    return name if definition.cutoff == "none" else f"{name}@{1 if definition.unit == 'sample' else k}"
 
 
 def pairs(ids):
@@ -118,7 +120,7 @@ def test_no_ranking_passes_a_ceiling(ids, relevant, k):
 
 @given(gains, cutoffs)
 def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
-    """Nothing retrieved: 0 in every measure of the registry, whatever it looks at."""
+    """Nothing retrieved, and nothing right written: 0 in every measure of the registry, whatever it looks at."""
     task = Task("q", "r", "f.py", "a = 1\n", "b = a\n", LineSpan(1, 2), 0, "function")
     context = Context(
         places={},
@@ -130,6 +132,7 @@ def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
         subtopics={"q": {"d00": {"a"}}},
         completions={"q": Completion(task=task, file="r/f.py", files=("r/f.py",))},
         sources={"r/f.py": SourceFile("r", "f.py", "a = 1\nb = a\n")},
+        written={"q": Written(text="", truth="x", names=frozenset(), true_names=frozenset("x"), passed=False)},
     )
     scores = score_run({"q": []}, {"q": relevant}, [at(row, k) for row in REGISTRY], context).mean()
     assert len(scores) == len(REGISTRY)

@@ -63,11 +63,11 @@ class Server:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """The server in a thread of its own, until the block ends."""
+def serving(handler: type[EmbeddingsHandler] | None = None) -> Iterator[Server]:
+    """The server in a thread of its own, until the block ends; that of embeddings unless another is given."""
     server = Server()
 
-    class Handler(EmbeddingsHandler):
+    class Handler(handler or EmbeddingsHandler):  # type: ignore[misc]  # a class that is chosen
         site = server
 
     listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -88,6 +88,8 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
     """Answers POST /v1/embeddings."""
 
     protocol_version = "HTTP/1.1"
+    paths = ("/v1/embeddings",)
+    key = KEY
     site: Server
 
     def log_message(self, *args: object) -> None:
@@ -97,9 +99,9 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         fault = self.site.note(asked)
         sent = self.headers.get("Authorization")
-        if self.path != "/v1/embeddings":
+        if self.path not in self.paths:
             self.refuse(404, "no such path")
-        elif sent != f"Bearer {KEY}":
+        elif self.key and sent != f"Bearer {self.key}":
             self.refuse(401, f"wrong key {sent}")  # a careless server: it repeats the key that it was sent
         elif "status" in fault:
             if fault.get("quoting"):
@@ -116,9 +118,9 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         elif "raw" in fault:
             self.answer(200, fault["raw"].encode())
         else:
-            self.embed(asked, fault)
+            self.reply(asked, fault)
 
-    def embed(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
+    def reply(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
         model = _minilm() if asked["model"] == MINILM else _Drawn()
         rows = model.encode(asked["input"])[:, : asked.get("dimensions") or fault.get("width")]
         data: list[dict[str, Any]] = [

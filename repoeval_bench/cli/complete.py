@@ -1,0 +1,99 @@
+"""`complete`: what a language model writes with what stored runs retrieved."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import sha256_text
+from repoeval_bench.report.completion import completion_table
+from repoeval_bench.runs.completion.complete import check_request, complete, prompts_of
+from repoeval_bench.runs.completion.data import benchmark_of
+from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.request import CompletionRequest, DataRequest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.runs.view import RunView
+
+
+@click.command(
+    "complete", short_help="Let a language model complete the tasks of stored runs, and score what it writes."
+)
+@run_argument("runs", nargs=-1, required=True, metavar="RUN...")
+@request_options(CompletionRequest)
+@click.option("--show", is_flag=True, help="Print one prompt and its hash, and ask no server.")
+@click.option("--task", metavar="ID", help="Which task's prompt --show prints; the first if not given.")
+@request_options(DataRequest, only=("source", "repos", "limit"))
+@runs_folder
+@home_option
+@json_option
+def complete_command(
+    *,
+    runs: tuple[str, ...],
+    show: bool,
+    task: str | None,
+    source: str,
+    repos: tuple[str, ...] | None,
+    limit: int | None,
+    out: Path,
+    home: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Send the prompts of each RUN's tasks with what it retrieved, and store the scored completions as a run.
+
+    Example: repoeval-bench complete RUN --model openai:NAME,base_url=http://127.0.0.1:8080/v1
+    """
+    request = CompletionRequest.of(asked)
+    if not show:
+        check_request(request)
+    stored = [find_run(name, out) for name in runs]
+    loaded: dict[tuple[str, str], Benchmark] = {}
+
+    def data_of(run: RunView) -> Benchmark:
+        key = (run.metrics.dataset.fingerprint, run.metrics.protocol)
+        if key not in loaded:
+            loaded[key] = benchmark_of(run, source, repos=repos, limit=limit, home=home, notify=say)
+        return loaded[key]
+
+    if show:
+        _show(stored[0], data_of(stored[0]), request, task, as_json=as_json)
+        return
+    done = []
+    for context in request.shown:
+        for run in stored:
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            benchmark = data_of(run)
+            done.append(complete(run, benchmark, request, context, out=out, created=created, home=home, notify=say))
+            say(f"{run.run_id} · {context} -> {done[-1].folder}")
+    if as_json:
+        contents = [run.metrics.as_json() for run in done]
+        print_json(contents[0] if len(contents) == 1 else contents)
+    else:
+        print_table(completion_table(done))
+
+
+def _show(run: RunView, benchmark: Benchmark, request: CompletionRequest, task: str | None, *, as_json: bool) -> None:
+    prompted = prompts_of(run, benchmark, request, request.shown[0])
+    found = next((each for each in prompted if task in (None, each.task.task_id)), None)
+    if found is None:
+        raise UsageError(f"{run.run_id} has no task {task!r}; its first is {prompted[0].task.task_id}")
+    digest = sha256_text(found.prompt.text)
+    if as_json:
+        print_json({"query_id": found.task.task_id, "prompt_sha256": digest, "prompt": found.prompt.text})
+        return
+    echo(found.prompt.text, nl=False)
+    say(
+        f"{found.task.task_id}: {found.prompt.tokens:,} tokens, {found.prompt.context_tokens:,} of them for "
+        f"{len(found.prompt.shown)} fragments; {found.hidden} beside the hole passed over; SHA-256 {digest}"
+    )

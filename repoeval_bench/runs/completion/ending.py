@@ -1,0 +1,78 @@
+"""Where a completion ends: what is sent to the server so that it stops, and which lines of its answer are kept.
+
+Holes of level `function` end where the indentation does: at the first non-blank line that is indented less than the
+hole's first line. Of the levels `line` and `api` as many non-blank lines are kept as the ground truth has (RepoCoder
+scores no more either). Stops are never within what would be kept, so that they save tokens and change no score.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Task
+
+ENDING = "hole 1"
+"""Version of the rules, part of the identity of every completed run."""
+
+_PYTHON_STOPS = ("\ndef ", "\nclass ", "\n@", "\nif ")
+_OTHER_STOPS = ("\n}",)
+_FENCE = re.compile(r"\A\s*```[^\n]*\n(.*?)(?:^```|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def indentation(text: str) -> str:
+    """The blanks before the first non-blank line's first sign; empty where there is none."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return first[: len(first) - len(first.lstrip())]
+
+
+def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
+    """What a server is told to stop at: code in the first column, where the hole has none; at most four texts.
+
+    Nothing in a chat, where the first line may have lost its indentation.
+    """
+    if chat or task.level != "function" or not indentation(task.ground_truth):
+        return ()
+    return _PYTHON_STOPS if language == "python" else _OTHER_STOPS
+
+
+def cut(answer: str, task: Task, *, chat: bool) -> str:
+    """The lines of an answer that are in the hole, each with a line end; empty for none.
+
+    Of a chat's answer that begins with a fence, what is in the fence; its first line is indented as the hole's, for
+    servers strip what they send.
+    """
+    if chat:
+        answer = _from_chat(answer, indentation(task.ground_truth))
+    lines = answer.splitlines()
+    if task.level == "function":
+        kept = _indented(lines, len(indentation(task.ground_truth)))
+    else:
+        kept = _first(lines, sum(bool(line.strip()) for line in task.ground_truth.splitlines()))
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return "".join(f"{line}\n" for line in kept)
+
+
+def _from_chat(answer: str, indent: str) -> str:
+    fenced = _FENCE.match(answer)
+    text = (fenced[1] if fenced else answer).lstrip("\r\n")
+    return indent + text.lstrip(" \t") if text.strip() else ""
+
+
+def _indented(lines: list[str], width: int) -> list[str]:
+    for number, line in enumerate(lines):
+        if line.strip() and len(line) - len(line.lstrip()) < width:
+            return lines[:number]
+    return lines
+
+
+def _first(lines: list[str], n: int) -> list[str]:
+    kept: list[str] = []
+    for line in lines:
+        if n == 0:
+            break
+        kept.append(line)
+        n -= bool(line.strip())
+    return kept

@@ -1,0 +1,90 @@
+"""RepoCoder's prompt: what was retrieved as comments, the best nearest to the code, and then the code itself.
+
+Zhang et al. 2023 (arXiv 2303.12570), `_make_a_block` and `_build_prompt` of its code. Differences: the comment mark is
+that of the task's language, tokens are counted by a rule and not by a model's tokenizer, and without a fragment there
+is no heading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spec import short_hash
+from repoeval_bench.dataset.build.prompts import tokens_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_FRAGMENTS = 10
+"""Fragments that RepoCoder shows at most."""
+
+_RULER = "-" * 50
+_HEADING = ("Here are some relevant code fragments from other files of the repo:", _RULER)
+_BLOCK = "the below code fragment can be found in:"
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A retrieved piece of code: its chunk's id, its path in the repository, and its text."""
+
+    chunk_id: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked. `shown` are the ids of the fragments in it, the best first.
+
+    `context_tokens` are those of the fragments with their heading, `tokens` those of all.
+    """
+
+    text: str
+    shown: tuple[str, ...]
+    context_tokens: int
+    tokens: int
+
+
+def lay_out(code: str, fragments: Sequence[Fragment], mark: str, *, budget: int, most: int = MOST_FRAGMENTS) -> Prompt:
+    """The prompt for `code`, the lines above the hole, with the fragments (best first) that fit the budget of tokens.
+
+    Up to `most` fragments are shown. One that does not fit is passed over, and a smaller one behind it may be shown.
+    """
+    heading = _commented(_HEADING, mark)
+    spent = count_tokens(heading)
+    blocks: list[str] = []
+    shown: list[str] = []
+    for fragment in fragments:
+        if len(shown) == most:
+            break
+        block = _commented((_BLOCK, fragment.path, _RULER, *fragment.text.splitlines(), _RULER), mark)
+        tokens = count_tokens(block)
+        if spent + tokens <= budget:
+            spent += tokens
+            blocks.append(block)
+            shown.append(fragment.chunk_id)
+    body = code if code.endswith("\n") else f"{code}\n"
+    if not blocks:
+        return Prompt(body, (), 0, count_tokens(body))
+    # The best one stands last, next to the code.
+    return Prompt(f"{heading}{''.join(reversed(blocks))}\n{body}", tuple(shown), spent, spent + count_tokens(body))
+
+
+def count_tokens(text: str) -> int:
+    """Tokens by the rule of `dataset.build.prompts`; a ruler is one, as for models that were trained on code."""
+    return len(tokens_of(text.replace(_RULER, "-")))
+
+
+def _commented(lines: Sequence[str], mark: str) -> str:
+    return "".join(f"{mark} {line}\n" for line in lines)
+
+
+def layout_hash() -> str:
+    """A hash of the layout, from a prompt that has every part of it: another layout has another hash."""
+    fragments = (
+        Fragment("a", "a.py", "x = 1\n\n    y\n"),
+        Fragment("b", "b.py", "z" * 9),
+        Fragment("c", "c.py", ". " * 99),
+    )
+    return short_hash(repr(lay_out("def f():", fragments, "#", budget=70)))

@@ -1,0 +1,153 @@
+"""`complete` on the small benchmark, with a server on this machine whose model copies n-grams of its prompt."""
+
+import json
+
+import pytest
+
+from repoeval_bench import find_run
+from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
+from support.command import bench, one_sentence
+from support.completion_server import KEY, serving_completions
+from support.minirepo import build_mirror
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving_completions() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Two runs of the small benchmark that need no model."""
+    here = tmp_path_factory.mktemp("complete")
+    mirror = build_mirror(here / "mirror")
+    specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
+    done = bench("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
+    assert done.code == 0, done.err
+    return here
+
+
+@pytest.fixture
+def complete(stored, server):
+    server.fail()
+    server.seen()
+
+    def run(*words, key=KEY, out="runs", **env):
+        model = f"openai:ngram,base_url={server.base_url},timeout=5"
+        given = () if "--show" in words or "--model" in words else ("--model", model)
+        places = ("--source", stored / "mirror", "--out", stored / out)
+        return bench("complete", *words, *given, *places, home=stored / "home", OPENAI_API_KEY=key, **env)
+
+    return run
+
+
+def rows_of(folder):
+    return [CompletionRow.model_validate_json(line) for line in (folder / COMPLETIONS).read_text().splitlines()]
+
+
+def test_a_completed_run_is_a_run(stored, server, complete):
+    """Its ranking and measures are those of the run, and three more; a second time nothing is sent."""
+    done = complete("ast", "--budget", "700", "--json")
+    assert done.code == 0, done.err
+    base = find_run("ast", stored / "runs")
+    made = find_run(json.loads(done.out)["run_id"], stored / "runs")
+    assert made.run_id != base.run_id
+    assert (made.folder / "run.trec").read_bytes() == (base.folder / "run.trec").read_bytes()
+    added = made.metrics.micro.keys() - base.metrics.micro.keys()
+    assert added == {"exact_match", "edit_similarity", "identifier_f1"}
+    assert {name: made.metrics.micro[name] for name in base.metrics.micro} == base.metrics.micro
+    assert made.manifest.completion.base == base.run_id
+    assert server.seen()
+    before = {path.name: path.read_bytes() for path in made.folder.iterdir()}
+    assert complete("ast", "--budget", "700").code == 0
+    assert server.seen() == []
+    same = before.keys() - {"manifest.json", "timings.jsonl"}
+    assert {name: (made.folder / name).read_bytes() for name in same} == {name: before[name] for name in same}
+
+
+def test_controls_take_the_same_tasks(stored, complete):
+    """Without context the chunker plays no part; the oracle shows chunks too, none of them over the hole."""
+    done = complete("ast", "fixed", "--context", "none", "--context", "retrieved", "--context", "oracle", "--json")
+    assert done.code == 0, done.err
+    made = [find_run(each["run_id"], stored / "runs") for each in json.loads(done.out)]
+    none, retrieved, oracle = ([run for run in made if run.manifest.completion.context == kind] for kind in
+                               ("none", "retrieved", "oracle"))  # fmt: skip
+    texts = [[row.text for row in rows_of(run.folder)] for run in none]
+    assert texts[0] == texts[1]
+    assert all(row.fragments == () for run in none for row in rows_of(run.folder))
+    for run in (*retrieved, *oracle):
+        assert any(row.fragments for row in rows_of(run.folder))
+        chunks = {each.chunk_id: each for held in run.inspection.chunks.values() for each in held}
+        for row in rows_of(run.folder):
+            query = run.inspection.queries[row.query_id]
+            for shown in row.fragments:
+                assert chunks[shown].file != query.file or not chunks[shown].lines.overlaps(query.body)
+
+
+def test_completions_are_compared_and_split_as_any_measure(stored, complete):
+    """`compare`, `segments`, `gate` and `runs` know what was added."""
+    ids = [each["run_id"] for each in json.loads(complete("ast", "fixed", "--json").out)]
+    out = ("--out", stored / "runs")
+    compared = bench("compare", *ids, "-m", "edit_similarity", *out, "--json")
+    assert compared.code == 0, compared.err
+    (comparison,) = json.loads(compared.out)["comparisons"]
+    assert comparison["measure"] == "edit_similarity"
+    segments = bench("segments", ids[0], "-m", "es", "--by", "fragments", *out, "--json")
+    assert segments.code == 0, segments.err
+    assert json.loads(segments.out)["measure"] == "edit_similarity"
+    for kind in ("compare", "segments", "report"):
+        words = {"compare": [kind, *ids, "--details"], "segments": [kind, ids[0]]}.get(
+            kind, [kind, ids[0], "-o", stored / "r.html", "--source", stored / "mirror"]
+        )
+        done = bench(*words, *out, home=stored / "home")
+        assert done.code == 0, done.err
+
+
+def test_a_prompt_is_shown_and_no_server_is_asked(stored, server, complete):
+    """The text on standard output, its hash beside; the same hash is stored with the completion."""
+    done = complete("ast", "--show", "--json")
+    assert done.code == 0, done.err
+    shown = json.loads(done.out)
+    assert server.seen() == []
+    made = json.loads(complete("ast", "--json").out)["run_id"]
+    stored_hash = {row.query_id: row.prompt_sha256 for row in rows_of(stored / "runs" / made)}
+    assert stored_hash[shown["query_id"]] == shown["prompt_sha256"]
+    assert "unknown-task" in one_sentence(complete("ast", "--show", "--task", "unknown-task"), 2)
+
+
+def test_a_failure_ends_in_one_sentence_and_the_rest_is_asked_for_later(server, complete):
+    """What was answered stays; the key is in no sentence."""
+    server.fail({}, {"status": 400})
+    sentence = one_sentence(complete("fixed", "--budget", "300", "--concurrency", "1"), 1)
+    assert "HTTP 400" in sentence
+    assert KEY not in sentence
+    server.fail()
+    before = len(server.seen())
+    assert complete("fixed", "--budget", "300").code == 0
+    assert before == 2
+    assert "the key in OPENAI_API_KEY" in one_sentence(complete("ast", "--budget", "301", key="wrong"), 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--context", "retreived"], "did you mean 'retrieved'"),
+        (["--price", "1"], "is not IN:OUT"),
+        (["--cost-limit", "1"], "--cost-limit needs --price"),
+        (["--model", "openai:m,api=x", "--price", "a:b"], "2 mistakes"),
+        (["--limit", "1"], "ran on data"),
+    ],
+)
+def test_what_is_not_possible_is_refused_before_anything_is_sent(server, complete, words, message):
+    """All mistakes at once."""
+    assert message in one_sentence(complete("ast", *words), 2)
+    assert server.seen() == []
+
+
+def test_questions_cannot_be_completed(stored, complete):
+    """A protocol that asks for documented functions has nothing to write."""
+    asked = ("--protocol", "docstring", "--retriever", "bm25", "--few-gold", "--source", stored / "mirror")
+    done = bench("eval", "-c", "fixed:max_nws=300", *asked, "--out", stored / "asked", home=stored / "home")
+    assert done.code == 0, done.err
+    assert "asks questions" in one_sentence(complete("latest", out="asked"), 2)

@@ -1,0 +1,82 @@
+"""Measures of completions, by hand and against formulas written another way."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.core.errors import MetricError, UsageError
+from repoeval_bench.metrics import TEXT_MEASURES, Context, Measure, Written, score_run
+from repoeval_bench.runs.parts import choose_measures
+
+TEXT = st.text(alphabet="ab =\n\t", max_size=24)
+
+
+def scored(text, truth, names=frozenset(), true_names=frozenset(), passed=None, measures=TEXT_MEASURES):
+    done = Written(text=text, truth=truth, names=names, true_names=true_names, passed=passed)
+    return score_run({}, {"q": {}}, measures, Context(written={"q": done})).mean()
+
+
+def levenshtein(a, b):
+    """Wagner & Fischer's table, row by row."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row, above = [i], row
+        for j, y in enumerate(b, 1):
+            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (x != y)))
+    return row[-1]
+
+
+@given(TEXT, TEXT)
+def test_edit_similarity_is_repocoders(text, truth):
+    """As its code has it: stripped lines that are not blank, as many as the truth has, joined by line ends."""
+    wanted = [line.strip() for line in truth.splitlines() if line.strip()]
+    given_ = [line.strip() for line in text.splitlines() if line.strip()][: len(wanted)]
+    a, b = "\n".join(wanted), "\n".join(given_)
+    found = scored(text, truth)
+    longest = max(len(a), len(b))
+    assert found["edit_similarity"] == pytest.approx(1 - levenshtein(a, b) / longest if longest else 1)
+    assert found["exact_match"] == (wanted == given_)
+
+
+@given(TEXT)
+def test_the_truth_itself_has_the_best_scores(truth):
+    """And so has the truth with anything behind it."""
+    for text in (truth, truth + "\nmore = 1\n"):
+        found = scored(text, truth)
+        assert found["edit_similarity"] == found["exact_match"] == 1
+
+
+def test_identifiers_are_compared_as_sets():
+    """Two of three, and two of two: F1 4/5. Without a name on either side nothing is wrong."""
+    assert scored("", "", frozenset("abc"), frozenset("ab"))["identifier_f1"] == pytest.approx(4 / 5)
+    assert scored("", "")["identifier_f1"] == 1
+    assert scored("", "", frozenset(), frozenset("a"))["identifier_f1"] == 0
+
+
+def test_pass_at_1_is_what_the_tests_said():
+    """True and false; without tests, and for more than one sample, it says so."""
+    assert scored("", "", passed=True, measures=["pass@1"]) == {"pass@1": 1}
+    assert scored("", "", passed=False, measures=["pass@1"]) == {"pass@1": 0}
+    with pytest.raises(MetricError, match="--execute"):
+        scored("", "", measures=["pass@1"])
+    with pytest.raises(MetricError, match="write pass@1"):
+        scored("", "", passed=True, measures=["pass@5"])
+    with pytest.raises(UsageError, match="write it as pass@1"):
+        Measure.parse("pass")
+
+
+@pytest.mark.parametrize("name", ["es", "exact_match", "identifier_f1", "pass@1"])
+def test_a_ranking_has_no_completions(name):
+    """Named for a run that ranks, such a measure is refused before anything is computed."""
+    with pytest.raises(UsageError, match="repoeval-bench complete"):
+        choose_measures([name], 100)
+    with pytest.raises(MetricError, match="written"):
+        score_run({"q": [("c", 1.0)]}, {"q": {"c": 1}}, [name])
+
+
+def test_a_query_without_a_completion_is_named():
+    """Nothing is scored as 0 because it is missing."""
+    with pytest.raises(MetricError, match="written has no entry for query 'q'"):
+        score_run({}, {"q": {}}, ["es"], Context(written={}))
+    assert np.isfinite(scored("x", "y")["edit_similarity"])

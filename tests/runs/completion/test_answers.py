@@ -1,0 +1,214 @@
+"""The client of completion servers against a real server on this machine, faults, limits and the cache included."""
+
+import time
+
+import pytest
+
+from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
+from repoeval_bench.embedding.housekeeping import verify
+from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.runs.completion.answers import Limits, Pace, answer_all
+from repoeval_bench.runs.completion.model import parse_model
+from support.completion_server import KEY, continued, serving_completions
+
+PROMPTS = [f"def f{i}(a):\n    return a + {i}\n\n\ndef f{i}(a):\n" for i in range(6)]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving_completions() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def no_faults(server, monkeypatch):
+    """Each test starts with a server that works, a clean log, and the right key."""
+    server.fail()
+    server.seen()
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    cache = VectorCache(tmp_path / "vectors")
+    yield cache
+    cache.close()
+
+
+@pytest.fixture
+def model(server):
+    return parse_model(f"openai:ngram,base_url={server.base_url},max_tokens=20,timeout=5")
+
+
+def asked_of(model, prompts=PROMPTS):
+    return [model.asked(prompt, (), "function") for prompt in prompts]
+
+
+def ask_once(model, sleep=lambda _: None):
+    return model.server(sleep=sleep).ask(asked_of(model)[0])
+
+
+def refused(model):
+    with pytest.raises(CompletionError) as error:
+        ask_once(model)
+    assert KEY not in str(error.value)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_an_answer_is_what_the_model_wrote(server, model):
+    """Greedily, with the tokens that were asked for; the server's counts and its reason to end come along."""
+    answer = ask_once(model)
+    text, finish, read, written = continued(PROMPTS[0], 20)
+    assert (answer.text, answer.finish) == (text, finish)
+    assert answer.usage == {"prompt_tokens": read, "completion_tokens": written}
+    (sent,) = server.seen()
+    assert {name: sent[name] for name in ("model", "prompt", "max_tokens", "temperature")} == {
+        "model": "ngram",
+        "prompt": PROMPTS[0],
+        "max_tokens": 20,
+        "temperature": 0,
+    }
+    assert "stop" not in sent
+
+
+def test_a_chat_is_told_what_to_do(server):
+    """The prompt is the user's message, as it is; its API is another one."""
+    chat = parse_model(f"openai:ngram,base_url={server.base_url},api=chat,max_tokens=20")
+    assert "return a + 0" in ask_once(chat).text
+    (sent,) = server.seen()
+    assert [message["role"] for message in sent["messages"]] == ["system", "user"]
+    assert sent["messages"][1]["content"] == PROMPTS[0]
+
+
+@pytest.mark.parametrize("fault", [{"status": 429}, {"status": 500}, {"drop": True}, {"raw": "<html>"}, {"raw": "[1]"}])
+def test_what_may_pass_is_tried_again(server, model, fault):
+    """A busy or broken server, a stream that is cut, a page instead of JSON: the next answer counts."""
+    server.fail(fault, fault)
+    slept = []
+    assert ask_once(model, slept.append).text
+    assert slept == [0.5, 1]
+
+
+def test_a_stream_that_never_ends_is_a_timeout(server):
+    """A byte now and then is no answer."""
+    model = parse_model(f"openai:ngram,base_url={server.base_url},timeout=1")
+    server.fail({"trickle": "HTTP/1.1 200 OK\r\n\r\n"})
+    started = time.monotonic()
+    assert ask_once(model).text
+    assert 1 <= time.monotonic() - started < 15
+    assert len(server.seen()) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ({"status": 400}, "refuses model 'ngram' or a prompt (HTTP 400"),
+        ({"status": 401}, "refuses the key in OPENAI_API_KEY (HTTP 401)"),
+        ({"raw": " " * (5 * 2**20)}, "more than 4,194,304 bytes"),
+        ({"raw": '{"choices": []}'}, "does not speak the completions API: its choices"),
+        ({"raw": '{"data": []}'}, "its choices: it is missing"),
+        ({"raw": '{"choices": [{"text": 7}]}'}, "its choices.0.text"),
+        ({"raw": '{"choices": [{"message": {"content": "a"}}]}'}, "its choices.0.text: it is missing"),
+        ({"raw": '{"error": {"message": "odd"}}'}, "its choices: it is missing"),
+    ],
+)
+def test_what_is_wrong_is_reported_at_once(server, model, fault, message):
+    """In one sentence, without the key, and without another try."""
+    server.fail(fault)
+    assert message in refused(model)
+    assert len(server.seen()) == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("opnai:m", "did you mean 'openai'"),
+        ("openai", "names no model"),
+        ("openai:m,api_key=sk-1", "in the environment only"),
+        ("openai:m,api=chats", "did you mean 'chat'"),
+        ("openai:m,base_url=ftp://x", "not an http or https address"),
+        ("openai:m,max_tokens=0", "whole number from 1"),
+        ("openai:m,temperature=1", "unknown option 'temperature'"),
+    ],
+)
+def test_a_spec_that_is_not_possible_is_refused(spec, message):
+    """In one sentence that repeats no key."""
+    with pytest.raises(SpecError) as error:
+        parse_model(spec)
+    assert message in str(error.value)
+    assert "sk-1" not in str(error.value)
+
+
+def test_each_prompt_is_asked_for_once_ever(server, model, cache):
+    """Repeats are sent once; a second time nothing is, and the answers are the same."""
+    first = answer_all(model, [*asked_of(model), *asked_of(model)], cache, Limits())
+    assert (first.sent, len(server.seen())) == (6, 6)
+    assert first.usage == {
+        "prompt_tokens": sum(continued(each, 20)[2] for each in PROMPTS),
+        "completion_tokens": sum(continued(each, 20)[3] for each in PROMPTS),
+    }
+    again = answer_all(model, asked_of(model), cache, Limits(concurrency=1))
+    assert (again.sent, again.usage, server.seen()) == (0, {}, [])
+    assert again.answers == first.answers
+
+
+@pytest.mark.parametrize("changed", ["max_tokens=21", "api=chat", "stop"])
+def test_another_setting_is_another_answer(server, model, cache, changed):
+    """What decides an answer is in its key."""
+    answer_all(model, asked_of(model), cache, Limits())
+    other = parse_model(f"openai:ngram,base_url={server.base_url},timeout=5,{changed}") if "=" in changed else model
+    stop = ("\nx",) if changed == "stop" else ()
+    asked = [other.asked(prompt, stop, "function") for prompt in PROMPTS]
+    assert answer_all(other, asked, cache, Limits()).sent == len(PROMPTS)
+
+
+def test_what_was_answered_before_a_failure_is_kept(server, model, cache):
+    """The command that is run again asks for the rest."""
+    server.fail({}, {}, {"status": 400})
+    with pytest.raises(CompletionError, match="HTTP 400"):
+        answer_all(model, asked_of(model), cache, Limits(concurrency=1))
+    server.fail()
+    assert answer_all(model, asked_of(model), cache, Limits()).sent == 4
+
+
+def test_nothing_is_sent_that_could_cost_too_much(server, model, cache):
+    """The limit holds before each request, with its longest answer; what was paid for is kept."""
+    asked = asked_of(model)
+    most = Limits(price=(0, 1e6)).cost_of(0, 20)
+    limits = Limits(price=(0, 1e6), cost=2.5 * most, concurrency=3)
+    with pytest.raises(CompletionError, match="could pass the limit of 50.00"):
+        answer_all(model, asked, cache, limits)
+    sent = len(server.seen())
+    assert 2 <= sent < 6
+    done = answer_all(model, asked, cache, Limits(price=(0, 1e6), cost=1000))
+    assert done.sent == 6 - sent
+    assert done.cost == done.usage["completion_tokens"]
+
+
+def test_requests_begin_at_even_distances():
+    """60 a minute: one a second, whoever asks; nothing is saved up while nobody does."""
+    now, slept = [100.0], []
+    pace = Pace(60, slept.append, lambda: now[0])
+    for _ in range(3):
+        pace()
+    now[0] = 110.0
+    pace()
+    pace()
+    assert slept == [1, 2, 1]
+    Pace(None, slept.append, lambda: now[0])()
+    assert len(slept) == 3
+
+
+def test_a_changed_answer_is_found_and_removed(model, cache, tmp_path):
+    """Its seal says so, on reading and in `cache verify`."""
+    answer_all(model, asked_of(model), cache, Limits())
+    row, _, _, _, _, _, value = next(cache.database.entries(b"c"))
+    changed = bytes(value).replace(b"return", b"Return")
+    cache.database._con.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (changed, row))
+    with pytest.raises(CacheError, match="has changed since it was written"):
+        answer_all(model, asked_of(model), cache, Limits())
+    found = verify(tmp_path / "vectors", delete=True)
+    assert (found.removed, found.broken) == (1, ("an entry without its seal, or changed since it was written",))
+    assert answer_all(model, asked_of(model), cache, Limits()).sent == 1

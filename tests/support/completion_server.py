@@ -1,0 +1,89 @@
+"""A real HTTP server on 127.0.0.1 that speaks OpenAI's completions and chat APIs, and fails in the ways asked for.
+
+Its model copies and continues n-grams of its prompt: it looks for the last words of the prompt earlier in the prompt,
+the longest match first and the latest of those, and writes the word that followed. So a prompt that shows more of what
+is to be written gives better completions. It shares no code with the client.
+
+    python -m support.completion_server 8099
+
+serves it by itself, from the folder tests/, to whoever asks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from support.embedding_server import KEY, EmbeddingsHandler, Server, serving
+
+__all__ = ["KEY", "CompletionsHandler", "Server", "continued", "serving_completions"]
+
+LONGEST = 12
+"""Words of the longest n-gram that is looked for."""
+
+_WORD = re.compile(r"\n|[ \t]+|\w+|[^\w\s]")
+
+
+def continued(prompt: str, most: int) -> tuple[str, str, int, int]:
+    """(what the model writes, why it ended, words of the prompt, words written): the same for the same prompt."""
+    # What is shown in comments is code all the same.
+    words = _WORD.findall(re.sub(r"^(?:#|//) ", "", prompt, flags=re.MULTILINE))
+    ends = {
+        tuple(words[end - size : end]): end for end in range(1, len(words)) for size in range(1, min(LONGEST, end) + 1)
+    }
+    found: list[str] = []
+    while len(found) < most:
+        history = [*words[-LONGEST:], *found][-LONGEST:]
+        at = next((ends[key] for n in range(len(history), 0, -1) if (key := tuple(history[-n:])) in ends), None)
+        if at is None:
+            return "".join(found), "stop", len(words), len(found)
+        found.append(words[at])
+    return "".join(found), "length", len(words), len(found)
+
+
+class CompletionsHandler(EmbeddingsHandler):
+    """Answers POST /v1/completions and /v1/chat/completions."""
+
+    paths = ("/v1/completions", "/v1/chat/completions")
+
+    def reply(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
+        chat = "chat" in self.path
+        prompt = asked["messages"][-1]["content"] if chat else asked["prompt"]
+        text, finish, read, written = continued(prompt, asked["max_tokens"])
+        for stop in asked.get("stop", ()):
+            if stop in text:
+                text, finish = text[: text.index(stop)], "stop"
+        text = fault.get("text", text)
+        finish = fault.get("finish", finish)
+        if chat:
+            # As many servers do, it puts code into a fence and loses the blanks before it.
+            message = {"role": "assistant", "content": f"```python\n{text.strip()}\n```"}
+            choice = {"index": 0, "message": message, "finish_reason": finish}
+        else:
+            choice = {"index": 0, "text": text, "finish_reason": finish}
+        usage = fault.get(
+            "usage", {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        )
+        content = {"object": "text_completion", "model": asked["model"], "choices": [choice], "usage": usage}
+        self.answer(200, json.dumps(content).encode())
+
+
+def serving_completions() -> Any:
+    """The server in a thread of its own, until the block ends."""
+    return serving(CompletionsHandler)
+
+
+if __name__ == "__main__":
+    from http.server import ThreadingHTTPServer
+
+    class _Handler(CompletionsHandler):
+        site = Server()
+        key = ""
+
+        def setup(self) -> None:
+            self.site.requests.clear()  # a log of all prompts would only grow
+            super().setup()
+
+    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), _Handler).serve_forever()
