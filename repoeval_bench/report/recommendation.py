@@ -12,9 +12,11 @@ from repoeval_bench.report.choosing import choice_record, missing_data
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import count, heading, with_interval
-from repoeval_bench.report.verdict import Rival, who_wins
+from repoeval_bench.report.verdict import NAMED, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from repoeval_bench.analysis.recommendation import Answer, Recommendation
     from repoeval_bench.report.table import Table
 
@@ -29,15 +31,28 @@ def answer_sentences(answer: Answer) -> list[str]:
 
 
 def _who(answer: Answer) -> str:
-    choice, best = answer.choice, answer.best
-    alike = {each.run_id for each in choice.alike}
-    rivals = [
-        Rival(name=answer.arm(each).label, lead=choice.best.mean - each.mean, told_apart=each.run_id not in alike)
-        for each in choice.candidates[1:]
-    ]
-    where = f"under protocol {answer.protocol} by {answer.retriever}"
-    reached = f"{heading(choice.measure)} ({choice.over} mean) {choice.best.mean:.3f}"
-    return who_wins(f"{best.label} ({best.spec})", reached, where, rivals)
+    """The arm to use where it is told apart from all others; else those that may be as good."""
+    choice = answer.choice
+    best, nearest, *_ = choice.candidates
+    named = f"{answer.best.label} ({answer.best.spec})"
+    reached = (
+        f"{heading(choice.measure)} {best.mean:.3f} ({choice.over} mean, protocol {answer.protocol} by "
+        f"{answer.retriever})"
+    )
+    alike = [answer.arm(each).label for each in choice.candidates[1:] if each in choice.alike]
+    n_behind = len(choice.candidates) - 1 - len(alike)
+    if not alike:
+        lead = f"{best.mean - nearest.mean:.3f} ahead of {answer.arm(nearest).label}"
+        return f"Use {named}: its {reached} is {lead}, the nearest, and better than every other beyond chance."
+    behind = f"; behind it: {count(n_behind, 'other')}" if n_behind else ""
+    return f"No winner is shown: {named} has the highest {reached}, and {_alike(alike, n_behind)}{behind}."
+
+
+def _alike(labels: Sequence[str], n_behind: int) -> str:
+    if len(labels) > NAMED + 1 and not n_behind:
+        nearest = listed(labels[:NAMED])
+        return f"none of the {len(labels)} others can be told apart from it (the nearest are {nearest})"
+    return f"{listed(labels)} cannot be told apart from it"
 
 
 def _gain_and_cost(answer: Answer) -> str:
@@ -52,7 +67,7 @@ def _gain_and_cost(answer: Answer) -> str:
         parts.append(f"a query that reads {READ} of its chunks costs about {tokens:,.0f} tokens")
     cheapest = choice.alike[0]
     if cheapest != choice.best and answer.enough and (least := answer.tokens(cheapest)) is not None:
-        parts.append(f"the cheapest that cannot be told apart is {answer.arm(cheapest).label}, {least:,.0f} tokens")
+        parts.append(f"the cheapest that may be as good is {answer.arm(cheapest).label}, {least:,.0f} tokens")
     sentence = "; ".join(parts)
     return sentence[:1].upper() + sentence[1:] + "." if sentence else ""
 

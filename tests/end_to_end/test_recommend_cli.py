@@ -160,7 +160,7 @@ def test_too_few_tasks_are_an_answer(tmp_path):
     done = bench("recommend", tmp_path / "few", *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
     assert done.code == 0, done.err
     assert done.out.startswith(
-        "Not enough data: 5 queries in 1 file cannot show which chunker is better. No winner is shown under protocol"
+        "Not enough data: 5 queries in 1 file cannot show which chunker is better. No winner is shown: "
     )
     assert "fewer than 20 queries can show nothing" in done.out
 
