@@ -1,4 +1,4 @@
-"""Put the current output of the README's two commands into the blocks that follow them, without the paths at its end.
+"""Put the current output of the README's command into the block that follows it, without the paths at its end.
 
 python scripts/refresh_readme.py --source ../shared/repoeval
 """
@@ -11,26 +11,23 @@ import tempfile
 from pathlib import Path
 
 README = Path(__file__).resolve().parents[1] / "README.md"
-COMMANDS = {
-    "make eval CHUNKER=ast": ("eval", "-c", "ast"),
-    'make compare CHUNKER="fixed ast chonkie"': ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie"),
-}
-"""What the README says to type -> the arguments that make passes on."""
+TYPED = 'make compare CHUNKER="fixed ast chonkie"'
+COMMAND = ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")
+"""What the README says to type, and the arguments that make passes on."""
 
 
 def main() -> None:
-    """Run both commands, with cached vectors, and rewrite the file."""
+    """Run it, with cached vectors, and rewrite the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", default="auto", help="where the full data is")
     source = parser.parse_args().source
     readme = README.read_text(encoding="utf-8")
+    block = re.compile(rf"(`{re.escape(TYPED)}`.*?^```\n).*?(^```$)", flags=re.MULTILINE | re.DOTALL)
+    if not block.search(readme):
+        sys.exit(f"error: {README} has no block below `{TYPED}`")
     with tempfile.TemporaryDirectory() as out:
-        for typed, command in COMMANDS.items():
-            block = re.compile(rf"(^`{re.escape(typed)}`.*?^```\n).*?(^```$)", flags=re.MULTILINE | re.DOTALL)
-            if not block.search(readme):
-                sys.exit(f"error: {README} has no block below `{typed}`")
-            answer, _, _ = printed(*command, "--source", source, "--out", out).rpartition("\n\nstored in ")
-            readme = block.sub(lambda found, text=answer: f"{found[1]}{text}\n{found[2]}", readme, count=1)
+        answer, _, _ = printed(*COMMAND, "--source", source, "--out", out).rpartition("\n\nstored in ")
+    readme = block.sub(lambda found: f"{found[1]}{answer}\n{found[2]}", readme, count=1)
     README.write_text(readme, encoding="utf-8")
 
 

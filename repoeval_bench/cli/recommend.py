@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.analysis.recommendation import recommend
-from repoeval_bench.cli.console import print_json, print_lines, print_table
+from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, out_option, request_options, say
 from repoeval_bench.cli.output import FILE
@@ -66,7 +66,7 @@ def recommend_command(
     if as_json:
         print_json(recommendation_record(found))
         return
-    print_lines(answer_sentences(found.answers[0]))
+    print_paragraph(" ".join(answer_sentences(found.answers[0])))
     echo()
     echo(found.data)
     print_table(recommendation_table(found))

@@ -25,8 +25,9 @@ import inspect
 import os
 import sys
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_args
 
 from repoeval_bench.core.errors import BenchError, SpecError
@@ -47,7 +48,8 @@ class Kind:
 
     `gives` are the parameters that are not options. `offers` are the attributes that a part from outside must have;
     `data` is the class of a part that is not made but is there. `wrapper` completes a part from outside: it is called
-    with the part and its `Chosen`.
+    with the part and its `Chosen`. A function with the parameter `called_with` is a part itself, and its further
+    parameters are options; any other callable makes one.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Kind:
     offers: tuple[str, ...] = ()
     data: str = ""
     wrapper: str = ""
+    called_with: str = ""
 
     @property
     def plural(self) -> str:
@@ -75,6 +78,7 @@ KINDS: Mapping[str, Kind] = {
             name="chunker",
             table="repoeval_bench.chunkers.registry:CHUNKERS",
             offers=("chunk",),
+            called_with="file",
             wrapper="repoeval_bench.chunkers._adapters:NamedChunker",
         ),
         Kind(
@@ -191,7 +195,10 @@ class Chosen:
         if not self.row.origin:
             return factory(**asked, **self.options)
         try:
-            made = factory(**asked, **self.options)
+            if _is_part(kind, factory):
+                made = SimpleNamespace(**dict.fromkeys(kind.offers, partial(factory, **self.options)))
+            else:
+                made = factory(**asked, **self.options)
         except BenchError:
             raise
         except Exception as error:
@@ -344,14 +351,23 @@ def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
     if not callable(loaded):
         raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; name a class, or a function that makes one")
     gives = KINDS[kind].gives
+    taken = (*gives, KINDS[kind].called_with) if _is_part(KINDS[kind], loaded) else gives
     return Row(
         name=name,
         meaning=(inspect.getdoc(loaded) or "no description").partition("\n")[0],
         where=where,
-        options=options_of(loaded, gives),
+        options=options_of(loaded, taken),
         needs=frozenset(gives) & inspect.signature(loaded).parameters.keys(),
         origin=origin,
     )
+
+
+def _is_part(kind: Kind, loaded: object) -> bool:
+    """Whether a function does the work itself, such as cutting a file, and does not make what does it."""
+    if not kind.called_with or not inspect.isfunction(loaded):
+        return False
+    given = inspect.signature(loaded).parameters.get(kind.called_with)
+    return given is not None and given.default is given.empty
 
 
 def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:
@@ -364,9 +380,22 @@ def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> d
     stated = {each.name: each.metadata.get("option") for each in fields(factory)} if is_dataclass(factory) else {}
     return {
         name: stated.get(name) or _annotated(parameter)
-        for name, parameter in inspect.signature(factory, eval_str=True).parameters.items()
+        for name, parameter in _parameters(factory).items()
         if parameter.kind in keyword and name not in gives
     }
+
+
+def _parameters(factory: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(factory, eval_str=True).parameters
+    except (NameError, AttributeError, TypeError, SyntaxError):  # imported for a type checker alone
+        plain = inspect.signature(factory).parameters
+        return {name: each.replace(annotation=_evaluated(each.annotation)) for name, each in plain.items()}
+
+
+def _evaluated(annotation: object) -> object:
+    known = {kind.__name__: kind for kind in _READERS if isinstance(kind, type)}
+    return known.get(annotation, inspect.Parameter.empty) if isinstance(annotation, str) else annotation
 
 
 _READERS: Mapping[object, Reader] = {int: Whole(), float: Number(), bool: Switch(), str: Text()}

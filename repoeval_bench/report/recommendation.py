@@ -27,7 +27,10 @@ def answer_sentences(answer: Answer) -> list[str]:
     if not answer.enough:
         asked = f"{count(answer.n_queries, 'query', 'queries')} in {count(choice.n_clusters, choice.clustered_by)}"
         found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
-    return [found, _gain_and_cost(answer), *missing_data(choice)]
+    return [
+        *filter(None, [found, _gain_and_cost(answer)]),
+        *(f"{each[:1].upper()}{each[1:]}" for each in missing_data(choice)),
+    ]
 
 
 def _who(answer: Answer) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -35,6 +36,11 @@ class Paragraphs:
         spans = [match.span() for match in re.finditer(r"\\S(?:[^\\r\\n]|\\r?\\n(?=[^\\S\\n]*\\S))*", file.text)]
         groups = [spans[start : start + self.most] for start in range(0, len(spans), self.most)]
         return [Chunk.cut(file, CharSpan(group[0][0], group[-1][1])) for group in groups]
+
+
+def first_characters(file: "SourceFile", n: int = 1, *, missing: "NotImported | None" = None):
+    """The first `n` characters; its annotations are a type checker's."""
+    return [Chunk.cut(file, CharSpan(0, n))]
 '''
 
 
@@ -55,6 +61,16 @@ def test_an_installed_plug_in_is_found_and_prints_its_spec_in_full(on_path) -> N
     file = SourceFile("r", "a.py", "a\nb\n\n\nc\n\nd\n")
     assert [chunk.text for chunk in chunker.chunk(file)] == ["a\nb", "c", "d"]
     assert [chunk.text for chunk in make_chunker("paragraphs:most=2").chunk(file)] == ["a\nb\n\n\nc", "d"]
+
+
+def test_a_function_of_a_file_is_a_chunker_and_its_other_parameters_are_options(on_path) -> None:
+    """Also where annotations name what only a type checker imports."""
+    chunker = make_chunker("py:paragraph_chunker:first_characters:n=2")
+    assert chunker.spec == "py:paragraph_chunker:first_characters:n=2"
+    assert [chunk.text for chunk in chunker.chunk(SourceFile("r", "a.py", "abc\n"))] == ["ab"]
+    assert pickle.loads(pickle.dumps(chunker)).spec == chunker.spec
+    with pytest.raises(SpecError, match="n=two is not possible; n is a whole number"):
+        make_chunker("py:paragraph_chunker:first_characters:n=two")
 
 
 def test_a_plug_in_is_listed_with_its_options_and_meaning_and_a_broken_one_with_the_reason(on_path) -> None:

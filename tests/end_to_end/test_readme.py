@@ -31,25 +31,25 @@ def test_the_first_block_is_the_two_commands():
 
 
 def test_the_readmes_chunker_conforms(tmp_path, monkeypatch):
-    """The class that the README shows passes the conformance suite."""
+    """The function that the README shows passes the conformance suite."""
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 
-    (source,) = [block for block in PYTHON.findall(README.read_text(encoding="utf-8")) if "class Halves" in block]
+    (source,) = PYTHON.findall(README.read_text(encoding="utf-8"))
     (tmp_path / "cutter.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    assert_chunker_conforms(make_chunker("py:cutter:Halves"))
+    assert_chunker_conforms(make_chunker("py:cutter:halves"))
 
 
 def test_the_readmes_script_runs(tmp_path, mirror, warm_home):
     """At most 20 lines compare an own function with `ast`, show a data frame, and write a figure."""
     pytest.importorskip("pandas")
-    (script,) = [block for block in PYTHON.findall(README.read_text(encoding="utf-8")) if "load_benchmark" in block]
+    (script,) = PYTHON.findall(README.read_text(encoding="utf-8"))
     assert len(script.splitlines()) <= 20
     assert "load_benchmark()" in script
-    (tmp_path / "own.py").write_text(script.replace("load_benchmark()", f"load_benchmark({str(mirror)!r})"), "utf-8")
+    (tmp_path / "cutter.py").write_text(script.replace("load_benchmark()", f"load_benchmark({str(mirror)!r})"), "utf-8")
     done = subprocess.run(
-        [sys.executable, "own.py"],
+        [sys.executable, "cutter.py"],
         cwd=tmp_path,
         env={**os.environ, "REPOEVAL_HOME": str(warm_home), "PYTHONPATH": str(README.parent)},
         capture_output=True,
@@ -85,24 +85,30 @@ def close(a: str, b: str) -> bool:
 @pytest.mark.full_data
 @pytest.mark.slow
 def test_every_figure_is_what_the_commands_print(real_source, tmp_path):
-    """All 455 tasks by the three chunkers, from an empty cache: the README's answers line by line."""
-    shown = [block for block in blocks() if block.startswith(("ast reaches ", "fixed wins "))]
-    assert len(shown) == 2
-    stated = re.search(r"embedder\s+minilm:precision=(fp32|bf16) ", shown[0])
+    """All 455 tasks by the three chunkers, from an empty cache: the README's answer line by line."""
+    (shown,) = [block for block in blocks() if block.startswith("fixed wins ")]
+    stated = re.search(r"embedder\s+minilm:precision=(fp32|bf16) ", shown)
     if not stated:
-        pytest.skip("README names no precision: its tables are to be printed anew (scripts/refresh_readme.py)")
+        pytest.skip("README names no precision: its table is to be printed anew (scripts/refresh_readme.py)")
     if stated[1] == "bf16" and not cpu_has_bf16():
         pytest.skip("README shows figures of bf16, and this CPU has no instructions for it")
     options = ("--source", real_source, "--out", tmp_path / "results", *PRECISION[stated[1]])
-    printed = []
-    for command in (("eval", "-c", "ast"), ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")):
-        done = bench_process(*command, *options, home=tmp_path / "home", timeout=1500)
-        assert done.code == 0, done.err
-        printed += done.out.splitlines()
-    missing = [
-        line
-        for block in shown
-        for line in block.splitlines()
-        if not any(same_but_for_rounding(line, other) for other in printed)
-    ]
+    command = ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")
+    check_printed(shown, bench_process(*command, *options, home=tmp_path / "home", timeout=1500))
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_the_answer_about_a_package_is_what_the_command_prints(tmp_path):
+    """The package is pinned, so its code, tasks and scores are the same everywhere."""
+    (shown,) = [block for block in blocks() if block.startswith("No winner is shown")]
+    command = ("recommend", "pypi:requests==2.32.3", "--retriever", "bm25", "--out", tmp_path / "results")
+    check_printed(shown, bench_process(*command, home=tmp_path / "home", timeout=600))
+
+
+def check_printed(shown, done):
+    """Each line of a block is among those of a command that has ended."""
+    assert done.code == 0, done.err
+    printed = done.out.splitlines()
+    missing = [line for line in shown.splitlines() if not any(same_but_for_rounding(line, each) for each in printed)]
     assert not missing, "\n".join(missing)
