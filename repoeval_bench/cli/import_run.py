@@ -15,6 +15,7 @@ from repoeval_bench.cli.output import FILE, measures_option
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs.import_formats import Stated
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.log import schema
@@ -30,14 +31,14 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
         context.exit()
 
 
-@click.command("import-run", short_help="Score a run log of another system.")
-@click.argument("log", metavar="LOG.jsonl", type=FILE)
+@click.command("import-run", short_help="Score a run log of another system, or a TREC or ranx run.")
+@click.argument("log", metavar="LOG", type=FILE)
 @click.option(
     "--gold",
     required=True,
     type=FILE,
     metavar="FILE",
-    help="JSONL: query_id with a chunk_id, a file, or a file and its lines.",
+    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or qrels of TREC or ranx.",
 )
 @click.option(
     "--corpus",
@@ -62,6 +63,11 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     metavar="FILE",
     help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
 )
+@click.option("--system", metavar="NAME", help="The system of a bare ranking; its tag or file name if not given.")
+@click.option("--chunker", metavar="NAME", help="The chunker of a bare ranking's index.")
+@click.option(
+    "-k", "depth", type=click.IntRange(min=1), help="How deep a bare ranking was asked for; its longest if not given."
+)
 @measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
 @out_option
 @json_option
@@ -81,13 +87,22 @@ def import_run_command(
     files: Path | None,
     cluster_by: str | None,
     timings: Path | None,
+    system: str | None,
+    chunker: str | None,
+    depth: int | None,
     measures: tuple[str, ...],
     out: Path,
     as_json: bool,
 ) -> None:
-    """Judge LOG.jsonl (--schema prints its contract) against a gold file, and store it as a run.
+    r"""Judge LOG (JSONL; --schema prints its contract) against a gold file, and store it as a run.
 
-    The run can then be compared, segmented, gated and exported like any other.
+    The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
+    (.trec, .txt, .run, .qrels, also .gz) and those that ranx saves (.json, .lz4, .parquet).
+
+    \b
+    Example: repoeval-bench import-run log.jsonl --gold gold.jsonl --files src/
+             repoeval-bench import-run run.trec --gold qrels.trec
+             repoeval-bench import-run run.json --gold gold.jsonl --corpus chunks.jsonl --files src/
     """
     times, sources = log.with_name(TIMINGS), log.with_name(SOURCES)
     run = import_run(
@@ -100,6 +115,7 @@ def import_run_command(
         files=files or (sources if sources.is_file() else None),
         cluster_by=cluster_by,
         timings=timings or (times if times.is_file() else None),
+        stated=Stated(system=system, chunker=chunker, k=depth),
     )
     say(f"{run.metrics.retriever} -> {run.folder}")
     if as_json:

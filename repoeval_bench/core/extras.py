@@ -8,6 +8,7 @@ from repoeval_bench.core.errors import UsageError
 
 EXTRAS = {
     "astchunk": "astchunk",
+    "cbor2": "ranx",
     "chonkie": "chonkie",
     "faiss": "dense",
     "google.protobuf": "build",
@@ -16,6 +17,7 @@ EXTRAS = {
     "jinja2": "report",
     "langchain_text_splitters": "langchain",
     "llama_index": "llama-index",
+    "lz4": "ranx",
     "matplotlib": "report",
     "model2vec": "static",
     "pandas": "frames",

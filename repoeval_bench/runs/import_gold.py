@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.places import Place as GoldPlace
+from repoeval_bench.metrics.condensed import bpref, judged_at
+from repoeval_bench.runs.import_formats import gold_rows
 from repoeval_bench.runs.import_groups import add_names
-from repoeval_bench.runs.log import RANKINGS, Gold, LogRow, Place, read_rows
+from repoeval_bench.runs.log import RANKINGS, LogRow, Place, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,9 +42,19 @@ class Judgements:
     pooled: bool
     kind: str
 
+    def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
+        """The measures that look at judged chunks alone, one value for each query."""
+        found: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
+        for query_id, gains in self.gains.items():
+            ids = [chunk_id for chunk_id, _ in rankings.get(query_id, ())]
+            found["judged@5"].append(judged_at(ids, gains, 5))
+            found["judged@10"].append(judged_at(ids, gains, 10))
+            found["bpref"].append(bpref(ids, gains))
+        return found
 
-def read_log(path: Path) -> Iterator[LogRow]:
-    """The log's rows, one at a time, each of their rankings in the order of its ranks.
+
+def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
+    """The log's rows, one at a time, each of their rankings in the order of its ranks; `rows` are those of a log.
 
     A query that appears twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
     are a ResultError with file:line; so is a log of several systems, for a run is one system's.
@@ -50,7 +62,7 @@ def read_log(path: Path) -> Iterator[LogRow]:
     system: str | None = None
     seen: set[str] = set()
     indexes: dict[str, IndexCost] = {}
-    for number, row in read_rows(path, LogRow):
+    for number, row in read_rows(path, LogRow) if rows is None else rows:
         where = f"{path}:{number}"
         if row.query_id in seen:
             raise ResultError(f"{where}: query {row.query_id!r} appears twice; keep one row of it")
@@ -121,8 +133,8 @@ def judge_log(
     places: dict[str, list[GoldPlace]] = {}
     names: dict[str, dict[str, str]] = {}
     kinds: set[str] = set()
-    for number, row in read_rows(gold, Gold):
-        where = f"{gold}:{number}"
+    for number, row in gold_rows(gold):
+        where = f"{gold}:{number}" if number else str(gold)
         if (row.chunk_id is None) == (row.file is None):
             raise ResultError(f"{where}: name either a chunk_id or a file")
         if row.query_id in unanswerable and (row.file is not None or row.gain > 0):

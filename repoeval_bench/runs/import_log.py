@@ -12,8 +12,8 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, inputs_of, score_run
-from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.protocols.leak import gold_in_query
+from repoeval_bench.runs.import_formats import NOTHING_STATED, is_ranking, log_rows
 from repoeval_bench.runs.import_gold import corpus_chunks, judge_log, places_of, read_log
 from repoeval_bench.runs.import_groups import Groups, names_of
 from repoeval_bench.runs.import_lines import INPUTS, LineInputs, add_place
@@ -36,11 +36,12 @@ from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self, TextIO
 
     from repoeval_bench.metrics import ChunkPlace, RunScores
+    from repoeval_bench.runs.import_formats import Stated
     from repoeval_bench.runs.import_gold import ByFile, Judgements
     from repoeval_bench.runs.log import LogRow
 
@@ -60,22 +61,28 @@ def import_run(
     files: Path | None = None,
     cluster_by: str | None = None,
     timings: Path | None = None,
+    stated: Stated = NOTHING_STATED,
 ) -> RunView:
-    """Judge a log and store it as a run.
+    """Judge a log, or a bare ranking (`import_formats`), and store it as a run.
 
     Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are left out and
     counted; those that are `no_answer` are kept in the log and not scored, for there is nothing to be found. `files` is
     a folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored
     too. `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with
-    query_id and latency_ms; the log's own take precedence. Without `measures` the usual ones are scored; judged@5,
-    judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a gold that share no
-    query, or contradict each other, are a ResultError.
+    query_id and latency_ms; the log's own take precedence. `stated` is what a bare ranking does not say of itself.
+    Without `measures` the usual ones are scored; judged@5, judged@10 and bpref always are. A measure of lines without
+    lines is a UsageError. A log and a gold that share no query, or contradict each other, are a ResultError.
     """
     try:
         # What is read of a log takes many times its bytes in memory, so that it waits on disk to be written.
         with _spool() as rows, _spool() as run:
-            read = _Log.read(log, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
+            given = read_log(log, log_rows(log, corpus, stated))
+            read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judged = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
+            if judged.pooled and is_ranking(log):
+                raise UsageError(
+                    f"{log} has no files, so gold of {judged.kind} needs the chunks' places; give --corpus"
+                )
             lines = _lines(read, judged, corpus, files)
             result = _JudgedLog.of(read, judged, gold, _chosen(measures, lines, judged), lines, cluster_by)
             # Before anything is written: scores that rise are refused.
@@ -153,8 +160,10 @@ class _Log:
     spool: TextIO
 
     @classmethod
-    def read(cls, path: Path, spool: TextIO, *, shown: bool, placed: bool, cluster_by: str | None) -> Self:
-        """Read and check the log.
+    def read(
+        cls, path: Path, log: Iterable[LogRow], spool: TextIO, *, shown: bool, placed: bool, cluster_by: str | None
+    ) -> Self:
+        """Read the rows of a log.
 
         The file and lines of every chunk are kept if they are to be `shown`, those of ranked chunks, and the texts of
         queries, if they are to be `placed`.
@@ -167,7 +176,7 @@ class _Log:
 
         def spooled() -> Iterator[LogRow]:
             nonlocal first
-            for row in read_log(path):
+            for row in log:
                 first = first or row
                 rows[row.query_id] = _Row(
                     row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
@@ -262,7 +271,7 @@ class _JudgedLog:
             gold=gold,
             judged=judged,
             scores=scores,
-            values=values | _over_judged(judged, log.rankings),
+            values=values | judged.condensed(log.rankings),
             groups=Groups.of(
                 judged.gains,
                 judged.names,
@@ -375,17 +384,6 @@ class _JudgedLog:
 
 def _gold_lines(gold: Path) -> list[str]:
     return sorted(line.strip() for line in gold.read_text(encoding="utf-8-sig").splitlines() if line.strip())
-
-
-def _over_judged(judged: Judgements, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
-    """The measures that look at judged chunks alone."""
-    found: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
-    for query_id, gains in judged.gains.items():
-        ids = [chunk_id for chunk_id, _ in rankings.get(query_id, ())]
-        found["judged@5"].append(judged_at(ids, gains, 5))
-        found["judged@10"].append(judged_at(ids, gains, 10))
-        found["bpref"].append(bpref(ids, gains))
-    return found
 
 
 def _time_rows(result: _JudgedLog, path: Path | None) -> Iterator[TimeRow]:

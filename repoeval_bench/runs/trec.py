@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.source import encode_id
@@ -130,7 +131,7 @@ def read_run(path: Path) -> Run:
         if chunk_id in found[query_id]:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         found[query_id][chunk_id] = score
-    return Run(tag, {query_id: _ordered(scores) for query_id, scores in found.items()})
+    return Run(tag, {query_id: in_order(scores) for query_id, scores in found.items()})
 
 
 def read_qrels(path: Path, factor: float = 1) -> Qrels:
@@ -141,6 +142,15 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
     file:line.
     """
     qrels: Qrels = {}
+    for _, query_id, chunk_id, gain in qrels_rows(path, factor):
+        gains = qrels.setdefault(query_id, {})
+        if gain > 0:
+            gains[chunk_id] = gain / factor
+    return qrels
+
+
+def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
+    """(line number, query id, chunk id, gain as written) of every line; MetricErrors are those of `read_qrels`."""
     seen: set[tuple[str, str]] = set()
     for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
         gain = _number(path, number, "gain", text)
@@ -149,10 +159,7 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
         if (query_id, chunk_id) in seen:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         seen.add((query_id, chunk_id))
-        gains = qrels.setdefault(query_id, {})
-        if gain > 0:
-            gains[chunk_id] = gain / factor
-    return qrels
+        yield number, query_id, chunk_id, gain
 
 
 def as_field(name: str, what: str) -> str:
@@ -184,7 +191,8 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
     return texts
 
 
-def _ordered(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+def in_order(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """Chunks with their scores by (score as float32, chunk id), both descending, as trec_eval ranks them."""
     singles = np.array(list(scores.values()), dtype=np.float32).tolist()
     order = sorted(zip(singles, scores, strict=True), reverse=True)
     return tuple((chunk_id, scores[chunk_id]) for _, chunk_id in order)
@@ -202,8 +210,9 @@ def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str
 
 def _lines(path: Path) -> Iterable[str]:
     try:
-        return path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        with json_reader.opened(path) as stream:
+            return stream.read().decode("utf-8-sig").split("\n")
+    except (json_reader.JsonFaultError, json_reader.UnreadableError, UnicodeDecodeError) as error:
         raise MetricError(f"{path} cannot be read ({error}); give a TREC file in UTF-8") from error
 
 
