@@ -10,6 +10,8 @@ The public names are loaded on first use, so that importing the package costs no
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `diagnose`, `gate` (of limits that `read_gates`
   reads) and `leaderboard` say what runs mean, each as a record;
 - `verify` computes a stored run again from the data, and says whether it is what it claims;
+- `complete` lets a language model write a run's tasks (`benchmark_of` loads these, `CompletionRequest` says how), and
+  `validity` says which measure predicts what it writes;
 - `plot` gives one figure of a report as a matplotlib figure;
 - `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
 - `make_embedder` gives an embedder with the vector cache; `InProcess` and `ProcessPool` are where runs are made;
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.pipeline.report import pipeline_report
     from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
+    from repoeval_bench.analysis.validity import validity
     from repoeval_bench.analysis.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -43,28 +46,33 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.report.plots import plot
+    from repoeval_bench.runs.completion.complete import complete
+    from repoeval_bench.runs.completion.data import benchmark_of
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
-    from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.request import CompletionRequest, RunRequest
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
     "BuildRequest": "dataset.build.pack:BuildRequest",
     "CharSpan": "core.spans:CharSpan",
     "Chunk": "core.source:Chunk",
+    "CompletionRequest": "runs.request:CompletionRequest",
     "InProcess": "runs.executors:InProcess",
     "LineSpan": "core.spans:LineSpan",
     "ProcessPool": "runs.executors:ProcessPool",
     "RunRequest": "runs.request:RunRequest",
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
+    "benchmark_of": "runs.completion.data:benchmark_of",
     "bounds": "analysis.judgements.bounds:bounds",
     "build_pack": "dataset.build.pack:build_pack",
     "choose": "analysis.choosing:choose",
     "compare": "analysis.comparison:compare",
     "compare_segments": "analysis.segments:compare_segments",
+    "complete": "runs.completion.complete:complete",
     "diagnose": "analysis.diagnosis.report:diagnose",
     "diff": "analysis.diff:diff",
     "evaluate": "runs.experiment:evaluate",
@@ -83,6 +91,7 @@ _PUBLIC = {
     "recommend": "analysis.recommendation:recommend",
     "segment": "analysis.segments:segment",
     "sensitivity": "analysis.grid:sensitivity",
+    "validity": "analysis.validity:validity",
     "verify": "analysis.verification:verify",
 }
 """Public name -> where it is defined."""
@@ -92,17 +101,20 @@ __all__ = [
     "BuildRequest",
     "CharSpan",
     "Chunk",
+    "CompletionRequest",
     "InProcess",
     "LineSpan",
     "ProcessPool",
     "RunRequest",
     "SourceFile",
     "Task",
+    "benchmark_of",
     "bounds",
     "build_pack",
     "choose",
     "compare",
     "compare_segments",
+    "complete",
     "diagnose",
     "diff",
     "evaluate",
@@ -121,6 +133,7 @@ __all__ = [
     "recommend",
     "segment",
     "sensitivity",
+    "validity",
     "verify",
 ]
 

@@ -111,7 +111,14 @@ def choice_of(
 
 
 def best_shares(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """In which share of resamples each column has the highest mean, float64 (n_columns,); ties are shared out.
+    """In which share of resamples each column has the highest mean, float64 (n_columns,); ties are shared out."""
+    means = np.round(resampled_sums(sample, rng, draws), _DIGITS)
+    best = means == means.max(axis=1, keepdims=True)
+    return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0), dtype=np.float64)
+
+
+def resampled_sums(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    """The groups' means of each column, summed, in each resample, float64 (draws, n_columns): n_groups times the mean.
 
     Clusters are drawn with replacement, within their group where there are several.
     """
@@ -125,9 +132,7 @@ def best_shares(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) ->
             drawn = rng.integers(0, n, (size, n)) + np.arange(0, size * n, n)[:, None]
             times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
             means[block] += (times @ sums) / (times @ counts)[:, None]
-    means = np.round(means, _DIGITS)
-    best = means == means.max(axis=1, keepdims=True)
-    return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0), dtype=np.float64)
+    return means
 
 
 def _repository_leads(lead: FloatArray, scores: QueryScores) -> Sample | None:

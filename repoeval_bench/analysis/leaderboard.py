@@ -118,7 +118,9 @@ def _check(run: RunView) -> None:
     """Read all that a board needs, so that mistakes are found here."""
     if not (run.folder / MANIFEST).is_file():
         raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
-    _ = run.manifest
+    done = run.manifest.completion
+    if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
+        raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")

@@ -31,6 +31,7 @@ COMMANDS = {
     "eval": "repoeval_bench.cli.evaluate:evaluate_command",
     "run": "repoeval_bench.cli.run:run_command",
     "complete": "repoeval_bench.cli.complete:complete_command",
+    "validity": "repoeval_bench.cli.validity:validity_command",
     "compare": "repoeval_bench.cli.compare:compare_command",
     "runs": "repoeval_bench.cli.runs:runs_command",
     "diff": "repoeval_bench.cli.diff:diff_command",

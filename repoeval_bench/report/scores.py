@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.metrics import CEILING, LINE_MEASURES, PROXIES, SHARE
+from repoeval_bench.metrics import CEILING, LINE_MEASURES, PASSED, PROXIES, SHARE, TEXT_MEASURES
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.formats import as_csv
@@ -59,13 +59,15 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
     definitions = [measure for measure in measures if measure.startswith("definition_")]
     lines = [measure for measure in measures if measure.startswith("line_")]
     proxies = [measure for measure in measures if measure.startswith(PROXIES)]
-    chunks = [measure for measure in measures if measure not in (*definitions, *lines, *proxies)]
+    written = [measure for measure in measures if measure in (*TEXT_MEASURES, PASSED)]
+    chunks = [measure for measure in measures if measure not in (*definitions, *lines, *proxies, *written)]
     if set(LINE_MEASURES) <= set(lines):
         # Every budget is in the files; a table of them all would be wider than a screen.
         lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
     groups = (
         ("definitions read whole, at equal budgets of nws", definitions),
         ("lines, at equal budgets of nws", lines),
+        ("completions", written),
         ("proxies of completion, at equal budgets of nws", proxies),
         ("chunks", chunks),
     )
@@ -90,7 +92,8 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
             rows.append(Row((f"  {headline} {label}", *found), "faint", number))
     if alone:
         return rows
-    names = [run.metrics.chunker, *[""] * (len(rows) - 1)]
+    done = run.metrics.completion
+    names = [run.metrics.chunker + (f" · {done}" if done else ""), *[""] * (len(rows) - 1)]
     return [Row((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
 
 

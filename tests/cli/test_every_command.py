@@ -9,6 +9,7 @@ import pytest
 
 from repoeval_bench.cli import COMMANDS
 from support.command import bench, one_sentence
+from support.completion_server import KEY, serving_completions
 from support.minirepo import build_mirror
 
 
@@ -33,6 +34,7 @@ CALLS = {
     "recommend": Call("recommend {mirror} -c fixed --sizes 200,400 --retriever bm25 --out {out}"),
     "run": Call(f"run {{bench.yaml}} --out {{out}} {DATA}"),
     "complete": Call("complete {run} --show " + DATA, reads=LOG),
+    "validity": Call("validity {done-1} {done-2} {done-3}", reads=()),
     "compare": Call("compare {run} {other}", reads=ROWS),
     "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),
@@ -76,6 +78,16 @@ def stored(tmp_path_factory):
     specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
     done = bench("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
     assert done.code == 0, done.err
+    with serving_completions() as server:
+        three = ("-c", "fixed:max_nws=300", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "three")
+        done = bench("eval", *three, home=here / "home")
+        assert done.code == 0, done.err
+        runs = sorted(folder for folder in (here / "three").iterdir() if folder.is_dir())
+        model = f"openai:ngram,base_url={server.base_url},max_tokens=50"
+        places = ("--source", mirror, "--out", here / "three")
+        done = bench("complete", *runs, "--model", model, *places, home=here / "home", OPENAI_API_KEY=KEY)
+        assert done.code == 0, done.err
+    completed = sorted((here / "three").glob("*ngram*"))
     first, second = sorted(folder for folder in (here / "runs").iterdir() if folder.is_dir())
     rows = [json.loads(line) for line in (first / "retrieved.jsonl").read_text().splitlines()]
     (here / "gates.yaml").write_text("gates: [{measure: ndcg@10, at_least: 0.01}]\n")
@@ -88,7 +100,14 @@ def stored(tmp_path_factory):
             json.dumps({"query_id": row["query_id"], "chunk_id": row["topk"][0]["chunk_id"]}) + "\n" for row in rows
         )
     )
-    return {"here": here, "mirror": mirror, "run": first, "other": second, "runs": here / "runs", "home": here / "home"}
+    return {
+        "here": here,
+        "mirror": mirror,
+        "run": first,
+        "other": second,
+        "runs": here / "runs",
+        "home": here / "home",
+    } | {f"done-{i}": run for i, run in enumerate(completed, 1)}
 
 
 def words(call: str, places: dict[str, Path], out: Path) -> list[str]:
