@@ -10,7 +10,7 @@ from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.options import named_option
-from repoeval_bench.core.registry import KINDS, find, known, rows
+from repoeval_bench.core.registry import KINDS, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ def _from_outside(kind: str, target: str) -> Row | None:
     if target in ("", "MODULE:NAME"):
         return available(kind)[-1]
     row = find(kind, "py", ":".join(target.split(":")[:2]))
-    return row if all(hasattr(row.load(), offer) for offer in KINDS[kind].offers[:1]) else None
+    part = row.load()
+    offered = all(hasattr(part, offer) for offer in KINDS[kind].offers[:1])
+    return row if offered or is_part(KINDS[kind], part) else None
 
 
 def _with_options(kind: str, row: Row) -> str:

@@ -195,7 +195,7 @@ class Chosen:
         if not self.row.origin:
             return factory(**asked, **self.options)
         try:
-            if _is_part(kind, factory):
+            if is_part(kind, factory):
                 made = SimpleNamespace(**dict.fromkeys(kind.offers, partial(factory, **self.options)))
             else:
                 made = factory(**asked, **self.options)
@@ -351,7 +351,7 @@ def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
     if not callable(loaded):
         raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; name a class, or a function that makes one")
     gives = KINDS[kind].gives
-    taken = (*gives, KINDS[kind].called_with) if _is_part(KINDS[kind], loaded) else gives
+    taken = (*gives, KINDS[kind].called_with) if is_part(KINDS[kind], loaded) else gives
     return Row(
         name=name,
         meaning=(inspect.getdoc(loaded) or "no description").partition("\n")[0],
@@ -362,7 +362,7 @@ def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
     )
 
 
-def _is_part(kind: Kind, loaded: object) -> bool:
+def is_part(kind: Kind, loaded: object) -> bool:
     """Whether a function does the work itself, such as cutting a file, and does not make what does it."""
     if not kind.called_with or not inspect.isfunction(loaded):
         return False

@@ -11,6 +11,7 @@ import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
+from repoeval_bench.cli.explain import explanations
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.registry import plug_ins
 from repoeval_bench.core.source import SourceFile
@@ -71,6 +72,8 @@ def test_a_function_of_a_file_is_a_chunker_and_its_other_parameters_are_options(
     assert pickle.loads(pickle.dumps(chunker)).spec == chunker.spec
     with pytest.raises(SpecError, match="n=two is not possible; n is a whole number"):
         make_chunker("py:paragraph_chunker:first_characters:n=two")
+    (explained,) = explanations("py:paragraph_chunker:first_characters")
+    assert explained.startswith("chunker py: The first `n` characters")
 
 
 def test_a_plug_in_is_listed_with_its_options_and_meaning_and_a_broken_one_with_the_reason(on_path) -> None:
