@@ -13,6 +13,7 @@ The public names are loaded on first use, so that importing the package costs no
 - `complete` lets a language model write a run's tasks (`benchmark_of` loads these, `CompletionRequest` says how), and
   `validity` says which measure predicts what it writes;
 - `plot` gives one figure of a report as a matplotlib figure;
+- `LoggedRetriever` and `write_corpus` log what a retriever of LlamaIndex or LangChain returns;
 - `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
 - `make_embedder` gives an embedder with the vector cache; `InProcess` and `ProcessPool` are where runs are made;
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.request import CompletionRequest, RunRequest
+    from repoeval_bench.runs.retriever_log import LoggedRetriever, write_corpus
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
@@ -62,6 +64,7 @@ _PUBLIC = {
     "CompletionRequest": "runs.request:CompletionRequest",
     "InProcess": "runs.executors:InProcess",
     "LineSpan": "core.spans:LineSpan",
+    "LoggedRetriever": "runs.retriever_log:LoggedRetriever",
     "ProcessPool": "runs.executors:ProcessPool",
     "RunRequest": "runs.request:RunRequest",
     "SourceFile": "core.source:SourceFile",
@@ -93,6 +96,7 @@ _PUBLIC = {
     "sensitivity": "analysis.grid:sensitivity",
     "validity": "analysis.validity:validity",
     "verify": "analysis.verification:verify",
+    "write_corpus": "runs.retriever_log:write_corpus",
 }
 """Public name -> where it is defined."""
 
@@ -104,6 +108,7 @@ __all__ = [
     "CompletionRequest",
     "InProcess",
     "LineSpan",
+    "LoggedRetriever",
     "ProcessPool",
     "RunRequest",
     "SourceFile",
@@ -135,6 +140,7 @@ __all__ = [
     "sensitivity",
     "validity",
     "verify",
+    "write_corpus",
 ]
 
 
