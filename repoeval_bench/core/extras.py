@@ -23,6 +23,7 @@ EXTRAS = {
     "pandas": "frames",
     "polars": "frames",
     "pygments": "report",
+    "ray": "ray",
     "sentence_transformers": "dense",
     "sklearn": "dense",
     "tokenizers": "dense",

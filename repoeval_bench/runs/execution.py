@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
@@ -13,11 +14,15 @@ from repoeval_bench.runs.jobs import RunJobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
     from typing import Any
 
+    from repoeval_bench.runs.ray_executor import RayCluster
     from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 
-EXECUTORS = ("local",)
+EXECUTORS = ("local", "ray")
+
+_NOT_READ = "--gpus-per-embedder is read by --executor ray only; leave it out"
 
 
 @contextmanager
@@ -30,20 +35,29 @@ def experiment_on(
     at the end of the context, the runs that could not be made are one ResultError. `soon`: see `ProcessPool`.
     """
     if execution.executor is None:
+        if execution.gpus_per_embedder is not None:
+            raise UsageError(_NOT_READ)
         with ProcessPool(soon=soon) as pool:
             yield Experiment(requests, executor=pool, **options)
         return
-    with choose_executor(execution) as chosen:
+    with choose_executor(execution, options.get("home")) as chosen:
         jobs = RunJobs(requests, chosen, **options)
         yield jobs
     jobs.check()
 
 
-def choose_executor(execution: ExecutionRequest) -> ProcessPool:
-    """The executor that was named; a UsageError for an unknown one."""
+def choose_executor(execution: ExecutionRequest, home: Path | None = None) -> ProcessPool | RayCluster:
+    """The executor that was named; a UsageError for an unknown one, or where the extra of Ray is missing."""
     name, _, rest = (execution.executor or "").partition(":")
     if name not in EXECUTORS:
         raise UsageError(nearest("executor", name, EXECUTORS))
+    if name == "ray":
+        require("--executor ray", "ray")
+        from repoeval_bench.runs.ray_executor import RayCluster
+
+        return RayCluster(rest or None, gpus_per_embedder=execution.gpus_per_embedder, home=home)
     if not rest.isdecimal() or not 1 <= int(rest) <= 10_000:
         raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
+    if execution.gpus_per_embedder is not None:
+        raise UsageError(_NOT_READ)
     return ProcessPool(int(rest))

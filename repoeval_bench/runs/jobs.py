@@ -11,7 +11,7 @@ import platform
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from repoeval_bench.core.errors import BenchError, ResultError
 from repoeval_bench.core.progress import progress
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.records import CodeState
     from repoeval_bench.runs.request import RunRequest
+
+    Placed = Callable[[TextEncoder], TextEncoder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +87,17 @@ class RunJob:
     reuse: bool
     code: Code
 
-    def __call__(self) -> Finished:
-        """The name of the run, or the error of making it: an error of one job never ends the others."""
+    def __call__(self, placed: Placed | None = None) -> Finished:
+        """The name of the run, or the error of making it: an error of one job never ends the others.
+
+        `placed` says where encoders compute, see `make_embedder`; it is hashable.
+        """
         started = perf_counter()
         notes: list[str] = []
         run_id = error = None
         try:
             self.code.check_same()
-            run_id = self._make(notes.append)
+            run_id = self._make(notes.append, placed)
         except BenchError as found:
             error = str(found)
         except Exception as found:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
@@ -105,16 +110,18 @@ class RunJob:
             where=f"{platform.node()}:{os.getpid()}",
         )
 
-    def _make(self, notify: Callable[[str], None]) -> str:
+    def _make(self, notify: Callable[[str], None], placed: Placed | None) -> str:
         data = DataRequest(**{name: getattr(self.request, name) for name in DataRequest.model_fields})
-        materials = kept_materials(data, self.without, self.home)
+        materials = kept_materials(data, self.without, self.home, placed)
         return make_run(self.request, materials, out=self.out, reuse=self.reuse, notify=notify).run_id
 
 
 @lru_cache(maxsize=1)
-def kept_materials(data: DataRequest, without: frozenset[str], home: Path | None) -> Materials:
+def kept_materials(
+    data: DataRequest, without: frozenset[str], home: Path | None, placed: Placed | None = None
+) -> Materials:
     """What the jobs of one worker share."""
-    return Materials(data, without=without, home=home)
+    return Materials(data, without=without, home=home, placed=placed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,14 @@ class Failure:
     request: RunRequest
     error: str
     line: str
+
+
+class JobExecutor(Protocol):
+    """Where jobs are made."""
+
+    def map(self, jobs: Sequence[RunJob]) -> Iterator[Finished]:
+        """What each job returns, in their order."""
+        ...
 
 
 class RunJobs:
@@ -136,7 +151,7 @@ class RunJobs:
     def __init__(
         self,
         requests: Sequence[RunRequest],
-        executor: Executor,
+        executor: JobExecutor,
         *,
         out: Path = RESULTS,
         home: Path | None = None,

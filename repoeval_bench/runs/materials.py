@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder
+    from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.planning import Corpora
     from repoeval_bench.runs.request import RunRequest
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 class Materials:
     """The data of requests, without some repositories, and what runs over it share.
 
-    `corpora` keeps what was chunked. Data is fetched when it is first asked for.
+    `corpora` keeps what was chunked. Data is fetched when it is first asked for. `placed` says where encoders compute,
+    see `make_embedder`.
     """
 
     def __init__(
@@ -34,8 +36,9 @@ class Materials:
         without: frozenset[str],
         home: Path | None = None,
         notify: Callable[[str], None] = silent,
+        placed: Callable[[TextEncoder], TextEncoder] | None = None,
     ) -> None:
-        self._data, self._without, self._notify = data, without, notify
+        self._data, self._without, self._notify, self._placed = data, without, notify, placed
         self.home = home
         self.corpora: Corpora = {}
         self._embedders: dict[str, Embedder] = {}
@@ -53,7 +56,9 @@ class Materials:
         spec = setting.resolved_embedder()
         if spec not in self._embedders:
             benchmark = self.benchmark if needs_files(spec) else None
-            self._embedders[spec] = make_embedder(spec, home=self.home, benchmark=benchmark, notify=self._notify)
+            self._embedders[spec] = make_embedder(
+                spec, home=self.home, benchmark=benchmark, notify=self._notify, placed=self._placed
+            )
         return self._embedders[spec]
 
 

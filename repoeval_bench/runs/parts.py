@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.request import RunRequest
 
@@ -65,10 +66,12 @@ def make_embedder(
     home: Path | None = None,
     benchmark: Benchmark | None = None,
     notify: Callable[[str], None] = silent,
+    placed: Callable[[TextEncoder], TextEncoder] | None = None,
 ) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`.
 
     `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything, or a fit.
+    `placed` gives an encoder that computes the same vectors, where a model is held elsewhere.
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
@@ -81,6 +84,8 @@ def make_embedder(
     encoder = find_encoder(str(model), Material(data_home(home) / "models", files, notify))
     if encoder.limit is None and set(policies.values()) != {"head"}:  # of a model that is known only once it is found
         raise changes_nothing(encoder.spec)
+    if placed is not None:
+        encoder = placed(encoder)
     return CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify), policies)
 
 

@@ -335,8 +335,12 @@ class ExecutionRequest(Request):
 
     executor: str | None = option(
         None,
-        "Make each run as a job of its own: local:N (N processes). An error then ends its run alone.",
+        "Make each run as a job of its own: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends "
+        "its run alone.",
         "WHERE",
+    )
+    gpus_per_embedder: float | None = option(
+        None, "With ray: the share of a GPU for each copy of the embedding model, such as 0.5.", "SHARE", gt=0
     )
 
 

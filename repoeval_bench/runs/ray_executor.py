@@ -1,0 +1,236 @@
+"""Jobs on a Ray cluster: a task for each run, and actors that hold the embedding model.
+
+A task needs one core. Where it meets texts without a vector, it sends them to an actor, on its own machine if there is
+one, and keeps what comes back in its machine's vector cache. Ray gives the task's core away while it waits. A task or
+an actor whose process or machine is lost is started again. The only file that knows Ray.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from repoeval_bench.core.errors import BenchError, EmbeddingError, UsageError
+from repoeval_bench.core.extras import require
+from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.runs.jobs import Finished
+from repoeval_bench.runs.parts import make_embedder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.core.parts import Embedder, Role
+    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.runs.jobs import RunJob
+
+STORE_BYTES = 128 * 2**20
+"""Of Ray's object store, where Ray is started here: requests, texts and vectors pass through it, and none stays."""
+
+TEXTS = 2048
+"""Texts that are sent to an actor at once."""
+
+AHEAD = 4
+"""Jobs that are handed to Ray for each core: enough to keep it busy, few enough for the caller's memory."""
+
+_SECONDS_TO_ANSWER = 10
+
+TRIES = 10
+"""How often a run is begun whose worker is lost each time, as the system does where memory runs out."""
+
+
+class RayCluster:
+    """Jobs as Ray tasks; a context that leaves no process behind that it started.
+
+    Without an `address` Ray is started on this machine, with its dashboard, its logs and its usage statistics off.
+    `gpus_per_embedder` is the share of a GPU that an actor is given; without it there is one for each machine, on CPUs.
+    """
+
+    def __init__(
+        self, address: str | None = None, *, gpus_per_embedder: float | None = None, home: Path | None = None
+    ) -> None:
+        require("executor ray", "ray")
+        self._address, self._share = address, gpus_per_embedder
+        self._home = home.resolve() if home else None
+        self._folder: str | None = None
+        self._actors: list[Any] = []
+
+    def __enter__(self) -> Self:
+        import ray
+
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
+        if self._address is None:
+            self._folder = tempfile.mkdtemp(prefix="ray-")
+            ray.init("local", num_cpus=_cores(), object_store_memory=STORE_BYTES, _temp_dir=self._folder, **quiet)
+        else:
+            del quiet["include_dashboard"]
+            try:
+                _check_answers(self._address)
+                ray.init(address=self._address, **quiet)
+            except (OSError, RuntimeError, ValueError) as error:
+                reason = str(error).strip().partition("\n")[0]
+                raise BenchError(f"no Ray cluster answers at {self._address!r} ({reason}); start one there") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import ray
+
+        self._actors = []
+        ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def map(self, jobs: Sequence[RunJob]) -> Iterator[Finished]:
+        """What each job returns, in their order; a job whose worker is lost again and again has that as its error."""
+        import ray
+
+        run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
+        placed = self._placed() if any(job.request.needs_vectors for job in jobs) else None
+        ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        running: dict[Any, int] = {}
+        done: dict[int, Finished] = {}
+        handed = 0
+        for place in range(len(jobs)):
+            while place not in done:
+                while handed < len(jobs) and len(running) < ahead:
+                    running[run.remote(jobs[handed], placed)] = handed
+                    handed += 1
+                for reference in ray.wait(list(running))[0]:
+                    done[running.pop(reference)] = _result(reference)
+            yield done.pop(place)
+
+    def _placed(self) -> Placed:
+        """The actors, each on its machine, started when the first vector is needed."""
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        actor = ray.remote(max_restarts=-1, max_task_retries=-1)(Model)
+        names: list[tuple[str, str]] = []
+        for node in ray.nodes():
+            if not node["Alive"] or not node["Resources"].get("CPU"):
+                continue
+            share = self._share or 0
+            for number in range(int(node["Resources"].get("GPU", 0) / share) if share else 1):
+                name = f"embedder-{node['NodeID']}-{number}"
+                near = NodeAffinitySchedulingStrategy(node["NodeID"], soft=not share)
+                self._actors.append(
+                    actor.options(name=name, num_cpus=0, num_gpus=share, scheduling_strategy=near).remote(self._home)
+                )
+                names.append((node["NodeID"], name))
+        if not names:
+            raise UsageError("--gpus-per-embedder: the Ray cluster has no GPU; leave it out to embed on CPUs")
+        return Placed(tuple(names))
+
+
+def _check_answers(address: str) -> None:
+    """An OSError where nothing listens at `host:port`; Ray itself would wait ten minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _run(job: RunJob, placed: Placed | None) -> Finished:
+    return job(placed)
+
+
+def _result(reference: Any) -> Finished:
+    import ray
+
+    try:
+        finished: Finished = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        reason = str(error).strip().partition("\n")[0]
+        told = f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory"
+        return Finished(run_id=None, error=told, notes=(), seconds=0.0, where="")
+    return finished
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The actors by (node's id, name), and which of them a worker asks: always the same, one of its own node if any."""
+
+    names: tuple[tuple[str, str], ...]
+
+    def __call__(self, encoder: TextEncoder) -> TextEncoder:
+        """The encoder, or where it has a model of its own to load, one that asks an actor."""
+        if not isinstance(encoder, SentenceTransformerEncoder):
+            return encoder
+        import ray
+
+        context = ray.get_runtime_context()
+        here = [name for node, name in self.names if node == context.get_node_id()]
+        names = here or [name for _, name in self.names]
+        chosen = names[zlib.crc32(context.get_worker_id().encode()) % len(names)]
+        return ActorEncoder(encoder, ray.get_actor(chosen))
+
+
+class ActorEncoder:
+    """An encoder whose tokenizer is here, and whose model is in an actor; the vectors are the same."""
+
+    def __init__(self, encoder: SentenceTransformerEncoder, actor: Any) -> None:
+        self._encoder, self._actor = encoder, actor
+        self.spec, self.identity, self.limit = encoder.spec, encoder.identity, encoder.limit
+        self.usage = encoder.usage
+        self.prompt, self.count_tokens = encoder.prompt, encoder.count_tokens
+        self._checked = False
+
+    def encode_batches(
+        self, texts: Sequence[str], role: Role, tokens: Sequence[int]
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), the longest texts first.
+
+        An EmbeddingError where the actor's machine computes other vectors than this one would.
+        """
+        import ray
+
+        if not self._checked:
+            there: Mapping[str, Any] = ray.get(self._actor.identity.remote(self.spec))
+            if there != dict(self.identity):
+                raise EmbeddingError(
+                    f"machines of the cluster compute {self.spec} differently ({dict(self.identity)} here, {there} "
+                    "where the model is); give --precision fp32"
+                )
+            self._checked = True
+        order = sorted(range(len(texts)), key=lambda place: -tokens[place])
+        for start in range(0, len(order), TEXTS):
+            places = order[start : start + TEXTS]
+            vectors = ray.get(self._actor.encode.remote(self.spec, [texts[place] for place in places], role))
+            yield places, np.asarray(vectors, dtype=np.float32)
+
+
+class Model:
+    """An actor: the models that were asked for, each loaded once; it reads through its machine's vector cache."""
+
+    def __init__(self, home: Path | None) -> None:
+        self._home = home
+        self._embedders: dict[str, Embedder] = {}
+
+    def identity(self, spec: str) -> dict[str, Any]:
+        """What decides a vector beside prompt and text."""
+        return dict(self._embedder(spec).identity)
+
+    def encode(self, spec: str, texts: list[str], role: Role) -> NDArray[np.float32]:
+        """float32 (n, dim), in the order of `texts`."""
+        return self._embedder(spec).encode(texts, role)
+
+    def _embedder(self, spec: str) -> Embedder:
+        if spec not in self._embedders:
+            self._embedders[spec] = make_embedder(spec, home=self._home)
+        return self._embedders[spec]
