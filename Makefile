@@ -25,7 +25,7 @@ ASK     = $(TOOL) --variables
 FROM    = $(call q,$(or $(SOURCE),auto))
 RUNS    = $(or $(OUT),results)
 
-.PHONY: help download recommend eval compare report leaderboard run sensitivity reproduce test lint check bench clean
+.PHONY: help download recommend eval compare report leaderboard run sensitivity reproduce test lint check docs bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ lint: .venv/dev.stamp ## check style, types and architecture
 
 check: lint ## check style, types and architecture, and run the fast tests
 	@$(COMPILED) -m pytest -n auto --dist worksteal -m 'not slow and not network and not full_data'
+
+docs: .venv/dev.stamp ## build the documentation site into build/site; its notebooks are run
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 
 bench: .venv/dev.stamp ## measure speed and memory as ratios, side by side in one run
 	@$(COMPILED) scripts/bench.py --source $(FROM)

@@ -12,6 +12,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
 from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
@@ -112,6 +113,18 @@ class Recommendation:
     def __repr__(self) -> str:
         said = [f"{each.protocol} by {each.retriever}: {each.best.label}" for each in self.answers]
         return f"<Recommendation {'; '.join(said) or 'without an answer'}>"
+
+    def _repr_html_(self) -> str:
+        """Every arm of every answer with its mean, and whether the best is told apart from it."""
+        rows = []
+        for answer in self.answers:
+            alike = {each.run_id for each in answer.choice.alike}
+            asked = f"{answer.protocol} by {answer.retriever}"
+            for place, each in enumerate(answer.choice.candidates):
+                said = "best" if place == 0 else "not told apart" if each.run_id in alike else "behind"
+                rows.append((asked, answer.arm(each).label, answer.choice.measure, f"{each.mean:.4f}", said))
+        names = ("asked", "chunker", "measure", "mean", "against the best")
+        return html_table(f"{repr(self)[1:-1]} ({self.data})", names, rows)
 
 
 def recommend(

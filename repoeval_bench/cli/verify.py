@@ -10,7 +10,7 @@ import click
 from repoeval_bench.analysis.verification import verify
 from repoeval_bench.cli.answer import details_option
 from repoeval_bench.cli.completion import run_argument
-from repoeval_bench.cli.console import print_json, print_lines, print_table
+from repoeval_bench.cli.console import print_json, print_paragraph, print_table
 from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
 from repoeval_bench.report.verification import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
@@ -56,7 +56,8 @@ def verify_command(
     if as_json:
         print_json({"holds": found.holds, **asdict(found)})
     else:
-        print_lines(verification_lines(found))
+        for line in verification_lines(found):
+            print_paragraph(line)
         if not found.holds:
             print_table(verification_table(found, every=details))
     return 0 if found.holds else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
@@ -57,12 +58,14 @@ def plot(
 ) -> Drawing:
     """One figure of a report as a matplotlib figure, by its name; runs are objects, or what names them in `out`.
 
-    An unknown name is a UsageError that lists those that the runs have.
+    A notebook shows it as SVG. An unknown name is a UsageError that lists those that the runs have.
     """
     found = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
     if name not in found:
         raise UsageError(nearest("figure", name, found))
-    return found[name].drawn
+    chosen = found[name]
+    chosen.drawn.__dict__["_repr_svg_"] = partial(plain_svg, chosen)  # a figure that pyplot did not make has none
+    return chosen.drawn
 
 
 def _forests(runs: Sequence[RunView], base: RunView, measure: str) -> list[Figure]:
