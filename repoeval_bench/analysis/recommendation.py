@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,10 @@ from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
+from repoeval_bench.runs.settings import Setting, evaluate_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from repoeval_bench.analysis.records import Candidate, Choice, Comparison
     from repoeval_bench.core.benchmark import Benchmark
@@ -152,41 +153,98 @@ def recommend(
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
     texts = [file.text for file in _sample(benchmark)]
     tokens_per_nws = sum(len(tokens_of(text)) for text in texts) / max(1, sum(map(count_nws, texts)))
-    embedder: Embedder | None = None
-    corpora: Corpora = {}
-    runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {}
-    asked_by: dict[str, Benchmark] = {}
-    steps = [(setting, arms) for setting in settings for arms in by_size]
-    for setting, arms in progress(steps, desc="chunkers at a size", unit="steps"):
-        if deadline is not None and runs and clock() >= deadline:
+    by_protocol = {each.protocol: each for each in settings}
+    selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}
+    groups = _side_by_side([Setting(each, selected[each.protocol]) for each in settings], alone=deadline is not None)
+    runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {each: [] for each in settings}
+
+    def late() -> bool:
+        return deadline is not None and any(runs.values()) and clock() >= deadline
+
+    where: dict[str, Any] = {"out": Path(out), "home": home, "notify": notify, "executor": executor}
+    for group, arms, made in _steps(benchmark, groups, by_size, late, where):
+        if made is None:
             labels = ", ".join(arm.label for arm in arms)
-            left_out.append(f"{setting.protocol} by {setting.retriever}, {labels}: the time was up")
+            told = (f"{each.request.protocol} by {each.request.retriever}" for each in group)
+            left_out += [f"{name}, {labels}: the time was up" for name in told]
             continue
-        if setting.protocol not in asked_by:
-            # One at a time: a protocol may ask of other texts, and a repository's fill memory.
-            asked_by = {setting.protocol: _asked(benchmark, setting, request.tasks, left_out)}
-        if setting.needs_vectors and embedder is None:
-            embedder = make_embedder(setting.resolved_embedder(), home=home, benchmark=benchmark, notify=notify)
-        made = evaluate_all(
-            asked_by[setting.protocol],
-            [arm.spec for arm in arms],
-            protocol=setting.protocol,
-            retriever=setting.retriever,
-            embedder=embedder or setting.embedder,
-            reuse=True,
-            out=out,
-            home=home,
-            notify=notify,
-            executor=executor,
-            corpora=corpora,
-        )
-        runs.setdefault(setting, []).extend(zip(arms, made, strict=True))
+        for each, of_setting in zip(group, zip(*made, strict=True), strict=True):
+            runs[each.request] += zip(arms, of_setting, strict=True)
     return Recommendation(
         data=benchmark.label,
         answers=tuple(_answer(setting, made, tokens_per_nws) for setting, made in runs.items() if len(made) > 1),
         left_out=tuple(left_out),
         runs=tuple(run.folder for made in runs.values() for _, run in made),
     )
+
+
+def _side_by_side(asked: Sequence[Setting], *, alone: bool) -> list[list[Setting]]:
+    """Settings that chunk the same files and need no vectors together, unless each is wanted `alone`."""
+    groups: list[list[Setting]] = []
+    for each in asked:
+        fits = (
+            group
+            for group in groups
+            if not (alone or each.request.needs_vectors or group[0].request.needs_vectors)
+            and group[0].files == each.files
+        )
+        if (group := next(fits, None)) is None:
+            groups.append([each])
+        else:
+            group.append(each)
+    return groups
+
+
+def _steps(
+    benchmark: Benchmark,
+    groups: Sequence[Sequence[Setting]],
+    by_size: Sequence[Sequence[Arm]],
+    late: Callable[[], bool],
+    where: Mapping[str, Any],
+) -> Iterator[tuple[Sequence[Setting], Sequence[Arm], list[list[RunView]] | None]]:
+    """(settings, arms of one size, for each arm the run of each setting); None for the runs where it is `late`."""
+    vectors = [each.request for group in groups for each in group if each.request.needs_vectors]
+    embedder: Embedder | None = None
+    if vectors:
+        spec, home, notify = vectors[0].resolved_embedder(), where["home"], where["notify"]
+        embedder = make_embedder(spec, home=home, benchmark=benchmark, notify=notify)
+    corpora: Corpora = {}
+    with progress(desc="chunkers", unit="chunkers", total=len(groups) * sum(map(len, by_size))) as bar:
+        for group in groups:
+            with closing(_made(group, by_size, embedder, corpora, where)) as made:
+                for arms in by_size:
+                    taken: list[list[RunView]] | None = None if late() else []
+                    for _ in arms:
+                        if taken is not None:
+                            taken.append(next(made))
+                        bar.update()
+                    yield group, arms, taken
+
+
+def _made(
+    group: Sequence[Setting],
+    by_size: Sequence[Sequence[Arm]],
+    embedder: Embedder | None,
+    corpora: Corpora,
+    where: Mapping[str, Any],
+) -> Generator[list[RunView]]:
+    """For each arm, size by size, the run of each setting."""
+    alone = group[0]
+    if not alone.request.needs_vectors:
+        yield from evaluate_settings(group, [arm.spec for arms in by_size for arm in arms], **where)
+        return
+    for arms in by_size:
+        runs = evaluate_all(
+            alone.selected,
+            [arm.spec for arm in arms],
+            protocol=alone.request.protocol,
+            retriever=alone.request.retriever,
+            embedder=embedder or alone.request.embedder,
+            reuse=True,
+            corpora=corpora,
+            **where,
+        )
+        yield from ([run] for run in runs)
 
 
 def suitable(benchmark: Benchmark) -> tuple[str, ...]:

@@ -219,7 +219,7 @@ def _evaluate(
     retriever = make_retriever(request.retriever, protocol, home=home, notify=notify)
     parts = Parts(embedder, (retriever,), home)
     selected = select(benchmark, protocol)
-    configs = [_config(selected, request, protocol, chunker, parts) for chunker in chunkers]
+    configs = [config_of(selected, request, protocol, chunker, parts) for chunker in chunkers]
     stored = [current_run(out / config.run_id) if reuse else None for config in configs]
     made: Iterator[Path] = iter(())
     if not all(stored):
@@ -230,7 +230,10 @@ def _evaluate(
         yield run or RunView(next(made))
 
 
-def _config(selected: Benchmark, request: RunRequest, protocol: Protocol, chunker: Chunker, parts: Parts) -> RunConfig:
+def config_of(
+    selected: Benchmark, request: RunRequest, protocol: Protocol, chunker: Chunker, parts: Parts
+) -> RunConfig:
+    """The configuration of a run, by which its folder is named."""
     (retriever,) = parts.retrievers
     return RunConfig(
         dataset=selected.name,
@@ -276,7 +279,7 @@ def _make_all(
     # A model that has something to do is loaded once and has the cores to itself.
     if any(each.encoded for each in planned):
         executor = IN_PROCESS
-    return executor.map([partial(_make, *each, inputs, out, parts) for each in zip(planned, configs, strict=True)])
+    return executor.map([partial(make_run, *each, inputs, out, parts) for each in zip(planned, configs, strict=True)])
 
 
 def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Parts) -> Executor:
@@ -293,6 +296,7 @@ def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunk
     return executor if elsewhere else IN_PROCESS
 
 
-def _make(planned: Plan, config: RunConfig, inputs: Inputs, out: Path, parts: Parts) -> Path:
+def make_run(planned: Plan, config: RunConfig, inputs: Inputs, out: Path, parts: Parts) -> Path:
+    """Judge, retrieve, score and store what was planned; its folder."""
     outcome = execute(planned, config, parts.embedder, parts.retrievers[0], inputs)
     return store.save(outcome, out, created=datetime.now(UTC).isoformat(timespec="seconds"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -70,35 +70,34 @@ class Plan:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The tasks that a protocol selects, their files, the queries made of them, and the facts of each task.
+    """The tasks that a protocol selects, their files, the queries made of them, and what is known of each task.
 
     They are the same for all chunkers of a comparison, so they are made once.
 
-    `facts` is task_id -> fact -> value. The rest is made on first use.
+    `facts` is task_id -> fact -> value, `lines` `repo/path` -> non-whitespace characters of each line, `gold_in_query`
+    query_id -> share of its gold's non-blank lines that are in the query, `sources` every file with its text, as a run
+    keeps them.
     """
 
     benchmark: Benchmark
     protocol: Protocol
     queries: tuple[Query, ...]
     facts: Mapping[str, Mapping[str, Fact]]
+    lines: Lines
+    gold_in_query: Mapping[str, float]
+    sources: bytes
 
-    @cached_property
-    def lines(self) -> Lines:
-        """`repo/path` -> non-whitespace characters of each line."""
-        return Lines.of(count_lines(self.benchmark))
 
-    @cached_property
-    def gold_in_query(self) -> Mapping[str, float]:
-        """query_id -> share of its gold's non-blank lines that are in the query."""
-        gold = {task.task_id: gold_of(task, self.protocol) for task in self.benchmark.tasks}
-        return gold_in_query(self.queries, self.benchmark.by_name, gold)
-
-    @cached_property
-    def sources(self) -> bytes:
-        """Every file with its text, as a run keeps them."""
-        return pack_sources(self.benchmark)
+def make_inputs(asked: Sequence[tuple[Benchmark, Protocol]], executor: Executor = IN_PROCESS) -> list[Inputs]:
+    """What is the same for all chunkers, for each (tasks that `select` gave, protocol)."""
+    queries = [make_queries(selected.tasks, protocol.query) for selected, protocol in asked]
+    jobs = [partial(_known, *each, of_each) for each, of_each in zip(asked, queries, strict=True)]
+    return [
+        Inputs(benchmark=selected, protocol=protocol, queries=of_each, **known)
+        for (selected, protocol), of_each, known in zip(asked, queries, executor.map(jobs), strict=True)
+    ]
 
 
 def plan(
@@ -143,24 +142,45 @@ def plan_all(
             partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=(corpora or {}).get(key))
             for each, key in zip(parts, keys, strict=True)
         ),
-        partial(_facts, selected, protocol),
+        partial(_known, selected, protocol, queries),
     ]
-    *chunked, facts = executor.map(jobs)
+    *chunked, known = executor.map(jobs)
     room = KEPT // max(1, sum(len(file.text) for file in files))
     if corpora is not None and protocol.documents == "chunks" and len({*corpora, *keys}) <= room:
         corpora |= {key: replace(corpus, own={}) for key, (corpus, *_) in zip(keys, chunked, strict=True)}
-    return Inputs(selected, protocol, queries, facts), [
+    inputs = Inputs(benchmark=selected, protocol=protocol, queries=queries, **known)
+    return inputs, [
         Plan(selected, protocol, cutter.spec, corpus, documents, queries, {"chunk": seconds})
         for (cutter, _), (corpus, documents, seconds) in zip(parts, chunked, strict=True)
     ]
 
 
-def _facts(selected: Benchmark, protocol: Protocol) -> dict[str, dict[str, Fact]]:
+def plan_one(
+    inputs: Inputs,
+    parts: tuple[Chunker, Chunker | None],
+    *,
+    skip_errors: bool = False,
+    made: Corpus | None = None,
+) -> Plan:
+    """The plan of one (chunker, baseline); `made` is what the chunker made of these files before."""
+    selected, protocol = inputs.benchmark, inputs.protocol
+    corpus, documents, seconds = _chunk(selected, protocol, parts, skip_errors=skip_errors, made=made)
+    return Plan(selected, protocol, parts[0].spec, corpus, documents, inputs.queries, {"chunk": seconds})
+
+
+def _known(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...]) -> dict[str, Any]:
+    """The fields of `Inputs` that take time."""
     facts = task_facts(selected)
     if protocol.of_definitions:
         for task in selected.tasks:
             facts[task.task_id] |= uses_facts(task)
-    return facts
+    gold = {task.task_id: gold_of(task, protocol) for task in selected.tasks}
+    return {
+        "facts": facts,
+        "lines": Lines.of(count_lines(selected)),
+        "gold_in_query": gold_in_query(queries, selected.by_name, gold),
+        "sources": pack_sources(selected),
+    }
 
 
 def _chunk(

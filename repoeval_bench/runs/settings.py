@@ -1,0 +1,97 @@
+"""Runs of several settings over the same files: each chunker cuts them once, and its chunks are not kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from repoeval_bench.runs import store
+from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.experiment import config_of, fitting, make_run
+from repoeval_bench.runs.parts import Parts, make_parts, make_retriever, silent
+from repoeval_bench.runs.planning import make_inputs, plan_one
+from repoeval_bench.runs.view import RunView, current_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.retrieval.corpus import Corpus
+    from repoeval_bench.runs.config import RunConfig
+    from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.runs.planning import Inputs
+    from repoeval_bench.runs.request import RunRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A request without its chunker, and the tasks that `select` gave for it."""
+
+    request: RunRequest
+    selected: Benchmark
+
+    @property
+    def files(self) -> tuple[tuple[SourceFile, ...], ...]:
+        """What is chunked: settings with the same files can be evaluated at once."""
+        return tuple(self.selected.files.values())
+
+
+def evaluate_settings(
+    settings: Sequence[Setting],
+    chunkers: Sequence[str],
+    *,
+    out: Path,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+    executor: Executor = IN_PROCESS,
+) -> Iterator[list[RunView]]:
+    """For each chunker the run of each setting; stored ones that this very code made are taken as they are.
+
+    The settings have the same files, and none needs vectors. Raises a BenchError in one sentence.
+    """
+    every: list[list[_Wanted]] = [[] for _ in chunkers]
+    for setting in settings:
+        protocol = setting.request.resolved_protocol()
+        parts = Parts(None, (make_retriever(setting.request.retriever, protocol, home=home, notify=notify),), home)
+        for wanted, spec in zip(every, chunkers, strict=True):
+            cut = make_parts(protocol, spec)
+            wanted.append(_Wanted(cut, config_of(setting.selected, setting.request, protocol, cut[0], parts), parts))
+    stored = [[current_run(out / each.config.run_id) for each in wanted] for wanted in every]
+    made: Iterator[None] = iter(())
+    if not all(map(all, stored)):
+        store.check_writable(out)
+        cutters = [wanted[0].cut[0] for wanted in every]
+        executor = fitting(executor, settings[0].selected, cutters, every[0][0].parts)
+        inputs = make_inputs([(each.selected, each.request.resolved_protocol()) for each in settings], executor)
+        jobs = []
+        for wanted, runs in zip(every, stored, strict=True):
+            if missing := [at for at, run in enumerate(runs) if run is None]:
+                jobs.append(partial(_make, [(wanted[at], inputs[at]) for at in missing], out))
+        made = executor.map(jobs)
+    for wanted, runs in zip(every, stored, strict=True):
+        if not all(runs):
+            next(made)
+        yield [run or RunView(out / each.config.run_id) for each, run in zip(wanted, runs, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A run that is asked for."""
+
+    cut: tuple[Chunker, Chunker | None]
+    config: RunConfig
+    parts: Parts
+
+
+def _make(wanted: Sequence[tuple[_Wanted, Inputs]], out: Path) -> None:
+    """The runs of one chunker, one after the other."""
+    made: Corpus | None = None
+    for each, inputs in wanted:
+        planned = plan_one(inputs, each.cut, skip_errors=each.config.skip_errors, made=made)
+        if each.config.protocol.documents == "chunks":
+            made = replace(planned.corpus, own={})
+        make_run(planned, each.config, inputs, out, each.parts)
