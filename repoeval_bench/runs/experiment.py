@@ -124,7 +124,7 @@ def make_run(
     retriever = make_retriever(request.retriever, protocol, home=materials.home, notify=notify)
     parts = Parts(materials.embedder(request), (retriever,), materials.home)
     selected = select(materials.benchmark, protocol)
-    config = _config(selected, request, protocol, cutter, parts)
+    config = config_of(selected, request, protocol, cutter, parts)
     if reuse and (stored := current_run(out / config.run_id)):
         return stored
     with staging(out, config.run_id) as beside:
@@ -279,7 +279,9 @@ def _make_all(
     # A model that has something to do is loaded once and has the cores to itself.
     if any(each.encoded for each in planned):
         executor = IN_PROCESS
-    return executor.map([partial(make_run, *each, inputs, out, parts) for each in zip(planned, configs, strict=True)])
+    return executor.map(
+        [partial(execute_and_store, *each, inputs, out, parts) for each in zip(planned, configs, strict=True)]
+    )
 
 
 def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Parts) -> Executor:
@@ -296,7 +298,7 @@ def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunk
     return executor if elsewhere else IN_PROCESS
 
 
-def make_run(planned: Plan, config: RunConfig, inputs: Inputs, out: Path, parts: Parts) -> Path:
+def execute_and_store(planned: Plan, config: RunConfig, inputs: Inputs, out: Path, parts: Parts) -> Path:
     """Judge, retrieve, score and store what was planned; its folder."""
     outcome = execute(planned, config, parts.embedder, parts.retrievers[0], inputs)
     return store.save(outcome, out, created=datetime.now(UTC).isoformat(timespec="seconds"))

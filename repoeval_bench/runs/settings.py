@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.runs import store
 from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.experiment import config_of, fitting, make_run
+from repoeval_bench.runs.experiment import config_of, execute_and_store, fitting
 from repoeval_bench.runs.parts import Parts, make_parts, make_retriever, silent
 from repoeval_bench.runs.planning import make_inputs, plan_one
 from repoeval_bench.runs.view import RunView, current_run
@@ -94,4 +94,4 @@ def _make(wanted: Sequence[tuple[_Wanted, Inputs]], out: Path) -> None:
         planned = plan_one(inputs, each.cut, skip_errors=each.config.skip_errors, made=made)
         if each.config.protocol.documents == "chunks":
             made = replace(planned.corpus, own={})
-        make_run(planned, each.config, inputs, out, each.parts)
+        execute_and_store(planned, each.config, inputs, out, each.parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,8 @@ def resolve_levels(
                         if task.repo == repo:
                             found[level].add([task], resolver)
                             bar.update()
+            del resolver
+            gc.collect()  # what a resolver knows of a repository refers to itself, and the next one needs the memory
             if (
                 index is not None
                 and _resolved(found) == before
