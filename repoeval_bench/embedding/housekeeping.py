@@ -100,11 +100,7 @@ def info(folder: Path) -> CacheInfo:
     sizes: dict[bytes, Counter[bytes]] = defaultdict(Counter)
     used: dict[bytes, object] = {}
     with cache.explained("read"):
-        identities = {
-            tag("identity", content.decode())[1:]: json.loads(content)
-            for _, key, *_, value in cache.database.entries(_IDENTITY)
-            if (content := _unsealed(key, value)) is not None
-        }
+        identities = known_identities(cache)
         for _, label, size, last in cache.database.summary():
             kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
             if not _is_identity(label):
@@ -115,7 +111,7 @@ def info(folder: Path) -> CacheInfo:
     cache.close()
     models = [
         ModelShare(
-            identity=identities.get(owner),
+            identity=json.loads(identities[owner]) if owner in identities else None,
             vectors=number[b"v"],
             scores=number[b"s"],
             counts=number[b""],
@@ -129,6 +125,15 @@ def info(folder: Path) -> CacheInfo:
     models.sort(key=lambda model: (-model.vector_bytes, -model.score_bytes, model.name))
     on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     return CacheInfo(str(folder), on_disk, sum(map(Counter.total, entries.values())), tuple(models))
+
+
+def known_identities(cache: VectorCache) -> dict[bytes, str]:
+    """The part of an entry's tag that says whose it is -> that model's identity, in JSON."""
+    return {
+        tag("identity", content.decode())[1:]: content.decode()
+        for _, key, *_, value in cache.database.entries(_IDENTITY)
+        if (content := unsealed(key, value)) is not None
+    }
 
 
 def _day(seconds: object) -> str:
@@ -145,7 +150,7 @@ def _is_identity(label: object) -> bool:
     return isinstance(label, bytes) and label[:1] == _IDENTITY
 
 
-def _unsealed(key: object, value: object) -> bytes | None:
+def unsealed(key: object, value: object) -> bytes | None:
     """The value without its seal; None where the seal is not that of this key and value."""
     if not isinstance(key, bytes) or not isinstance(value, bytes) or len(key) > 64:
         return None
@@ -189,7 +194,7 @@ def _fault(key: object, form: tuple[object, ...], label: object, value: object) 
     """What is wrong with an entry by itself; empty for a sound one."""
     if form != (1, RAW, None):
         return "an entry that this program did not write; it was not read"
-    content = _unsealed(key, value)
+    content = unsealed(key, value)
     if content is None:
         return "an entry without its seal, or changed since it was written"
     kind = label[:1] if isinstance(label, bytes) else b""

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def content(out: Path) -> dict[str, object]:
-    """Run id/file -> what it holds, times apart; of hidden folders too, so that nothing half-made is overlooked."""
+    """Run id/file -> what it holds, times apart. What a killed process had begun is hidden and left out."""
     found: dict[str, object] = {}
-    for path in sorted(out.glob("*/*")):
+    for path in sorted(out.glob("[!.]*/*")):
         name = f"{path.parent.name}/{path.name}"
         if path.name == "manifest.json":
             found[name] = {key: value for key, value in json.loads(path.read_text()).items() if key != "created"}

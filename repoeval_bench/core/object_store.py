@@ -1,0 +1,120 @@
+"""Objects at a URL: on a file system that machines share, in a bucket, wherever fsspec reads and writes.
+
+An object is written once, whole, and never changed. What a store holds is not trusted: callers check digests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import BenchError, UsageError
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.files import write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TRIES = 5
+"""How often an object is read or written until the store has failed."""
+
+_LONGEST_PAUSE = 4.0  # seconds
+
+
+class StoreError(BenchError):
+    """A store cannot be read or written."""
+
+
+def is_url(text: str) -> bool:
+    """Whether a text names a store, not a folder."""
+    return "://" in text
+
+
+class ObjectStore:
+    """The objects below a URL, by relative name. Failures are tried again, then they are a StoreError."""
+
+    def __init__(self, url: str) -> None:
+        require(f"a store such as {url}", "fsspec")
+        from fsspec.core import url_to_fs
+
+        self.url = url.rstrip("/")
+        try:
+            self._system, self._root = url_to_fs(self.url)
+        except (ImportError, ValueError) as error:
+            raise UsageError(
+                f"{url} is not the address of a store ({error}); give one such as file:///shared"
+            ) from error
+        self._local = type(self._system).__name__ == "LocalFileSystem"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """How to make it again, in another process."""
+        return ObjectStore, (self.url,)
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the objects below a folder, sorted; none where it is not there."""
+        self._system.invalidate_cache()
+        start = len(self._path(""))
+        return sorted(path[start:] for path in self._files(self._path(folder)) if "/." not in path[start - 1 :])
+
+    def _files(self, folder: str) -> Iterator[str]:
+        # fsspec's own `find` passes over folders that cannot be listed at the moment.
+        try:
+            entries = self._tried("read", folder, lambda: self._system.ls(folder, detail=True))
+        except FileNotFoundError:
+            return
+        for entry in entries:
+            if entry["type"] != "directory":
+                yield str(entry["name"])
+            elif entry["name"].rstrip("/") != folder.rstrip("/"):
+                yield from self._files(entry["name"])
+
+    def read(self, name: str) -> bytes:
+        """An object's bytes, whatever they are; a FileNotFoundError where it is not there."""
+        found: bytes = self._tried("read", name, lambda: self._system.cat_file(self._path(name)))
+        return found
+
+    def write(self, name: str, content: bytes) -> None:
+        """Store an object; one of the same name and length is there already and stays."""
+        self._tried("written", name, lambda: self._write(self._path(name), content))
+
+    def _write(self, path: str, content: bytes) -> None:
+        if self._size(path) == len(content):
+            return
+        if self._local:
+            write_atomic(Path(path), content)
+        else:
+            self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            self._system.pipe_file(path, content)
+        if (size := self._size(path)) != len(content):
+            raise OSError(f"{len(content)} bytes were written and {size} are there")
+
+    def _size(self, path: str) -> int | None:
+        self._system.invalidate_cache()
+        try:
+            size = self._system.info(path)["size"]
+        except FileNotFoundError:
+            return None
+        return None if size is None else int(size)
+
+    def _path(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}"
+
+    def _tried(self, verb: str, name: str, work: Callable[[], Any]) -> Any:
+        """What the work gives; a FileNotFoundError is an answer, and is not tried again."""
+        from tenacity import Retrying, retry_if_not_exception_type, stop_after_attempt, wait_random_exponential
+
+        try:
+            return Retrying(
+                retry=retry_if_not_exception_type(FileNotFoundError),
+                stop=stop_after_attempt(TRIES),
+                wait=wait_random_exponential(multiplier=0.05, max=_LONGEST_PAUSE),
+                reraise=True,
+            )(work)
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # implementations of fsspec raise what they like
+            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise StoreError(
+                f"{name} of the store {self.url} cannot be {verb} after {TRIES} tries ({reason}); run the same command "
+                "again when the store answers"
+            ) from error

@@ -1,0 +1,198 @@
+"""Vectors in a store that machines share: sealed blocks of many, each written once and never changed.
+
+A block is two objects, named by digests of both: `.keys`, written last, and `.block`, the header, the keys, the lengths
+and the values with their seals. So a machine reads only the keys of blocks whose vectors it has. The database of a
+cache never lies in such a store; each machine keeps its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import CacheError
+from repoeval_bench.embedding.disk import FILE
+from repoeval_bench.embedding.housekeeping import known_identities, unsealed
+from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.embedding.storage import Kind
+
+FOLDER = "vectors"
+"""Where in a store the blocks are."""
+
+SHARED: tuple[Kind, ...] = ("vector", "tokens", "read", "score")
+"""What is shared. Completions are not: they are somebody's answers, and are paid for."""
+
+ENTRIES = 4096
+"""Entries of a block: 6 MB of vectors of 384 numbers."""
+
+_KEYS, _BLOCK = ".keys", ".block"
+
+_KEY_BYTES = 32
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """Entries that were written and in how many blocks, entries that the store had, and entries of unknown models."""
+
+    entries: int
+    blocks: int
+    there: int
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """Entries that were new and in how many blocks, entries that were here, and the blocks that are broken."""
+
+    entries: int
+    blocks: int
+    here: int
+    broken: tuple[str, ...]
+
+
+class BrokenBlockError(Exception):
+    """A block is not what its name says."""
+
+
+def push(folder: Path, store: ObjectStore) -> Pushed:
+    """Write what the cache in a folder holds and the store does not; raises CacheError and StoreError."""
+    if not (folder / FILE).exists():
+        return Pushed(0, 0, 0, 0)
+    stored = _stored(store)
+    cache = VectorCache(folder)
+    entries = blocks = there = left_out = 0
+    with cache.explained("read"):
+        identities = known_identities(cache)
+        waiting: dict[tuple[Kind, str], dict[bytes, bytes]] = defaultdict(dict)
+        for kind, owner, key, value in _entries(cache):
+            if key in stored:
+                there += 1
+                continue
+            if owner not in identities:
+                left_out += 1
+                continue
+            group = waiting[kind, identities[owner]]
+            group[key] = value
+            entries += 1
+            if len(group) == ENTRIES:
+                _write(store, kind, identities[owner], group)
+                blocks += 1
+                group.clear()
+    for (kind, identity), group in waiting.items():
+        if group:
+            _write(store, kind, identity, group)
+            blocks += 1
+    cache.close()
+    return Pushed(entries, blocks, there, left_out)
+
+
+def pull(folder: Path, store: ObjectStore) -> Pulled:
+    """Take over what the store holds and the cache in a folder does not; raises CacheError and StoreError.
+
+    A block that is broken is named and left out.
+    """
+    cache = VectorCache(folder)
+    if cache.read_only:
+        raise CacheError(f"the vector cache {folder} is read-only; run this where it can be written")
+    entries = blocks = here = 0
+    broken = []
+    for name in _blocks(store):
+        try:
+            keys = _keys(store, name)
+            missing = set(keys) - cache.present(keys)
+            here += len(keys) - len(missing)
+            if missing:
+                kind, identity, values = _read(store, name)
+                cache.write({key: values[key] for key in missing}, kind, identity)
+                blocks += 1
+                entries += len(missing)
+        except (BrokenBlockError, FileNotFoundError) as error:
+            broken.append(f"{store.url}/{FOLDER}/{name}: {error}; delete it there, and push again")
+    cache.close()
+    return Pulled(entries, blocks, here, tuple(broken))
+
+
+def _stored(store: ObjectStore) -> set[bytes]:
+    """The keys of all blocks; one with broken keys is as if it were not there, and is written again."""
+    found: set[bytes] = set()
+    for name in _blocks(store):
+        with suppress(BrokenBlockError):
+            found.update(_keys(store, name))
+    return found
+
+
+def _entries(cache: VectorCache) -> Iterator[tuple[Kind, bytes, bytes, bytes]]:
+    """(kind, whose it is, key, value) of every entry that is shared and sound."""
+    for kind in SHARED:
+        for _, key, *_, label, value in cache.database.entries(kind[0].encode()):
+            if (content := unsealed(key, value)) is not None and len(key) == _KEY_BYTES:
+                yield kind, label[1:], key, content
+
+
+def _blocks(store: ObjectStore) -> list[str]:
+    """The names of the blocks that are whole, without ending."""
+    names = store.names(FOLDER)
+    return [name.removeprefix(f"{FOLDER}/").removesuffix(_KEYS) for name in names if name.endswith(_KEYS)]
+
+
+def _write(store: ObjectStore, kind: Kind, identity: str, values: Mapping[bytes, bytes]) -> None:
+    header = {"format": _FORMAT, "kind": kind, "identity": identity, "entries": len(values)}
+    # The order decides the name: machines that have computed the same write the same block.
+    ordered = sorted(values.items())
+    keys = b"".join(key for key, _ in ordered)
+    lengths = struct.pack(f"<{len(ordered)}I", *(len(value) for _, value in ordered))
+    sealed = b"".join(value + seal(key, value) for key, value in ordered)
+    block = json.dumps(header, sort_keys=True).encode() + b"\n" + keys + lengths + sealed
+    name = f"{FOLDER}/{tag('vector', identity)[1:].hex()}/{_digest(keys)}.{_digest(block)}"
+    store.write(name + _BLOCK, block)
+    store.write(name + _KEYS, keys)
+
+
+def _keys(store: ObjectStore, name: str) -> list[bytes]:
+    content = store.read(f"{FOLDER}/{name}{_KEYS}")
+    if _digest(content) != name.rpartition("/")[2].partition(".")[0]:
+        raise BrokenBlockError("its keys are not those that its name says")
+    return [content[start : start + _KEY_BYTES] for start in range(0, len(content), _KEY_BYTES)]
+
+
+def _read(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, bytes]]:
+    """(kind, identity, key -> value) of a block; its bytes are those that were written, or a BrokenBlockError."""
+    block = store.read(f"{FOLDER}/{name}{_BLOCK}")
+    if _digest(block) != name.rpartition(".")[2]:
+        raise BrokenBlockError("its bytes are not those that its name says")
+    try:
+        text, _, content = block.partition(b"\n")
+        header = json.loads(text)
+        kind, identity, count = header["kind"], header["identity"], header["entries"]
+        if header["format"] != _FORMAT or kind not in SHARED or not isinstance(identity, str):
+            raise BrokenBlockError(f"it is of format {header['format']}, kind {kind}, which this version does not read")
+        keys = [content[start : start + _KEY_BYTES] for start in range(0, count * _KEY_BYTES, _KEY_BYTES)]
+        lengths = struct.unpack_from(f"<{count}I", content, count * _KEY_BYTES)
+    except (ValueError, LookupError, TypeError, struct.error) as error:
+        raise BrokenBlockError(f"it was not written by this program ({error})") from error
+    place = count * (_KEY_BYTES + 4)
+    values: dict[bytes, bytes] = {}
+    for key, length in zip(keys, lengths, strict=True):
+        end = place + length + SEAL_BYTES
+        value = unsealed(key, content[place:end])
+        if value is None or len(value) != length:
+            raise BrokenBlockError("an entry of it has no seal of its own")
+        values[key] = value
+        place = end
+    return kind, identity, values
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]

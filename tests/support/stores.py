@@ -1,0 +1,72 @@
+"""Stores at a URL that fail: fsspec's memory and local file systems, wrapped."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
+
+
+class Weather:
+    """How a store behaves: the share of calls that fail, and of writes that keep a part only."""
+
+    def __init__(self) -> None:
+        self.rng = random.Random(0)
+        self.failing = self.truncating = 0.0
+        self.failures = 0
+
+    def strike(self) -> None:
+        """Fail, as often as asked."""
+        if self.rng.random() < self.failing:
+            self.failures += 1
+            raise OSError("503 slow down")
+
+    def cut(self, content: bytes) -> bytes:
+        """The content, or a part of it, as often as asked."""
+        if self.rng.random() < self.truncating:
+            self.failures += 1
+            return content[: len(content) // 2]
+        return content
+
+
+WEATHER = Weather()
+
+
+class _Unsteady:
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        return super()._strip_protocol(str(path).replace(f"{cls.protocol}://", cls.wrapped))  # type: ignore[misc,attr-defined]
+
+    def pipe_file(self, path: str, value: bytes, **options: Any) -> Any:
+        WEATHER.strike()
+        return super().pipe_file(path, WEATHER.cut(value), **options)  # type: ignore[misc]
+
+    def cat_file(self, path: str, *arguments: Any, **options: Any) -> Any:
+        WEATHER.strike()
+        return super().cat_file(path, *arguments, **options)  # type: ignore[misc]
+
+    def ls(self, path: str, *arguments: Any, **options: Any) -> Any:
+        WEATHER.strike()
+        return super().ls(path, *arguments, **options)  # type: ignore[misc]
+
+    def info(self, path: Any, **options: Any) -> Any:
+        if isinstance(path, str):  # else the local file system asks itself while it lists a folder
+            WEATHER.strike()
+        return super().info(path, **options)  # type: ignore[misc]
+
+
+class UnsteadyMemory(_Unsteady, MemoryFileSystem):
+    protocol = "unsteady-memory"
+    wrapped = "memory://"
+
+
+class UnsteadyLocal(_Unsteady, LocalFileSystem):
+    protocol = "unsteady-local"
+    wrapped = "file://"
+
+
+for each in (UnsteadyMemory, UnsteadyLocal):
+    fsspec.register_implementation(each.protocol, each, clobber=True)
