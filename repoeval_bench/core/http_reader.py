@@ -10,13 +10,15 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from queue import Empty, Full, Queue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     import httpx
+
+T = TypeVar("T")
 
 _WAITING = 16
 """Blocks that the thread reads ahead."""
@@ -67,6 +69,29 @@ def exchange(
         yield Reply(status, headers, transfer.body())
     finally:
         transfer.given_up.set()
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What `work` returns or raises; a TimeoutError after `seconds`.
+
+    For libraries that bound the wait for each byte alone. The thread in which it works goes on then, unheard.
+    """
+    done: Queue[tuple[T | None, BaseException | None]] = Queue(1)
+
+    def report() -> None:
+        try:
+            done.put((work(), None))
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            done.put((None, error))
+
+    threading.Thread(target=report, name="work", daemon=True).start()
+    try:
+        found, error = done.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError(f"nothing within {seconds:g} seconds") from None
+    if error is not None:
+        raise error
+    return cast("T", found)
 
 
 class _Transfer:

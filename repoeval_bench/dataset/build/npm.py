@@ -16,7 +16,7 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.build.archived import of_archive
-from repoeval_bench.dataset.build.origin import Origin, repository_name
+from repoeval_bench.dataset.build.origin import LONGEST, Origin, repository_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,8 @@ _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier
 def open_package(text: str, work: Path) -> Origin:
     """The package `NAME@VERSION`, fetched into the folder `work`.
 
-    UsageError: it is not written so. DatasetError: npm is not installed, has no such package, or its bytes are not
-    those that the registry states.
+    UsageError: it is not written so. DatasetError: npm is not installed, has no such package, takes too long, or its
+    bytes are not those that the registry states.
     """
     found = _SPEC.fullmatch(text)
     if found is None:
@@ -84,7 +84,12 @@ def _npm(*arguments: str, of: str) -> dict[str, Any]:
             text=True,
             errors="replace",
             check=False,
+            timeout=LONGEST,
         )
+    except subprocess.TimeoutExpired as error:
+        raise DatasetError(
+            f"npm fetched no {of} within {LONGEST:g} seconds; try again, or name the tarball that you have downloaded"
+        ) from error
     except FileNotFoundError as error:
         raise DatasetError(
             f"npm is not installed, so {of} cannot be fetched; install it, or name the tarball that you have downloaded"

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.http_reader import within
 from repoeval_bench.dataset.archives import read_archive
 from repoeval_bench.dataset.build.archived import MAX_UNPACKED, of_archive
-from repoeval_bench.dataset.build.origin import Origin, repository_name
+from repoeval_bench.dataset.build.origin import LONGEST, Origin, repository_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,16 +39,25 @@ def open_package(text: str, work: Path) -> Origin:
     """The package `NAME==VERSION`, fetched into the folder `work`.
 
     UsageError: it is not written so. DatasetError: the index has no such version, neither a pure-Python wheel nor an
-    sdist of it, cannot be reached, or states another hash.
+    sdist of it, cannot be reached, takes too long, or states another hash.
     """
     found = _SPEC.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"the source 'pypi:{text}' is not of the form pypi:NAME==VERSION, such as pypi:click==8.1.7")
     name, version = found["name"], found["version"]
-    with _session(pip_settings()) as finder, _heard() as warnings:
-        package = _choose(finder, name, version, warnings)
-        path = _fetch(finder, package, work)
-        stated = _stated_hashes(package)
+    settings = pip_settings()
+
+    def fetch() -> tuple[Path, dict[str, str]]:
+        with _session(settings) as finder, _heard() as warnings:
+            package = _choose(finder, name, version, warnings)
+            return _fetch(finder, package, work), _stated_hashes(package)
+
+    try:
+        path, stated = within(LONGEST, fetch)
+    except TimeoutError as error:
+        raise DatasetError(
+            f"the package index sent no {name} {version} within {LONGEST:g} seconds; try again, or name its archive"
+        ) from error
     facts = {
         "kind": "wheel" if path.suffix == ".whl" else "sdist",
         "package": name,

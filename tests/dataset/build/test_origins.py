@@ -159,6 +159,18 @@ def test_an_index_that_cannot_be_reached_is_one_sentence(index, monkeypatch):
         open_origin("pypi:absent==1.0", index)
 
 
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_an_index_that_sends_a_byte_at_a_time_is_not_waited_for(index, monkeypatch, part):
+    """Each byte comes in time, and the answer never ends; the limit is on all of it."""
+    open_origin("pypi:both==1.0", index)  # what is imported on the way takes time too
+    monkeypatch.setattr("repoeval_bench.dataset.build.pypi.LONGEST", 1.5)
+    with serve(Site(files={"simple/slow/": b"<html>" + b" " * 10_000}, drips=[part])) as site:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple")
+        with pytest.raises(DatasetError, match=r"sent no slow 1\.0 within 1\.5 seconds; try again"):
+            open_origin("pypi:slow==1.0", index)
+    assert site.requests
+
+
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 class TestNpm:
     @pytest.fixture
@@ -203,3 +215,11 @@ class TestNpm:
         with pytest.raises(DatasetError, match=says) as raised:
             open_origin(source, registry)
         assert "\n" not in str(raised.value)
+
+    def test_a_registry_that_sends_a_byte_at_a_time_is_not_waited_for(self, registry, monkeypatch):
+        monkeypatch.setattr("repoeval_bench.dataset.build.npm.LONGEST", 3)
+        with serve(Site(files={"slow": b"{" + b" " * 100_000}, drips=["body"])) as site:
+            monkeypatch.setenv("npm_config_registry", site.url)
+            with pytest.raises(DatasetError, match=r"npm fetched no slow@1\.0\.0 within 3 seconds; try again"):
+                open_origin("npm:slow@1.0.0", registry)
+        assert site.requests
