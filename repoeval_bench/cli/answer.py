@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.report.verdict import Verdict
     from repoeval_bench.runs.view import RunView
 
 
@@ -30,10 +31,15 @@ def details_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--details", is_flag=True, help="Print every table and note, not the answer alone.")(command)
 
 
+def answer_to(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> tuple[list[RunView], Verdict]:
+    """The runs, each once, and the verdict on them; `comparisons` are made of all pairs where none are."""
+    different = list({run.folder: run for run in runs}.values())
+    return different, verdict(different, comparisons or (compare(different) if len(different) > 1 else ()))
+
+
 def print_answer(runs: Sequence[RunView], out: Path, comparisons: Sequence[Comparison] = ()) -> None:
     """The verdict on the runs, one table, and where the rest is; `comparisons` are made of all pairs where none are."""
-    different = list({run.folder: run for run in runs}.values())
-    found = verdict(different, comparisons or (compare(different) if len(different) > 1 else ()))
+    different, found = answer_to(runs, comparisons)
     print_paragraph(found.text)
     echo()
     print_table(answer_table(different, found))

@@ -8,11 +8,13 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import check_margin, compare
-from repoeval_bench.cli.answer import details_option, print_answer, print_comparison
+from repoeval_bench.cli.answer import answer_to, details_option, print_answer, print_comparison
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import comparison_options, execution_options, requests_of, run_options, say
+from repoeval_bench.cli.output import append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.answer import answer_markdown
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.execution import experiment_on
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 @comparison_options
 @execution_options
 @details_option
+@summary_option
 def compare_command(
     *,
     runs: tuple[str, ...],
@@ -44,6 +47,7 @@ def compare_command(
     home: Path | None,
     as_json: bool,
     details: bool,
+    summary: Path | None,
     **asked: Any,
 ) -> None:
     """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
@@ -66,6 +70,8 @@ def compare_command(
     remember(stored, out, say)
     # The baseline may be none of the runs: it is one to choose from all the same.
     compared = stored if base is None else [base, *stored]
+    if summary:
+        append_summary(summary, answer_markdown(*answer_to(compared, comparisons)))
     if as_json:
         print_json({"comparisons": comparison_records(comparisons), "choice": choice_record(choose(compared))})
     elif details:

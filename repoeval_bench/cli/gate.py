@@ -13,8 +13,8 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder, say
-from repoeval_bench.cli.output import FILE
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.cli.output import FILE, append_summary, summary_option
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
 from repoeval_bench.runs.naming import find_run
@@ -28,14 +28,7 @@ if TYPE_CHECKING:
 @click.option("--config", required=True, type=FILE, metavar="FILE", help="The gate file (YAML).")
 @click.option("--baseline", metavar="RUN", help="Run that drops are measured from; overrides the file's baseline.")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write the results as JUnit XML too.")
-@click.option(
-    "--github-summary",
-    type=FILE,
-    envvar="GITHUB_STEP_SUMMARY",
-    show_envvar=True,
-    metavar="FILE",
-    help="Append the results as Markdown to this file.",
-)
+@summary_option
 @runs_folder
 @json_option
 def gate_command(
@@ -44,7 +37,7 @@ def gate_command(
     config: Path,
     baseline: str | None,
     junit: Path | None,
-    github_summary: Path | None,
+    summary: Path | None,
     out: Path,
     as_json: bool,
 ) -> int:
@@ -62,12 +55,8 @@ def gate_command(
         raise UsageError(f"{config}: {error}") from error
     if junit:
         write_named(junit, gate_junit(results, stored.run_id))
-    if github_summary:
-        try:
-            with github_summary.open("a", encoding="utf-8") as stream:
-                stream.write(gate_markdown(results, stored.run_id))
-        except OSError as error:
-            raise ResultError(f"{github_summary} cannot be written ({error}); choose another file") from error
+    if summary:
+        append_summary(summary, gate_markdown(results, stored.run_id))
     if as_json:
         print_json([asdict(result) for result in results])
     else:

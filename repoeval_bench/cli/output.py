@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.options import say
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_named
 
 if TYPE_CHECKING:
@@ -31,6 +32,26 @@ sensitivity_option = click.option(
 
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
 facts_option = click.option("--facts", type=FILE, metavar="FILE", help=facts_help)
+
+
+summary_option = click.option(
+    "--github-summary",
+    "summary",
+    type=FILE,
+    envvar="GITHUB_STEP_SUMMARY",
+    show_envvar=True,
+    metavar="FILE",
+    help="Append the results as Markdown to this file.",
+)
+
+
+def append_summary(path: Path, markdown: str) -> None:
+    """Append to a file that the user named; a ResultError where that fails."""
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(markdown)
+    except OSError as error:
+        raise ResultError(f"{path} cannot be written ({error}); choose another file") from error
 
 
 def measures_option(meaning: str) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.report.formats import markdown, markdown_text
 from repoeval_bench.report.scores import headline_ends, losses, shown_measures
 from repoeval_bench.report.table import Column, Estimate, Row, figures, make_table
 from repoeval_bench.report.terminal import folded
@@ -43,6 +44,11 @@ def answer_table(runs: Sequence[RunView], found: Verdict) -> Table:
     if len(runs) == 1:
         return _scores(runs[0], title, notes)
     return _differences(runs, found, title, notes)
+
+
+def answer_markdown(runs: Sequence[RunView], found: Verdict) -> str:
+    """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
+    return f"{markdown_text(found.text)}\n\n{markdown([answer_table(runs, found)])}\n"
 
 
 def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:

@@ -1,0 +1,78 @@
+"""Write a file as a comment on a pull request, or replace the comment of the same name: a step of action.yml.
+
+GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN and PULL_REQUEST say where. A token that may not write (as that of a
+pull request from a fork) is a warning, for the table is in the step's summary too; anything else that goes wrong ends
+with exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST = 60_000
+"""Characters of a comment: GitHub takes 65,536."""
+
+PAGE = 100
+FORBIDDEN = 403
+
+
+def main() -> int:
+    """Post or replace the comment."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path, help="The comment, in Markdown.")
+    parser.add_argument("--name", required=True, help="What tells this comment from others of the pull request.")
+    asked = parser.parse_args()
+    # A name could end an HTML comment; its hash cannot.
+    mark = f"<!-- repoeval-bench {hashlib.sha256(asked.name.encode()).hexdigest()[:16]} -->"
+    text = f"{mark}\n{asked.file.read_text(encoding='utf-8')}"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}\n\n(cut here: the rest is in the step's summary)\n"
+    headers = {"Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
+    api = f"{os.environ.get('GITHUB_API_URL', 'https://api.github.com')}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
+    try:
+        with httpx.Client(headers=headers, timeout=30, follow_redirects=True) as client:
+            place = f"{api}/{os.environ['PULL_REQUEST']}/comments"
+            ours = next((each for each in comments(client, place) if (each["body"] or "").startswith(mark)), None)
+            if ours:
+                answer = client.patch(f"{api}/comments/{ours['id']}", json={"body": text})
+            else:
+                answer = client.post(place, json={"body": text})
+            answer.raise_for_status()
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code == FORBIDDEN:
+            print("::warning::the token may not comment on this pull request; the table is in the step's summary")
+            return 0
+        print(f"::error::the comment was not written: {error.response.status_code} for {error.request.url}")
+        return 1
+    except httpx.HTTPError as error:
+        print(f"::error::the comment was not written: {error}")
+        return 1
+    print(f"{'replaced' if ours else 'wrote'} the comment: {answer.json()['html_url']}")
+    return 0
+
+
+def comments(client: httpx.Client, place: str) -> Iterator[dict[str, str]]:
+    """Every comment of the pull request, page by page."""
+    page = 1
+    while True:
+        answer = client.get(place, params={"per_page": PAGE, "page": page})
+        answer.raise_for_status()
+        found = answer.json()
+        yield from found
+        if len(found) < PAGE:
+            return
+        page += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
