@@ -223,13 +223,8 @@ def _options(request: RunRequest) -> dict[str, Any]:
 
 
 def _command(request: RunRequest, source: str) -> str:
-    parts = ["repoeval-bench eval"]
-    usual = RunRequest()
-    for name in ("chunker", "protocol", "retriever", "embedder", "precision"):
-        value = getattr(request, name)
-        if value != getattr(usual, name) or name == "protocol":
-            parts.append(f"{'-c' if name == 'chunker' else f'--{name}'} {value}")
-    return " ".join([*parts, *([f"--source {shlex.quote(source)}"] if source else [])])
+    named = request.model_copy(update={"source": source}) if source else request
+    return shlex.join(["repoeval-bench", "eval", *named.words("protocol")])
 
 
 def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Path | None) -> None:

@@ -10,13 +10,15 @@ import gc
 import os
 import sys
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 try:
     import click
 
-    from repoeval_bench.cli.echo import echo
+    from repoeval_bench.cli.echo import echo, spelling
+    from repoeval_bench.cli.examples import epilog
     from repoeval_bench.core.errors import BenchError
     from repoeval_bench.core.spec import nearest
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
@@ -103,6 +105,8 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[cmd_name].partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
+        if "Examples:" not in (command.epilog or ""):
+            command.epilog = "\n\n".join(filter(None, [command.epilog, epilog(cmd_name)]))
         return command
 
     def resolve_command(
@@ -125,10 +129,11 @@ class LazyGroup(click.Group):
 def app(context: click.Context, *, variables: bool) -> None:
     """Compare code chunkers on RepoEval: chunk, embed, retrieve, score."""
     if variables and context.invoked_subcommand:
-        from repoeval_bench.cli.options import option_variables
+        from repoeval_bench.cli.options import as_variables, option_variables
 
         command = app.get_command(context, context.invoked_subcommand)
         assert command is not None
+        spelling.set(partial(as_variables, command))
         context.default_map = {context.invoked_subcommand: option_variables(command, os.environ)}
 
 

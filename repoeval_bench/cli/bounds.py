@@ -54,7 +54,7 @@ def bounds_command(
     """Print RUN's scores by the gold alone, by gold plus judge, and the bounds between which the truth lies.
 
     With --calibration the judge's precision is corrected by its sensitivity and specificity (Rogan-Gladen).
-    Example: repoeval-bench bounds RUN --judgements pool.jsonl --calibration calibration.jsonl
+
     """
     stored = find_run(run, out)
     found = bounds(stored, judgements, measures=measures, relevant_from=relevant_from, k=k, calibration=calibration)

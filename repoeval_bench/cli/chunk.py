@@ -69,10 +69,7 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
 def chunk_stats_command(
     *, paths: tuple[Path, ...], specs: tuple[str, ...], skip_errors: bool, as_json: bool, **options: Any
 ) -> None:
-    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given.
-
-    Example: repoeval-bench chunk-stats --chunker ast --chunker fixed src/
-    """
+    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given."""
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 

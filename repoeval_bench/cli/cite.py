@@ -26,8 +26,6 @@ def cite_command(*, runs: tuple[str, ...], out: Path) -> None:
 
     Every fact is from the runs' manifests: data and its fingerprint, chunker, retriever, model, protocol, measures,
     test and versions.
-
-    Example: repoeval-bench cite ast fixed
     """
     stored = [find_run(name, out) for name in dict.fromkeys(runs)]
     check_comparable(pairwise(stored))

@@ -9,6 +9,7 @@ import click
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import check_margin, compare
 from repoeval_bench.cli.answer import answer_to, details_option, print_answer, print_comparison
+from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import comparison_options, execution_options, requests_of, run_options, say
@@ -20,6 +21,7 @@ from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.naming import find_run, is_chunker
+from repoeval_bench.runs.request import ComparisonRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 @execution_options
 @details_option
 @summary_option
+@commands_option
 def compare_command(
     *,
     runs: tuple[str, ...],
@@ -48,15 +51,19 @@ def compare_command(
     as_json: bool,
     details: bool,
     summary: Path | None,
+    commands: bool,
     **asked: Any,
 ) -> None:
     """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
 
     Without --baseline every pair is compared, the later minus the earlier.
-
-    Example: repoeval-bench compare --chunker fixed --chunker ast
     """
     check_margin(equivalence)
+    if commands:
+        own = [*ComparisonRequest(baseline=baseline, equivalence=equivalence).words(), *execution.words()]
+        last = ["compare", *runs, *own, *chunker_words(chunker)]
+        print_commands(requests_of(chunker, asked) if chunker else [], last, out=out, home=home)
+        return
     stored = [find_run(name, out) for name in runs]
     if chunker:
         soon = len(chunker) > 1 and asked["limit"] is None

@@ -50,10 +50,7 @@ def complete_command(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Send the prompts of each RUN's tasks with what it retrieved, and store the scored completions as a run.
-
-    Example: repoeval-bench complete RUN --model openai:NAME,base_url=http://127.0.0.1:8080/v1
-    """
+    """Send the prompts of each RUN's tasks with what it retrieved, and store the scored completions as a run."""
     request = CompletionRequest.of(asked)
     if not show:
         check_request(request)

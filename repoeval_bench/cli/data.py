@@ -133,8 +133,6 @@ def build(*, as_json: bool, out: Path, **asked: Any) -> None:
 
     Nothing of a source is run. Vendored, generated and minified files are left out and counted; docs/packs.md has the
     rules. PACK is then a --source like any other.
-
-    Example: repoeval-bench data build . pypi:click==8.1.7 -o packs/mine
     """  # noqa: D301  # click keeps the lines below this character as they are
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 

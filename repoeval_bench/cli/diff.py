@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 @runs_folder
 @click.option("--json", "as_json", is_flag=True, help="Print every changed query as JSON, with its chunks.")
 def diff_command(*, baseline: str, treatment: str, measure: str, limit: int, out: Path, as_json: bool) -> None:
-    """List the queries whose score differs between two RUNs, the largest change first.
-
-    Example: repoeval-bench diff RUN RUN --measure recall@10
-    """
+    """List the queries whose score differs between two RUNs, the largest change first."""
     found = diff(find_run(baseline, out), find_run(treatment, out), measure)
     if as_json:
         print_json([asdict(change) for change in found.changes])

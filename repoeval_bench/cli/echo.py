@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
 import click
 
 from repoeval_bench.core.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+spelling: ContextVar[Callable[[str], str]] = ContextVar("spelling", default=str)
+"""How a person names options: as they are, or under make as variables. What goes to standard error is said so."""
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str | None = None) -> None:
@@ -12,4 +21,5 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str |
 
     JSON stays the same JSON: the escapes are its own. `colour` is used on a terminal only.
     """
-    click.secho(visible(str(text)), err=err, nl=nl, fg=colour)  # noqa: TID251 - the one place
+    text = spelling.get()(str(text)) if err else str(text)
+    click.secho(visible(text), err=err, nl=nl, fg=colour)  # noqa: TID251 - the one place

@@ -41,10 +41,7 @@ def evaluate_command(
     details: bool,
     **asked: Any,
 ) -> None:
-    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show.
-
-    Example: repoeval-bench eval --chunker ast --chunker fixed --source FOLDER
-    """
+    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show."""
     # `--measure ndcg@10 recall@5`: what follows the first one arrives here.
     if more_measures and not asked["measures"]:
         raise UsageError(

@@ -68,8 +68,6 @@ def export_command(
     `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
     FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold, and letters for
     the runs that a mean is shown to be better than.
-
-    Example: repoeval-bench export ast fixed --format latex -m "area lineR" -m ndcg@10 -o table.tex
     """
     if form is None and (plots is None or output is not None):
         form = "markdown"

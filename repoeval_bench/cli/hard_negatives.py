@@ -38,10 +38,7 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not gi
 def hard_negatives_command(
     *, run: str, numbers: tuple[int, ...], negatives: Path | None, out: Path, as_json: bool
 ) -> None:
-    """Insert hard negatives at ranks 1..n of every ranking of RUN, and print what each measure loses.
-
-    Example: repoeval-bench hard-negatives RUN -n 1 -n 5
-    """
+    """Insert hard negatives at ranks 1..n of every ranking of RUN, and print what each measure loses."""
     stored = find_run(run, out)
     found = hard_negatives(stored, numbers, negatives)
     if as_json:

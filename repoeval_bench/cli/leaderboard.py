@@ -37,8 +37,6 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
     """Rank the runs in the folder RESULTS by protocol and data, never across them.
 
     Folders that hold no whole run of this version are named with their reasons.
-
-    Example: repoeval-bench leaderboard results -o leaderboard.html
     """
     from repoeval_bench.report.leaderboard import leaderboard_tables, summary
 

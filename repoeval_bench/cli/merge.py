@@ -25,8 +25,6 @@ def merge_command(*, folders: tuple[Path, ...], out: Path, as_json: bool) -> Non
     """Copy the runs of each FOLDER into --out, after every file of every run has been read.
 
     Runs of one id must be the same run: where their files differ, times apart, nothing is merged and exit is 1.
-
-    Example: repoeval-bench merge part1 part2 --out results
     """
     found = merge(folders, out)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
@@ -146,10 +147,27 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
     for parameter in command.params:
         if parameter.name in _NOT_VARIABLES or parameter.name is None:
             continue
-        names = [each[2:].upper().replace("-", "_") for each in parameter.opts if each.startswith("--")]
+        names = [_variable(each) for each in parameter.opts if each.startswith("--")]
         if value := next(filter(None, map(environment.get, names)), None):
             found[parameter.name] = value.split() if parameter.multiple else value
     return found
+
+
+def as_variables(command: click.Command, text: str) -> str:
+    """A text that names options with the variables they are read from: `--k=5` as K=5, `--few-gold` as FEW_GOLD=1."""
+    for parameter in command.params:
+        if parameter.name in _NOT_VARIABLES or not isinstance(parameter, click.Option):
+            continue
+        for long in (each for each in parameter.opts if each.startswith("--")):
+            name = _variable(long)
+            # What follows is a value where it is a number or a word in capitals, as in `--limit N`.
+            text = re.sub(rf"(?<![\w-]){long}(?:=| (?=[A-Z]+\b|\d))", f"{name}=", text)
+            text = re.sub(rf"(?<![\w-]){long}(?![\w-])", f"{name}=1" if parameter.is_flag else name, text)
+    return text
+
+
+def _variable(option: str) -> str:
+    return option[2:].upper().replace("-", "_")
 
 
 _NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help"})

@@ -33,7 +33,7 @@ def pool_command(
     """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
 
     The file does not say who retrieved a chunk, nor what the gold says of it. Read it back with
-    repoeval-bench bounds RUN --judgements FILE. Example: repoeval-bench pool RUN RUN -k 10 -o pool.jsonl
+    repoeval-bench bounds RUN --judgements FILE.
     """
     stored = [find_run(name, out) for name in runs]
     if output.exists():

@@ -49,8 +49,6 @@ def recommend_command(
     Every chunker is tried at every size, all at equal sizes and equal budgets of text. The first two sentences are the
     answer: which chunker, how sure that is, what it gains over `fixed`, and what a query costs. That there is too
     little data is an answer too. An interrupted command goes on where it stopped.
-
-    Example: repoeval-bench recommend ./my-project --retriever bm25 --report page.html
     """
     request = RecommendRequest.of({"source": source, **asked})
     benchmark = _benchmark(request, out, home)

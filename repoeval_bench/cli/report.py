@@ -61,7 +61,7 @@ def report_command(
 ) -> None:
     """Write a page about one RUN, or one that compares several; without any, the runs that were compared last.
 
-    The page is one file that needs no network. Example: repoeval-bench report RUN RUN -o report.html
+    The page is one file that needs no network.
     """
     from repoeval_bench.report.page.report import report_page
 

@@ -50,8 +50,6 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
 
     The page is also written to reproduction.md in --out, its rows to reproduction.json. Vectors and runs are kept: a
     reproduction that was interrupted goes on where it stopped. A model that is not available is a row that says so.
-
-    Example: repoeval-bench reproduce --embedder st:BAAI/bge-base-en-v1.5
     """
     # What `eval` finds by itself needs no name in the commands that the page prints.
     named = "" if source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else source

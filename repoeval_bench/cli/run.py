@@ -64,8 +64,6 @@ def run_command(
 
     Chunkers of one combination are compared. Runs that are stored already are not made again. The whole file is
     checked first: all its mistakes are reported at once, with their lines, and then nothing is run.
-
-    Example: repoeval-bench run repoeval
     """
     if commands and not dry_run:
         raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")

@@ -36,10 +36,7 @@ _BY = "repo, file, or a fact such as is_method; repeat it. All but files if not 
 def segments_command(
     *, run: str, other: str | None, by: tuple[str, ...], measure: str, facts: Path | None, out: Path, as_json: bool
 ) -> None:
-    """Split the queries of RUN by what is known of them; with a second RUN, print the paired differences.
-
-    Example: repoeval-bench segments RUN --by repo --by is_method
-    """
+    """Split the queries of RUN by what is known of them; with a second RUN, print the paired differences."""
     if other is None:
         found = segment(find_run(run, out), by=by, measure=measure, facts=facts)
         if as_json:

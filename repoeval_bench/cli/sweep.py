@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
+from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, requests_of, run_options, say
@@ -47,6 +48,7 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
     help="Nominal sizes for each chunker's own size option; without it, k is swept.",
 )
 @click.argument("sizes", nargs=-1, metavar="")
+@commands_option
 def sweep_command(
     *,
     chunker: tuple[str, ...],
@@ -56,6 +58,7 @@ def sweep_command(
     as_json: bool,
     size: str | None,
     sizes: tuple[str, ...],
+    commands: bool,
     **asked: Any,
 ) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the realised mean size.
@@ -66,8 +69,6 @@ def sweep_command(
 
     A chunker's other options stay as they are named, so an overlap is swept by naming several: -c ast:overlap=0 -c
     ast:overlap=5 --sizes 500 1500. `window` keeps the ratio of step to lines.
-
-    Example: repoeval-bench sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000
     """
     problems = Problems()
     nominal: tuple[int, ...] = ()
@@ -76,6 +77,15 @@ def sweep_command(
     if size is None and not asked["measures"]:
         asked["measures"] = K_MEASURES
     requests = at_sizes(requests_of(chunker, asked), nominal, problems)
+    if commands:
+        last = [
+            "sweep",
+            *chunker_words(chunker),
+            *(["--sizes", *map(str, nominal)] if nominal else []),
+            *execution.words(),
+        ]
+        print_commands(requests, last, out=out, home=home, problems=problems)
+        return
     with experiment_on(execution, requests, out=out, home=home, notify=say, problems=problems) as experiment:
         runs = [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
         _print(runs, as_json=as_json)

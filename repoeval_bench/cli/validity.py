@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 @runs_folder
 @json_option
 def validity_command(*, runs: tuple[str, ...], measures: tuple[str, ...], out: Path, as_json: bool) -> None:
-    """Correlate each measure of retrieval with edit similarity and identifier F1, over three or more completed RUNs.
-
-    Example: repoeval-bench validity RUN RUN RUN
-    """
+    """Correlate each measure of retrieval with edit similarity and identifier F1, over three or more completed RUNs."""
     found = validity([find_run(name, out) for name in runs], measures=measures)
     if as_json:
         print_json(asdict(found))

@@ -49,8 +49,6 @@ def verify_command(
 
     Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
     Nothing in the folder is believed but its ranking, and no code or server that it names is used without --allow.
-
-    Example: repoeval-bench verify RUN --source FOLDER
     """
     found = verify(find_run(run, out), source, questions=questions, allowed=allowed, home=home, notify=say)
     if as_json:

@@ -65,7 +65,7 @@ class RunConfig:
     def check_depth(k: int) -> None:
         """A depth below 1 is a UsageError."""
         if k < 1:
-            raise UsageError(f"K={k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
+            raise UsageError(f"--k={k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as they are in the manifest and in metrics.json."""

@@ -41,6 +41,16 @@ class Option:
     words: bool = False
     variable: str | None = None
 
+    def words_of(self, name: str, value: Any) -> list[str]:
+        """How the option of a field is given on the command line: its shortest spelling, and the value in words."""
+        spelled = self.also if self.also.startswith("-") and len(self.also) == 2 else self.spelled
+        spelled = spelled or f"--{name.replace('_', '-')}"
+        if value is True:
+            return [spelled]
+        if isinstance(value, tuple):
+            return [spelled, " ".join(map(str, value))] if self.words else [w for v in value for w in (spelled, str(v))]
+        return [spelled, str(value)]
+
 
 class Request(BaseModel):
     """Fields with their options; unknown fields and values of another type are errors."""
@@ -52,6 +62,18 @@ class Request(BaseModel):
         """Field -> its option, in the order in which help lists them."""
         extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
         return {name: extra["option"] for name, extra in extras.items()}
+
+    def words(self, *shown: str) -> list[str]:
+        """The options of a command line that ask for this: those beside their defaults, and the `shown` ones."""
+        usual = type(self)()
+        # What a run is comes before the data it is over.
+        names = sorted(self.options(), key=lambda name: (name != "chunker", name in DataRequest.model_fields))
+        return [
+            word
+            for name in names
+            if getattr(self, name) != getattr(usual, name) or name in shown
+            for word in self.options()[name].words_of(name, getattr(self, name))
+        ]
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Self:

@@ -257,7 +257,7 @@ def test_all_mistakes_are_told_at_once(mirror, warm_home):
         home=warm_home,
     )
     sentence = one_sentence(done, 2)
-    for piece in ("K=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'", "'fp64'"):
+    for piece in ("--k=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'", "'fp64'"):
         assert piece in sentence
     assert sentence.splitlines()[0] == f"error: {len(sentence.splitlines()) - 1} mistakes:"
 

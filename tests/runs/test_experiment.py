@@ -58,7 +58,7 @@ def test_python_asks_for_everything_that_a_request_has(benchmark, tmp_path):
     ("asked", "told"),
     [
         ({"protocl": "body"}, "did you mean 'protocol'"),
-        ({"k": 0}, "K=0 ranks nothing"),
+        ({"k": 0}, "--k=0 ranks nothing"),
         ({"source": "github"}, "source: the data is loaded already"),
     ],
 )

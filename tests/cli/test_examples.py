@@ -1,0 +1,40 @@
+"""The examples below every command's help are lines that the command takes."""
+
+import shlex
+
+import click
+import pytest
+
+from repoeval_bench.cli import COMMANDS, app
+from repoeval_bench.cli.examples import EXAMPLES
+from support.command import bench
+
+LINES = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
+
+
+def test_every_command_has_an_example():
+    """A new command is shown too."""
+    assert set(EXAMPLES) == set(COMMANDS)
+    assert len(LINES) >= 60
+
+
+@pytest.mark.parametrize(("name", "line"), LINES, ids=[line for _, line in LINES])
+def test_the_command_takes_the_line(name, line, tmp_path, monkeypatch):
+    """Every option exists and every value is of its type; nothing is run."""
+    (tmp_path / "src").mkdir()
+    for file in ("src/main.py", "log.jsonl", "gold.jsonl", "run.trec", "qrels.trec"):
+        (tmp_path / file).touch()
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(line)
+    command = app.get_command(click.Context(app), words[0])
+    assert words[0] == name
+    if isinstance(command, click.Group):
+        command, words = command.commands[words[1]], words[1:]
+    command.make_context(name, words[1:])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_shows_them(name):
+    """One line each, not folded, so that they can be copied."""
+    printed = [line.strip() for line in bench(name, "--help").out.splitlines()]
+    assert all(f"repoeval-bench {line}" in printed for line in EXAMPLES[name])
