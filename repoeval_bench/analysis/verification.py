@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
@@ -103,6 +103,10 @@ def verify(
     that is missing or broken is a ResultError.
     """
     run = opened(run)
+    if done := run.manifest.completion:
+        raise UsageError(
+            f"{run.run_id} was completed by a model, which is not asked again; verify {done.base}, whose ranking it has"
+        )
     config = check_allowed(run, allowed)
     protocol, unscored = Protocol.parse(config.protocol.name), run.manifest.counts.tasks_unscored
     for benchmark in data_of(run, source, questions=questions, home=home, notify=notify):

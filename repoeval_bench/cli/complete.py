@@ -14,8 +14,9 @@ from repoeval_bench.cli.options import home_option, json_option, request_options
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.report.completion import completion_table
-from repoeval_bench.runs.completion.complete import check_request, complete, prompts_of
-from repoeval_bench.runs.completion.data import benchmark_of
+from repoeval_bench.runs.completion.complete import check_request, complete, judge_of, prompts_of
+from repoeval_bench.runs.completion.data import benchmark_of, repository_folders
+from repoeval_bench.runs.completion.folder import base_run
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import CompletionRequest, DataRequest
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.runs.completion.execution import Judge
     from repoeval_bench.runs.view import RunView
 
 
@@ -33,7 +35,13 @@ if TYPE_CHECKING:
 @request_options(CompletionRequest)
 @click.option("--show", is_flag=True, help="Print one prompt and its hash, and ask no server.")
 @click.option("--task", metavar="ID", help="Which task's prompt --show prints; the first if not given.")
-@request_options(DataRequest, only=("source", "repos", "limit"))
+@click.option(
+    "--repository",
+    multiple=True,
+    metavar="NAME=FOLDER",
+    help="With --execute: your own checkout of a repository; else as it was fetched. Repeat it.",
+)
+@request_options(DataRequest, only=("source",))
 @runs_folder
 @home_option
 @json_option
@@ -43,8 +51,7 @@ def complete_command(
     show: bool,
     task: str | None,
     source: str,
-    repos: tuple[str, ...] | None,
-    limit: int | None,
+    repository: tuple[str, ...],
     out: Path,
     home: Path | None,
     as_json: bool,
@@ -54,13 +61,14 @@ def complete_command(
     request = CompletionRequest.of(asked)
     if not show:
         check_request(request)
-    stored = [find_run(name, out) for name in runs]
+    stored = [base_run(find_run(name, out)) for name in runs]
+    judges: dict[str, Judge | None] = {}
     loaded: dict[tuple[str, str], Benchmark] = {}
 
     def data_of(run: RunView) -> Benchmark:
         key = (run.metrics.dataset.fingerprint, run.metrics.protocol)
         if key not in loaded:
-            loaded[key] = benchmark_of(run, source, repos=repos, limit=limit, home=home, notify=say)
+            loaded[key] = benchmark_of(run, source, home=home, notify=say)
         return loaded[key]
 
     if show:
@@ -71,7 +79,14 @@ def complete_command(
         for run in stored:
             created = datetime.now(UTC).isoformat(timespec="seconds")
             benchmark = data_of(run)
-            done.append(complete(run, benchmark, request, context, out=out, created=created, home=home, notify=say))
+            if request.execute and benchmark.fingerprint not in judges:
+                folders = repository_folders(run, benchmark, source, home=home, named=repository)
+                judges[benchmark.fingerprint] = judge_of(request, benchmark, folders, home=home, notify=say)
+            judge = judges.get(benchmark.fingerprint)
+            completed = complete(
+                run, benchmark, request, context, out=out, created=created, judge=judge, home=home, notify=say
+            )
+            done.append(completed)
             say(f"{run.run_id} · {context} -> {done[-1].folder}")
     if as_json:
         contents = [run.metrics.as_json() for run in done]

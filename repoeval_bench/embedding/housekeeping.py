@@ -203,8 +203,8 @@ def _fault(key: object, form: tuple[object, ...], label: object, value: object) 
     if kind == b"s":
         finite = len(content) == ENTRY.size and math.isfinite(ENTRY.unpack(content)[0])
         return "" if finite else "a score that is not a finite number"
-    if kind == b"c":
-        return "" if _is_json(content) else "a completion that is not JSON"
+    if kind in {b"c", b"o"}:
+        return "" if _is_json(content) else "a completion, or a result of tests, that is not JSON"
     if kind in {b"t", b"r"}:
         return "" if len(content) == 8 else "a count of another length"
     return "" if kind == _IDENTITY else "an entry of an unknown kind"

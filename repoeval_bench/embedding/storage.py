@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
+Kind = Literal["vector", "tokens", "read", "score", "completion", "outcome", "identity"]
 """What an entry holds: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
-bytes; a pair's score and its tokens, four bytes each; a completion and a model's identity as JSON."""
+bytes; a pair's score and its tokens, four bytes each; a completion, whether tests pass, and a model's identity as
+JSON."""
 
 SEAL_BYTES = 8
 """Length of the checksum behind each value: BLAKE2b over the value, keyed by the entry's key."""

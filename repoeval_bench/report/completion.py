@@ -17,28 +17,31 @@ if TYPE_CHECKING:
 
 
 def completion_table(runs: Sequence[RunView]) -> Table:
-    """A row for each completed run, means over the protocol's own mean; notes say what was cut off."""
+    """A row for each completed run: means over the protocol's own mean, fragments shown, answers that were cut off."""
     measures = [name for name in (*TEXT_MEASURES, PASSED) if any(name in run.metrics.micro for run in runs)]
     rows = []
     notes = []
-    for run in runs:
-        done, means = run.manifest.completion, run.metrics.headline_means
-        assert done is not None, "a completed run says how"
+    done = [run.manifest.completion for run in runs if run.manifest.completion]
+    for run, completed in zip(runs, done, strict=True):
+        means = run.metrics.headline_means
         shown = float(np.mean([float(n or 0) for n in run.scores.facts["fragments"]]))
-        rows.append((run.metrics.chunker, done.context, *(means.get(name) for name in measures), shown))
-        if done.cut_off:
+        scored = (len(run.scores), *(means.get(name) for name in measures), shown, completed.cut_off)
+        rows.append((run.metrics.chunker, completed.context, *scored))
+        if completed.executed and completed.executed.left_out:
+            reasons = ", ".join(f"{count} as {reason}" for reason, count in completed.executed.left_out.items())
             notes.append(
-                f"note: {run.run_id}: {done.cut_off} of {len(run.scores)} answers ended at the limit of tokens "
-                "(max_tokens=N in the model's spec gives more)"
+                f"note: {run.run_id}: {completed.executed.kept} tasks are judged by tests; left out: {reasons}"
             )
-    first = runs[0]
-    done = first.manifest.completion
-    assert done is not None, "a completed run says how"
+    if any(each.cut_off for each in done):
+        notes.append("cut off: answers that ended at the limit of tokens; max_tokens=N in the model's spec gives more")
     columns = [
         spec_column("chunker"),
         spec_column("context"),
+        *figures("tasks", number=","),
         *figures(*(name.replace("_", " ") for name in measures)),
         *figures("fragments", number=".1f"),
+        *figures("cut off", number=","),
     ]
-    title = f"{done.model} · {first.metrics.dataset.label} · {first.metrics.headline} means"
-    return make_table(columns, rows, title=title, notes=notes)
+    first = runs[0].metrics
+    title = f"{done[0].model} · {first.dataset.label} · {first.headline} means"
+    return make_table(columns, rows, title=title, notes=dict.fromkeys(notes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -12,20 +11,21 @@ from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import nearest, short_hash, slug
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.syntax import parse
-from repoeval_bench.metrics import TEXT_MEASURES, Context, Written, score_run
+from repoeval_bench.metrics import PASSED, TEXT_MEASURES, Context, Written, score_run
 from repoeval_bench.runs.completion.answers import Limits, answer_all
 from repoeval_bench.runs.completion.ending import ENDING, cut, stops
+from repoeval_bench.runs.completion.execution import Judge, check_folders
+from repoeval_bench.runs.completion.folder import Spent, save
 from repoeval_bench.runs.completion.fragments import fragments_of
 from repoeval_bench.runs.completion.layout import lay_out, layout_hash
 from repoeval_bench.runs.completion.model import parse_model
-from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
+from repoeval_bench.runs.completion.records import CompletionRow
+from repoeval_bench.runs.completion.sandbox import Sandbox
 from repoeval_bench.runs.parts import silent, vectors_folder
-from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import QRELS, RETRIEVED, RUN, Completed, Means, TimeRow
-from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
-from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.records import Completed, Executed
+from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,15 +36,13 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.runs.completion.answers import Answered
+    from repoeval_bench.runs.completion.execution import Baseline
     from repoeval_bench.runs.completion.layout import Prompt
     from repoeval_bench.runs.completion.model import Asked, Model
-    from repoeval_bench.runs.records import QueryRow
     from repoeval_bench.runs.request import CompletionRequest
+    from repoeval_bench.runs.view import RunView
 
 CONTEXTS = ("none", "retrieved", "oracle")
-
-STEP = "complete"
-"""The step of timings.jsonl: its seconds, requests that were sent, and tokens that the server counted for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +91,26 @@ def check_request(request: CompletionRequest) -> tuple[Model, Limits]:
             problems.append(f"--price {request.price!r} is not IN:OUT; write it as 0.15:0.60")
     elif request.cost_limit is not None:
         problems.append("--cost-limit needs --price, as a server does not say what it takes")
+    problems += _sandbox_problems(request)
     if problems or model is None:
         raise UsageError(all_mistakes(problems))
     limits = Limits(concurrency=request.concurrency, rate=request.rate, price=price, cost=request.cost_limit)
     return model, limits
+
+
+def _sandbox_problems(request: CompletionRequest) -> list[str]:
+    if not request.execute:
+        return ["--sandbox changes nothing without --execute; give both or none"] if request.sandbox else []
+    if not request.sandbox:
+        return [
+            "--execute runs code that a model wrote, so it needs a sandbox; give --sandbox bwrap, or --sandbox "
+            "'docker run --rm --network none -v {repo}:/repo -w /repo IMAGE'"
+        ]
+    try:
+        Sandbox.parse(request.sandbox, request.python)
+    except UsageError as error:
+        return [str(error)]
+    return []
 
 
 def complete(
@@ -107,12 +121,14 @@ def complete(
     *,
     out: Path,
     created: str,
+    judge: Judge | None = None,
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> RunView:
     """Complete every task of a run and store that as a run of its own in `out`, with the measures of what was written.
 
-    `benchmark` is the one of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`.
+    `benchmark` is the one of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`. `judge` runs the
+    tests (`judge_of`), where the request asks for them; tasks whose tests cannot judge are left out and counted.
     """
     from repoeval_bench.embedding.storage import VectorCache
 
@@ -120,36 +136,87 @@ def complete(
     prompted = prompts_of(run, benchmark, request, context)
     _check_grammars(prompted)
     check_writable(out)
+    cache = VectorCache(vectors_folder(home), notify)
+    baseline = None
+    if judge is not None:
+        baseline = judge.baseline(benchmark.tasks)
+        prompted = [each for each in prompted if each.task.task_id in baseline.tests]
+        notify(_judged(len(benchmark.tasks), baseline))
+        if not prompted:
+            raise UsageError("no task has tests that can judge it; complete without --execute")
     asked = [
         model.asked(each.prompt.text, stops(each.task, each.language.name, chat=model.chat), each.task.level)
         for each in prompted
     ]
     started = perf_counter()
-    answered = answer_all(model, asked, VectorCache(vectors_folder(home), notify), limits)
-    seconds = perf_counter() - started
+    answered = answer_all(model, asked, cache, limits)
+    spent = Spent(perf_counter() - started, answered.sent, answered.usage)
     notify(_account(answered, len(set(asked))))
     rows = [_row(each, request_of, answered, chat=model.chat) for each, request_of in zip(prompted, asked, strict=True)]
+    if judge is not None and baseline is not None:
+        passed = judge.passed([each.task for each in prompted], {row.query_id: row.text for row in rows}, baseline)
+        rows = [row.model_copy(update={"passed": passed[row.query_id]}) for row in rows]
     scores = _scores(rows, prompted, benchmark)
+    executed = {"executed": _executed(request, baseline)} if baseline else {}
     settings = Completed(
-        base=base_of(run),
+        base=run.run_id,
         model=model.spec,
         identity=model.identity,
-        context=context,  # type: ignore[arg-type]  # checked above
+        context=context,  # type: ignore[arg-type]  # one of CONTEXTS
         budget=request.budget if context != "none" else 0,
         fragments=request.fragments if context != "none" else 0,
         layout=layout_hash(),
         ending=ENDING,
         measures=tuple(scores.values),
         cut_off=sum(answered.answers[each].cut_off for each in asked),
+        **executed,
     )
-    timing = TimeRow(step=STEP, seconds=round(seconds, 4), encoded=answered.sent, usage=dict(answered.usage))
-    return _save(run, settings, scores, rows, timing, out=out, created=created, model=model)
+    return save(run, settings, scores, rows, spent, name=model.name, out=out, created=created)
 
 
-def base_of(run: RunView) -> str:
-    """The id of the run that only retrieves: the run's own, unless it was completed."""
-    done = run.manifest.completion
-    return done.base if done else run.run_id
+def judge_of(
+    request: CompletionRequest,
+    benchmark: Benchmark,
+    folders: Mapping[str, Path],
+    *,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> Judge | None:
+    """What runs the tests that a request asks for, None where it asks for none; `folders` is repository -> its folder.
+
+    Runs over one benchmark share it, so that a repository's whole tests are run once. Results are cached in `home`.
+    """
+    from repoeval_bench.embedding.storage import VectorCache
+
+    if not request.execute:
+        return None
+    check_folders(benchmark, folders)
+    return Judge(
+        sandbox=Sandbox.parse(request.sandbox or "", request.python),
+        folders=folders,
+        seconds=request.time_limit,
+        jobs=request.jobs,
+        cache=VectorCache(vectors_folder(home), notify),
+    )
+
+
+def _executed(request: CompletionRequest, baseline: Baseline) -> Executed:
+    return Executed(
+        sandbox=request.sandbox or "",
+        python=request.python,
+        seconds=request.time_limit,
+        kept=len(baseline.tests),
+        left_out=dict(baseline.left_out),
+        environment=dict(baseline.environment),
+    )
+
+
+def _judged(n_tasks: int, baseline: Baseline) -> str:
+    reasons = "".join(f"; left out: {count}, as {reason}" for reason, count in baseline.left_out.items())
+    kept = len(baseline.tests)
+    suites = ", ".join(f"{passed} of {n} tests of {repo}" for repo, (passed, n) in baseline.suites.items())
+    judged = f"{kept} of {n_tasks} tasks have tests that pass with the ground truth and fail on raise"
+    return f"{suites} pass as they are; {judged}{reasons}"
 
 
 def _account(answered: Answered, distinct: int) -> str:
@@ -195,7 +262,8 @@ def _scores(rows: Sequence[CompletionRow], prompted: Sequence[Prompted], benchma
             passed=row.passed,
         )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
-    return score_run({}, qrels, TEXT_MEASURES, Context(written=written))
+    measures = (*TEXT_MEASURES, PASSED) if all(row.passed is not None for row in rows) else TEXT_MEASURES
+    return score_run({}, qrels, measures, Context(written=written))
 
 
 def spliced(file: SourceFile, hole: LineSpan, text: str) -> SourceFile:
@@ -207,75 +275,3 @@ def spliced(file: SourceFile, hole: LineSpan, text: str) -> SourceFile:
 def _names(file: SourceFile, start: int, text: str, language: Language) -> frozenset[str]:
     lines = LineSpan(start, min(start + len(text.splitlines()), file.n_lines))
     return identifiers_in(parse(file, language), lines) if lines else frozenset()
-
-
-def _save(
-    run: RunView,
-    settings: Completed,
-    scores: RunScores,
-    rows: Sequence[CompletionRow],
-    timing: TimeRow,
-    *,
-    out: Path,
-    created: str,
-    model: Model,
-) -> RunView:
-    """The run's folder again under another id, with the measures of the texts in place of those that it may have."""
-    old = set(run.manifest.completion.measures) if run.manifest.completion else set()
-    asked = {name: value for name, value in settings.as_json().items() if name != "cut_off"}
-    digest = short_hash(json.dumps(asked, sort_keys=True))
-    run_id = f"{settings.base.rpartition('-')[0]}_{slug(model.name, 32)}-{settings.context}-{digest}"
-    columns = {name: values.tolist() for name, values in scores.values.items()}
-    queries = [_with_texts(row, columns, at, old, rows[at]) for at, row in enumerate(_in_order(run, rows))]
-    means = Means.of(
-        {name: [row.measures[name] for row in queries] for name in queries[0].measures},
-        [row.repo or "all" for row in queries],
-    )
-    metrics = run.metrics.model_copy(
-        update={
-            "run_id": run_id,
-            "completion": f"{model.name} {settings.context}",
-            "micro": means.micro,
-            "macro": means.macro,
-            "per_repo": means.per_repo,
-        }
-    )
-    manifest = run.manifest.model_copy(
-        update={
-            "run_id": run_id,
-            "created": created,
-            "completion": settings,
-            "code": code_state(),
-            "versions": versions(),
-        }
-    )
-    steps = [row for row in run.timings.steps if row.step != STEP]
-    times = [TimeRow(query_id=query_id, latency_ms=dict(ms)) for query_id, ms in run.timings.queries.items()]
-    files = RunFiles(
-        manifest=manifest,
-        metrics=metrics,
-        queries=queries,
-        timings=[*steps, timing, *times],
-        run=run.text(RUN),
-        qrels=run.text(QRELS),
-        log=run.text(RETRIEVED),
-        inspection={
-            **{path.name: path.read_bytes() for path in sorted(run.folder.glob("*.jsonl.gz"))},
-            COMPLETIONS: jsonl(row.as_json() for row in rows).encode(),
-        },
-    )
-    return RunView(write_folder(out / run_id, files))
-
-
-def _in_order(run: RunView, rows: Sequence[CompletionRow]) -> list[QueryRow]:
-    by_id = {row.query_id: row for row in run.query_rows()}
-    return [by_id[row.query_id] for row in rows]
-
-
-def _with_texts(
-    row: QueryRow, columns: Mapping[str, Sequence[float]], at: int, old: set[str], written: CompletionRow
-) -> QueryRow:
-    kept = {name: value for name, value in row.measures.items() if name not in old}
-    facts = {**row.facts, "fragments": len(written.fragments), "prompt_tokens": written.prompt_tokens}
-    measures = kept | {name: column[at] for name, column in columns.items()}
-    return row.model_copy(update={"facts": facts, "measures": measures})

@@ -1,61 +1,64 @@
-"""The tasks that a stored run is about, loaded again: their prompts and files are not in its folder as they were."""
+"""What a stored run is about, loaded again: prompts and whole repositories are not in its folder."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.dataset.obtain import combination_at, obtain
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.replay import config_of, data_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.view import RunView
 
 
 def benchmark_of(
-    run: RunView,
-    source: str = "auto",
-    *,
-    repos: Sequence[str] | None = None,
-    limit: int | None = None,
-    home: Path | None = None,
-    notify: Callable[[str], None] = silent,
+    run: RunView, source: str = "auto", *, home: Path | None = None, notify: Callable[[str], None] = silent
 ) -> Benchmark:
-    """The benchmark of a run that was made here, as far as its protocol scores it; its name says which task file.
+    """The benchmark of a run that was made here, as far as its protocol scores it.
 
     A UsageError where the run was imported, asks questions, or ran on other data.
     """
-    config, dataset = run.manifest.config, run.manifest.dataset
-    if config is None:
-        raise UsageError(f"{run.run_id} was imported, so its tasks are not known; complete a run made with eval")
+    config = config_of(run)
     if config.protocol.tasks != "completion":
         raise UsageError(
             f"protocol {config.protocol.name} asks questions, and nothing is to be completed; choose a run of another "
             "protocol"
         )
     protocol = Protocol.parse(config.protocol.name)
-    _, level, context, tokenizer = dataset.name.rsplit("-", 3)
-    found = load_benchmark(
-        source,
-        level=level,
-        context=context,
-        tokenizer=tokenizer,
-        repos=repos,
-        limit=limit,
-        without=passed_over([protocol], level),
-        home=home,
-        notify=notify,
+    for found in data_of(run, source, home=home, notify=notify):
+        selected = select(found, protocol)
+        if selected.fingerprint == config.fingerprint:
+            return selected
+    raise UsageError(
+        f"{run.run_id} ran on data {run.manifest.dataset.label}, this is {selected.label}; name the run's with --source"
     )
-    selected = select(found, protocol)
-    if selected.fingerprint != dataset.fingerprint:
-        raise UsageError(
-            f"{run.run_id} ran on data {dataset.label}, this is {selected.label}; name the run's with --source, "
-            "--repos and --limit"
-        )
-    return selected
+
+
+def repository_folders(
+    run: RunView, benchmark: Benchmark, source: str = "auto", *, home: Path | None = None, named: tuple[str, ...] = ()
+) -> dict[str, Path]:
+    """Repository -> its folder, as it was fetched; `named` are NAME=FOLDER of a user's own checkouts.
+
+    A UsageError for a name that the benchmark does not have, and for what is not a folder.
+    """
+    level, context, tokenizer = run.manifest.dataset.name.rsplit("-", 3)[1:]
+    tree = obtain(source, combination_at(source, level, context, tokenizer), data_home(home)).installed.tree
+    folders = {repo: tree / repo for repo in benchmark.files}
+    for each in named:
+        name, equals, folder = each.partition("=")
+        if not equals or name not in folders or not Path(folder).is_dir():
+            raise UsageError(
+                f"--repository {each!r} is not NAME=FOLDER; the names are {', '.join(folders)}, and the folder must "
+                "exist"
+            )
+        folders[name] = Path(folder)
+    return folders
