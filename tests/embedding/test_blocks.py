@@ -24,8 +24,7 @@ OTHER = json.dumps({"model": "another", "precision": "bf16"})
 @pytest.fixture(autouse=True)
 def fair_weather(monkeypatch):
     """The store does as it is told unless a test says otherwise, and blocks are small."""
-    WEATHER.failing = WEATHER.truncating = 0.0
-    WEATHER.failures = 0
+    WEATHER.clear()
     monkeypatch.setattr(blocks, "ENTRIES", 7)
     monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
 

@@ -14,7 +14,11 @@ class Weather:
     """How a store behaves: the share of calls that fail, and of writes that keep a part only."""
 
     def __init__(self) -> None:
-        self.rng = random.Random(0)
+        self.clear()
+
+    def clear(self) -> None:
+        """Do as told from now on."""
+        self.rng = random.Random(1)
         self.failing = self.truncating = 0.0
         self.failures = 0
 
@@ -65,7 +69,7 @@ class UnsteadyMemory(_Unsteady, MemoryFileSystem):
 
 class UnsteadyLocal(_Unsteady, LocalFileSystem):
     protocol = "unsteady-local"
-    wrapped = "file://"
+    wrapped = ""
 
 
 for each in (UnsteadyMemory, UnsteadyLocal):
