@@ -10,23 +10,22 @@ import click
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import FOLDER
-from repoeval_bench.runs.merge import merge
+from repoeval_bench.runs.merge import merge_all
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @click.command("merge", short_help="Bring the runs of several folders together.")
-@click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=FOLDER)
+@click.argument("folders", nargs=-1, required=True, metavar="FOLDER|URL...")
 @runs_folder
 @json_option
-def merge_command(*, folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
-    """Copy the runs of each FOLDER into --out, after every file of every run has been read.
+def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None:
+    """Copy the runs of each folder, or store at a URL, into --out, after every file of every run has been read.
 
     Runs of one id must be the same run: where their files differ, times apart, nothing is merged and exit is 1.
     """
-    found = merge(folders, out)
+    found = merge_all(folders, out)
     if as_json:
         print_json(asdict(found))
         return

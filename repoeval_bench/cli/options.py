@@ -35,9 +35,22 @@ home_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
 """--json (as_json)."""
 
+
+class _Folder(click.Path):
+    """A folder of this machine; what is a URL elsewhere would be a folder of that name here."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if "://" in str(value):
+            raise UsageError(
+                f"--out {value} is a URL, and runs are written into a folder; share them with --executor and --store "
+                "URL, and bring them here with merge URL --out FOLDER"
+            )
+        return super().convert(value, param, ctx)
+
+
 out_option = click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=_Folder(path_type=Path),
     default=RESULTS,
     show_default=True,
     help="Where run folders are written.",

@@ -73,13 +73,17 @@ class ObjectStore:
         found: bytes = self._tried("read", name, lambda: self._system.cat_file(self._path(name)))
         return found
 
-    def write(self, name: str, content: bytes) -> None:
-        """Store an object; one of the same name and length is there already and stays."""
-        self._tried("written", name, lambda: self._write(self._path(name), content))
+    def write(self, name: str, content: bytes, *, replace: bool = False) -> None:
+        """Store an object; one of the same name and length is there already and stays, unless it is to be replaced."""
+        path = self._path(name)
+
+        def written() -> None:
+            if replace or self._size(path) != len(content):
+                self._write(path, content)
+
+        self._tried("written", name, written)
 
     def _write(self, path: str, content: bytes) -> None:
-        if self._size(path) == len(content):
-            return
         if self._local:
             write_atomic(Path(path), content)
         else:

@@ -37,11 +37,13 @@ def experiment_on(
     if execution.executor is None:
         if execution.gpus_per_embedder is not None:
             raise UsageError(_NOT_READ)
+        if execution.store is not None:
+            raise UsageError(f"--store {execution.store} needs jobs that are put there; add --executor local:2 or ray")
         with ProcessPool(soon=soon) as pool:
             yield Experiment(requests, executor=pool, **options)
         return
     with choose_executor(execution, options.get("home")) as chosen:
-        jobs = RunJobs(requests, chosen, **options)
+        jobs = RunJobs(requests, chosen, store=execution.store, **options)
         yield jobs
     jobs.check()
 

@@ -29,7 +29,7 @@ from repoeval_bench.runs.parts import (
 )
 from repoeval_bench.runs.planning import Plan, is_large, plan, plan_all, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
-from repoeval_bench.runs.publish import publish, staging
+from repoeval_bench.runs.publish import staging
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
 from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.view import RunView, current_run
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.planning import Corpora, Inputs
+    from repoeval_bench.runs.run_store import Results
 
 
 class Experiment:
@@ -116,22 +117,27 @@ class Experiment:
 
 
 def make_run(
-    request: RunRequest, materials: Materials, *, out: Path, reuse: bool, notify: Callable[[str], None] = silent
+    request: RunRequest,
+    materials: Materials,
+    results: Results,
+    *,
+    reuse: bool,
+    notify: Callable[[str], None] = silent,
 ) -> RunView:
-    """Make (or with `reuse` find) the one run of a checked request; `out` never holds half of it."""
+    """Make (or with `reuse` find) the one run of a checked request; nobody ever finds half of it."""
     protocol = request.resolved_protocol()
     (cutter,) = make_chunkers(materials.benchmark, [request.chunker], request, notify)
     retriever = make_retriever(request.retriever, protocol, home=materials.home, notify=notify)
     parts = Parts(materials.embedder(request), (retriever,), materials.home)
     selected = select(materials.benchmark, protocol)
     config = config_of(selected, request, protocol, cutter, parts)
-    if reuse and (stored := current_run(out / config.run_id)):
+    if reuse and (stored := results.find(config.run_id)):
         return stored
-    with staging(out, config.run_id) as beside:
+    with staging(results.out, config.run_id) as beside:
         work = _make_all(
             selected, [(cutter, config)], parts, beside, notify, executor=IN_PROCESS, corpora=materials.corpora
         )
-        return RunView(publish(next(work), out))
+        return results.keep(next(work))
 
 
 def plan_run(

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from repoeval_bench.core.errors import BenchError, ResultError
+from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.progress import progress
-from repoeval_bench.runs import store
 from repoeval_bench.runs.experiment import make_run
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
 from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.request import DataRequest, by_setting
+from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.shell import eval_line
-from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.records import CodeState
     from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.view import RunView
 
     Placed = Callable[[TextEncoder], TextEncoder]
 
@@ -82,7 +84,7 @@ class RunJob:
 
     request: RunRequest
     without: frozenset[str]
-    out: Path
+    results: Results
     home: Path | None
     reuse: bool
     code: Code
@@ -113,7 +115,7 @@ class RunJob:
     def _make(self, notify: Callable[[str], None], placed: Placed | None) -> str:
         data = DataRequest(**{name: getattr(self.request, name) for name in DataRequest.model_fields})
         materials = kept_materials(data, self.without, self.home, placed)
-        return make_run(self.request, materials, out=self.out, reuse=self.reuse, notify=notify).run_id
+        return make_run(self.request, materials, self.results, reuse=self.reuse, notify=notify).run_id
 
 
 @lru_cache(maxsize=1)
@@ -145,7 +147,8 @@ class RunJobs:
     """Requests whose runs are made as jobs of an executor; used like an `Experiment`.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
-    first job. `notify` receives each notice of the jobs once.
+    first job. `notify` receives each notice of the jobs once. `store` is a URL at which every run is put and looked for
+    too.
     """
 
     def __init__(
@@ -158,14 +161,16 @@ class RunJobs:
         notify: Callable[[str], None] = silent,
         problems: Problems | None = None,
         without: frozenset[str] | None = None,
+        store: str | None = None,
     ) -> None:
         problems = problems or Problems()
         check_requests(requests, home, problems)
         problems.check()
-        store.check_writable(out)
+        check_writable(out)
         tell_unread(requests, notify)
         self._members = by_setting(requests)
         self._executor, self._notify = executor, notify
+        self._results = Results(out, ObjectStore(store) if store else None)
         self._out, self._home = out, home
         self._without = left_out(requests) if without is None else without
         self._said: set[str] = set()
@@ -192,7 +197,7 @@ class RunJobs:
                 self._fail(request, finished)
                 found.append(None)
                 continue
-            run = RunView(self._out / finished.run_id)
+            run = self._results.open(finished.run_id)
             self._notify(f"{run.metrics.chunker} -> {run.folder}")
             found.append(run)
         return found
@@ -214,7 +219,7 @@ class RunJobs:
                 request=request,
                 without=self._without,
                 # A worker may be in another folder.
-                out=self._out.resolve(),
+                results=replace(self._results, out=self._out.resolve()),
                 home=self._home.resolve() if self._home else None,
                 reuse=reuse,
                 code=code,

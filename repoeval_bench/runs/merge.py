@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
-from repoeval_bench.runs.publish import copy_run, differing
+from repoeval_bench.core.object_store import ObjectStore, is_url
+from repoeval_bench.runs.publish import copy_run, differing, staging
 from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.run_store import fetch_run, stored_ids
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,22 @@ class Merged:
     copied: tuple[str, ...]
     there: tuple[str, ...]
     unfinished: tuple[str, ...]
+
+
+def merge_all(sources: Sequence[str], out: Path) -> Merged:
+    """`merge` of folders and of stores at a URL; each run of a store is fetched first."""
+    with ExitStack() as stack:
+        folders = []
+        for source in sources:
+            folder = Path(source)
+            if is_url(source):
+                folder = stack.enter_context(staging(out, "fetched"))
+                store = ObjectStore(source)
+                lost = [run_id for run_id in stored_ids(store) if not fetch_run(run_id, store, folder)]
+                if lost:
+                    raise ResultError(f"{source} holds broken runs: {', '.join(lost)}; make them again, or delete them")
+            folders.append(folder)
+        return merge(folders, out)
 
 
 def merge(folders: Sequence[Path], out: Path) -> Merged:

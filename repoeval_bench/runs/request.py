@@ -373,6 +373,11 @@ class ExecutionRequest(Request):
     gpus_per_embedder: float | None = option(
         None, "With ray: the share of a GPU for each copy of the embedding model, such as 0.5.", "SHARE", gt=0
     )
+    store: str | None = option(
+        None,
+        "With an executor: put each run into this store too, and take from it what is there; file:///shared, s3://…",
+        "URL",
+    )
 
 
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:

@@ -1,0 +1,147 @@
+"""Finished runs in a store at a URL: whole or not there, found by whoever shares it, whatever the store does."""
+
+import shutil
+
+import pytest
+
+pytest.importorskip("fsspec")
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
+from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.merge import merge_all
+from repoeval_bench.runs.records import CodeState
+from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.run_store import fetch_run, put_run, stored_ids
+from support.command import bench, one_sentence
+from support.folders import content
+from support.minirepo import build_mirror
+from support.runs import write_run
+from support.stores import WEATHER
+
+CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4")
+
+
+@pytest.fixture(autouse=True)
+def fair_weather(monkeypatch):
+    """The store does as it is told unless a test says otherwise."""
+    WEATHER.clear()
+    monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stores")
+    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    """As if the code were committed: runs of changed code are made again."""
+    state = CodeState(commit="c" * 40, dirty=False)
+    for module in ("store", "view", "jobs"):
+        monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
+
+
+def make(places, out, store=None, executor=IN_PROCESS):
+    """The runs of three chunkers under two retrievers."""
+    asked = [
+        RunRequest(chunker=chunker, source=places["source"], retriever=retriever)
+        for retriever in ("bm25", "jaccard")
+        for chunker in CHUNKERS
+    ]
+    jobs = RunJobs(asked, executor, out=out, home=places["home"], store=store)
+    runs = [run for setting in jobs.settings for run in jobs.run(setting)]
+    jobs.check()
+    return runs
+
+
+def times(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.glob("*/*")}
+
+
+def test_a_run_that_was_put_is_the_run_that_is_fetched(tmp_path):
+    """Every file to the byte, times too; what a folder had before is replaced."""
+    store = ObjectStore(f"memory://{tmp_path}")
+    run = write_run(tmp_path / "a" / "one", {"ndcg@10": [0.5, 1.0]})
+    put_run(run.folder, store)
+    assert stored_ids(store) == ["one"]
+    write_run(tmp_path / "b" / "one", {"ndcg@10": [0.1, 0.1]})
+    assert fetch_run("one", store, tmp_path / "b")
+    for path in run.folder.iterdir():
+        assert (tmp_path / "b" / "one" / path.name).read_bytes() == path.read_bytes()
+    assert not fetch_run("two", store, tmp_path / "b")
+
+
+@pytest.mark.parametrize("executor", [IN_PROCESS, ProcessPool(2)], ids=["here", "pool"])
+def test_two_machines_share_a_store(places, tmp_path, executor, request):
+    """What one made the other has, to the byte; a part of the same answer is made by neither twice."""
+    if executor is IN_PROCESS:
+        request.getfixturevalue("clean")
+    store = f"file://{tmp_path}/store"
+    make(places, tmp_path / "a", store, executor)
+    make(places, tmp_path / "alone")
+    assert content(tmp_path / "a") == content(tmp_path / "alone")
+    stamps = times(tmp_path / "store")
+    runs = make(places, tmp_path / "b", store, executor)
+    assert content(tmp_path / "b") == content(tmp_path / "alone")
+    assert len(runs) == len(list((tmp_path / "b").iterdir())) == 6
+    if executor is IN_PROCESS:  # with clean code nothing was made again: the times came with the runs
+        assert times(tmp_path / "store") == stamps
+        for run in runs:
+            other = tmp_path / "a" / run.run_id / "timings.jsonl"
+            assert (run.folder / "timings.jsonl").read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("protocol", ["unsteady-memory", "unsteady-local"])
+def test_a_store_that_fails_and_truncates_loses_nothing(places, tmp_path, clean, protocol):
+    """The same command again and again until no run is missing: the store then holds what one machine makes."""
+    store = f"{protocol}://{tmp_path}/{protocol}"
+    WEATHER.failing, WEATHER.truncating = 0.3, 0.5
+    errors = []
+    for _ in range(50):
+        try:
+            make(places, tmp_path / "a", store)
+        except ResultError as error:
+            errors.append(str(error))
+        else:
+            break
+    assert all("after 5 tries (OSError: " in error for error in errors)
+    assert WEATHER.failures > 5
+    WEATHER.failing = WEATHER.truncating = 0.0
+    merge_all([store], tmp_path / "b")
+    make(places, tmp_path / "alone")
+    assert content(tmp_path / "a") == content(tmp_path / "b") == content(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "not a zip"])
+def test_a_broken_run_is_made_again_and_refused_by_merge(places, tmp_path, clean, damage):
+    """Half an object is not taken for a run; nor does it hide the others."""
+    store = f"file://{tmp_path}/store"
+    make(places, tmp_path / "a", store)
+    path = sorted((tmp_path / "store" / "runs").iterdir())[3]
+    whole = path.read_bytes()
+    path.write_bytes({"cut": whole[: len(whole) // 2], "empty": b"", "not a zip": b"x" * len(whole)}[damage])
+    with pytest.raises(ResultError, match=rf"holds broken runs: {path.stem};"):
+        merge_all([store], tmp_path / "merged")
+    make(places, tmp_path / "b", store)
+    assert content(tmp_path / "b") == content(tmp_path / "a")
+    assert len(merge_all([store, str(tmp_path / "b")], tmp_path / "merged").copied) == 6
+
+
+def test_the_commands(places, tmp_path):
+    """--store shares the runs of two folders, merge brings them together; what would put nothing there is refused."""
+    words = ["-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--source", places["source"], "--retriever", "bm25"]
+    url = f"file://{tmp_path}/store"
+    done = bench(
+        "compare", *words, "--executor", "local:2", "--store", url, "--out", tmp_path / "a", home=places["home"]
+    )
+    assert done.code == 0, done.err
+    shutil.rmtree(tmp_path / "a")
+    done = bench("merge", url, "--out", tmp_path / "b")
+    assert done.out == f"{tmp_path / 'b'}: 2 runs copied, 0 were there already\n"
+    refused = bench("compare", *words, "--store", url, "--out", tmp_path / "a", home=places["home"])
+    assert "needs jobs that are put there; add --executor" in one_sentence(refused, 2)
+    refused = bench("eval", *words, "--out", url, home=places["home"])
+    assert "is a URL, and runs are written into a folder" in one_sentence(refused, 2)
