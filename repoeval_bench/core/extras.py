@@ -23,6 +23,7 @@ EXTRAS = {
     "model2vec": "static",
     "pandas": "frames",
     "polars": "frames",
+    "pyarrow": "ranx",
     "pygments": "report",
     "ray": "ray",
     "sentence_transformers": "dense",

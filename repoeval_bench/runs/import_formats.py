@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import FiniteFloat, TypeAdapter, ValidationError
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.runs.log import ChunkerOfLog, Gold, LogRow, Place, Retrieved, read_rows
-from repoeval_bench.runs.trec import in_order, qrels_rows, read_run
+from repoeval_bench.runs.trec import LARGEST_GAIN, in_order, qrels_rows, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,8 @@ RANX = (".json", ".lz4", ".parquet", ".parq")
 NOT_STATED = "not stated"
 
 _COLUMNS = ("q_id", "doc_id", "score")
-_TABLE = TypeAdapter(dict[str, dict[str, FiniteFloat]])
+_Id = Annotated[str, Field(min_length=1)]
+_TABLE = TypeAdapter(dict[_Id, dict[_Id, FiniteFloat]])
 
 
 def is_ranking(path: Path) -> bool:
@@ -97,6 +98,8 @@ def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
     elif kind in RANX:
         for query_id, gains in _table(path, kind).items():
             for chunk_id, gain in gains.items():
+                if gain > LARGEST_GAIN:
+                    raise ResultError(f"{path}: the gain is {gain}; write numbers of at most {LARGEST_GAIN:g}")
                 yield 0, Gold(query_id=query_id, chunk_id=chunk_id, gain=max(0.0, gain))
     else:
         yield from read_rows(path, Gold)
@@ -170,17 +173,20 @@ def _lz4(path: Path) -> Any:
 
 
 def _parquet(path: Path) -> Any:
-    require(f"{path.name}", "polars")
-    import polars as pl
+    """Read by pyarrow: polars and fastparquet end the process where a file is damaged."""
+    require(f"{path.name}", "pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
-        rows = pl.read_parquet(path).select(_COLUMNS).rows()
-    except pl.exceptions.PolarsError as error:
-        raise json_reader.JsonFaultError(
-            f"no table with {', '.join(_COLUMNS)} ({str(error).splitlines()[0]})"
-        ) from error
+        with json_reader.opened(path) as stream:
+            table = pq.read_table(stream, columns=list(_COLUMNS))
+        columns = [table[name].to_pylist() for name in _COLUMNS]
+    except (pa.ArrowException, KeyError, ValueError) as error:
+        why = str(error).partition("\n")[0]
+        raise json_reader.JsonFaultError(f"no table with {', '.join(_COLUMNS)} ({why})") from error
     found: dict[str, dict[str, float]] = defaultdict(dict)
-    for query_id, chunk_id, score in rows:
+    for query_id, chunk_id, score in zip(*columns, strict=True):
         if chunk_id in found[query_id]:
             raise json_reader.JsonFaultError(f"{chunk_id!r} appears twice in query {query_id!r}; keep one row")
         found[query_id][chunk_id] = score
