@@ -1,6 +1,6 @@
-"""What building a pack takes, on made-up Python trees: processor time, and whether memory grows with the tree.
+"""What packs and recommendations take, on made-up Python trees: processor time, and whether memory grows with the tree.
 
-python scripts/bench_packs.py [--megabytes 40]
+python scripts/bench_packs.py [--megabytes 40] [--recommend 1]
 """
 
 from __future__ import annotations
@@ -22,23 +22,28 @@ if TYPE_CHECKING:
 SMALL = 10
 """Megabytes of the tree that the larger one is compared with."""
 
+CORES = 2
+"""A recommendation's processor time is held against a bar in seconds on so many cores."""
+
 _WORDS = ("order", "price", "cache", "queue", "shelf", "node", "edge", "graph", "token", "parse", "merge", "split")
 
 
-def function(rng: random.Random) -> str:
-    """A documented function of 5 to 13 lines with names at random."""
+def function(rng: random.Random, known: list[str]) -> str:
+    """A documented function of 5 to 13 lines with names at random, one of the `known` functions among them."""
 
     def name() -> str:
         return "_".join(rng.sample(_WORDS, 2))
 
     first, second = name(), name()
-    lines = [f"def {name()}_{rng.randrange(9999)}({first}, {second}):"]
+    called = rng.choice(known) if known else name()
+    known.append(f"{name()}_{rng.randrange(9999)}")
+    lines = [f"def {known[-1]}({first}, {second}):"]
     lines.append(f'    """Compute the {first} of {second} for every {name()} in it."""')
     lines += (
         f"    {name()} = {name()}({first}, {rng.randrange(99)}) + {second}.{name()}({name()})"
-        for _ in range(rng.randrange(3, 12))
+        for _ in range(rng.randrange(3, 11))
     )
-    return "\n".join([*lines, f"    return {first}", "", "", ""])
+    return "\n".join([*lines, f"    {first} = {called}({second}, {first})", f"    return {first}", "", "", ""])
 
 
 def write_tree(root: Path, megabytes: int) -> None:
@@ -46,7 +51,8 @@ def write_tree(root: Path, megabytes: int) -> None:
     rng = random.Random(0)
     left, number = megabytes * 1_000_000, 0
     while left > 0:
-        text = "import os\n\n\n" + "".join(function(rng) for _ in range(40))
+        known: list[str] = []
+        text = "import os\n\n\n" + "".join(function(rng, known) for _ in range(40))
         path = root / f"p{number // 100}" / f"m{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -55,10 +61,33 @@ def write_tree(root: Path, megabytes: int) -> None:
 
 def cost(folder: Path, megabytes: int, *options: str) -> tuple[float, float]:
     """(seconds of processor time, peak MB) of building a pack of such a tree, as a whole process."""
-    source, pack = folder / f"tree-{megabytes}", folder / f"pack-{len(list(folder.iterdir()))}"
-    if not source.is_dir():
-        write_tree(source, megabytes)
-    line = [sys.executable, "-m", "repoeval_bench", "data", "build", str(source), "-o", str(pack), *options]
+    return spent(
+        "data", "build", tree(folder, megabytes), "-o", folder / f"pack-{len(list(folder.iterdir()))}", *options
+    )
+
+
+def cost_of_answer(folder: Path, megabytes: int) -> tuple[float, float]:
+    """The same of a recommendation by BM25. It has one core, so that all its work is in one process."""
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(every)})
+    try:
+        out = folder / f"answer-{megabytes}"
+        return spent("recommend", tree(folder, megabytes), "--retriever", "bm25", "--out", out)
+    finally:
+        os.sched_setaffinity(0, every)
+
+
+def tree(folder: Path, megabytes: int) -> Path:
+    """The made-up tree of this size, written once."""
+    root = folder / f"tree-{megabytes}"
+    if not root.is_dir():
+        write_tree(root, megabytes)
+    return root
+
+
+def spent(*words: str | Path) -> tuple[float, float]:
+    """(seconds of processor time, peak MB) of a command."""
+    line = [sys.executable, "-m", "repoeval_bench", *map(str, words)]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
@@ -66,7 +95,7 @@ def cost(folder: Path, megabytes: int, *options: str) -> tuple[float, float]:
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024 * 1.048576
 
 
-def rows(megabytes: int = 4 * SMALL) -> Iterator[Row]:
+def rows(megabytes: int = 4 * SMALL, recommended: int = 1) -> Iterator[Row]:
     """Every figure with its bar."""
     with tempfile.TemporaryDirectory() as name:
         plain, plain_memory = cost(Path(name), SMALL, "--resolve", "no")
@@ -78,9 +107,15 @@ def rows(megabytes: int = 4 * SMALL) -> Iterator[Row]:
         share = large_memory / plain_memory
         figure = f"{share:.2f}x ({large_memory:.0f} MB)"
         yield Row(f"its peak memory, over that of {SMALL} MB without names", figure, "< 1.5x", share < 1.5)
+        answer, answer_memory = cost_of_answer(Path(name), recommended)
+        bar = CORES * (60 if recommended <= 1 else 36 * recommended)
+        figure = f"{answer:.0f} s ({answer_memory:.0f} MB)"
+        yield Row(f"recommend by BM25 on {recommended} MB, processor time", figure, f"< {bar} s", answer < bar)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=4 * SMALL)
-    print_rows("Packs", rows(parser.parse_args().megabytes))
+    parser.add_argument("--recommend", type=int, default=1, help="megabytes of the tree that is asked about")
+    asked = parser.parse_args()
+    print_rows("Packs", rows(asked.megabytes, asked.recommend))
