@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LONGEST = 1800.0
+"""Seconds that fetching a file or a package may take, however slowly its bytes come."""
+
 _WAITING = 16
 """Blocks that the thread reads ahead."""
 

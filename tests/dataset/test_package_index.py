@@ -49,7 +49,7 @@ def places():
 
 @pytest.fixture
 def wheels(monkeypatch):
-    """Pip brings a wheel of the small set: one file differs by a known word, one by an unknown one."""
+    """The index sends a wheel of the small set: one file differs by a known word, one by an unknown one."""
     files = minirepo.tree_files()
     hashes = {name: text_hash(raw) for name, raw in files.items() if name.endswith(".py")}
     packed = {
@@ -119,24 +119,34 @@ def test_a_task_without_an_exact_prompt_or_without_its_file_is_left_out(wheels):
     assert rebuilt == [everything[0], *everything[2:]]
 
 
-def test_pip_that_finds_nothing_ends_in_one_sentence(tmp_path, monkeypatch):
+def test_an_index_that_has_nothing_ends_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    with pytest.raises(SourceError, match=r"pip could not fetch imagen-pytorch==1\.22\.2, .*No matching") as caught:
+    with pytest.raises(SourceError, match=r"the package index has no package imagen-pytorch") as caught:
         package_index.fetch_wheels(tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_an_environment_without_pip_ends_in_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    (tmp_path / "pip.py").write_text("raise SystemExit('No module named pip')")
-    with pytest.raises(SourceError, match=r"pip could not fetch .*\(No module named pip\)"):
-        package_index.fetch_wheels(tmp_path)
+@pytest.mark.parametrize("with_pip", [True, False])
+def test_a_wheel_of_other_bytes_is_refused(tmp_path, monkeypatch, with_pip):
+    """It is fetched as pip's settings say, also where there is no pip to read them; its hash decides."""
+    links = tmp_path / "links"
+    links.mkdir()
+    minirepo.write_zip(links / "imagen_pytorch-1.22.2-py3-none-any.whl", {"imagen_pytorch/version.py": b"x = 1"})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    if not with_pip:
+        (tmp_path / "pip.py").write_text("raise SystemExit('No module named pip')")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "fetched").mkdir()
+    with pytest.raises(SourceError, match=r"another imagen_pytorch-1\.22\.2-py3-none-any\.whl than the one"):
+        package_index.fetch_wheels(tmp_path / "fetched")
 
 
-def test_a_wheel_that_pip_did_not_bring_is_named(wheels, tmp_path):
-    with pytest.raises(SourceError, match=r"pip fetched no wheel of text-kit==1.0"):
+def test_a_wheel_that_is_not_there_is_named(wheels, tmp_path):
+    with pytest.raises(SourceError, match=r"the package index sent no wheel of text-kit==1.0"):
         package_index.take_files(tmp_path, [])
 
 

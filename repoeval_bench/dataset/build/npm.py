@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.http_reader import LONGEST
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.build.archived import of_archive
-from repoeval_bench.dataset.build.origin import LONGEST, Origin, repository_name
+from repoeval_bench.dataset.build.origin import Origin, repository_name
 
 if TYPE_CHECKING:
     from pathlib import Path

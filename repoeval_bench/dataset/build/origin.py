@@ -16,9 +16,6 @@ from repoeval_bench.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-LONGEST = 1800.0
-"""Seconds that fetching one package may take, however slowly its bytes come."""
-
 
 class Entry(NamedTuple):
     """A file of a source: its posix path in it, its size in bytes, and what reads it."""

@@ -24,7 +24,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from repoeval_bench.core.http_reader import TooMuchError, exchange
+from repoeval_bench.core.http_reader import LONGEST, TooMuchError, exchange
 from repoeval_bench.core.json_reader import JsonFaultError, UnreadableError, parse_plain, read_document
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.sources import SourceError
@@ -49,7 +49,7 @@ class Patience:
 
     connect: float = 5.0
     read: float = 30.0
-    total: float = 1800.0
+    total: float = LONGEST
     attempts: int = 4
     pause: float = 0.5
     size: int = 256 * 1024 * 1024

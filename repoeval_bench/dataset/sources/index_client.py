@@ -1,0 +1,163 @@
+"""Package indexes: the wheel or sdist of a version, from where pip's settings say, held against the index's hashes.
+
+`pip download` would build what it fetches to learn its dependencies, so `unearth` fetches: it asks the index, and runs
+nothing. pip's settings are read as pip merges them: index, mirrors, proxy, certificates and keys are the user's own.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+import os
+import ssl
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.http_reader import LONGEST, within
+from repoeval_bench.dataset.sources import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from unearth import Package, PackageFinder
+
+_DEFAULT_INDEX = "https://pypi.org/simple/"
+
+
+def fetch_package(name: str, version: str, folder: Path) -> tuple[Path, dict[str, str]]:
+    """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was held against).
+
+    A SourceError where the index has no such version, neither wheel nor sdist of it, cannot be reached, takes too long,
+    or states another hash.
+    """
+    settings = pip_settings()
+
+    def fetch() -> tuple[Path, dict[str, str]]:
+        with _session(settings) as finder, _heard() as warnings:
+            package = _choose(finder, name, version, warnings)
+            return _fetch(finder, package, folder), _stated_hashes(package)
+
+    try:
+        return within(LONGEST, fetch)
+    except TimeoutError as error:
+        raise SourceError(
+            f"the package index sent no {name} {version} within {LONGEST:g} seconds; try again, or name its archive"
+        ) from error
+
+
+def pip_settings() -> dict[str, str]:
+    """Settings of pip for downloads by name (`index-url`), merged as pip does: files, then variables."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    layers: dict[str, dict[str, str]] = {"global": {}, "download": {}, ":env:": {}}
+    for line in done.stdout.splitlines():
+        key, equals, value = line.partition("=")
+        section, dot, option = key.partition(".")
+        if equals and dot and section in layers:
+            layers[section][option] = str(ast.literal_eval(value))
+    if done.returncode != 0:  # an environment without pip: its variables are what is left of its settings
+        prefix = "PIP_"
+        variables = {key.removeprefix(prefix): value for key, value in os.environ.items() if key.startswith(prefix)}
+        layers[":env:"] = {key.lower().replace("_", "-"): value for key, value in variables.items()}
+    return layers["global"] | layers["download"] | layers[":env:"]
+
+
+@contextmanager
+def _session(settings: Mapping[str, str]) -> Iterator[PackageFinder]:
+    from unearth import PackageFinder
+    from unearth.auth import MultiDomainBasicAuth
+    from unearth.fetchers.sync import PyPIClient
+
+    def words(option: str) -> list[str]:
+        return settings.get(option, "").split()
+
+    alone = settings.get("no-index", "") in {"1", "true", "yes", "on"}
+    indexes = [] if alone else [settings.get("index-url", _DEFAULT_INDEX), *words("extra-index-url")]
+    try:
+        verify: ssl.SSLContext | bool = True
+        if settings.get("cert"):
+            verify = ssl.create_default_context(cafile=settings["cert"])
+        client = PyPIClient(
+            trusted_hosts=words("trusted-host"),
+            verify=verify,
+            cert=settings.get("client-cert"),
+            timeout=float(settings.get("default-timeout", settings.get("timeout", 15))),
+            proxy=settings.get("proxy"),
+            follow_redirects=True,
+        )
+    except (ValueError, OSError, ImportError) as error:
+        raise SourceError(f"pip's settings of proxy, certificates or time cannot be used ({error})") from error
+    with client:
+        client.auth = MultiDomainBasicAuth(prompting=False, index_urls=indexes)
+        yield PackageFinder(
+            client,  # type: ignore[arg-type]  # unearth's own client, whose signature is wider than its protocol
+            index_urls=indexes,
+            find_links=words("find-links"),
+            trusted_hosts=words("trusted-host"),
+            ignore_compatibility=True,
+        )
+
+
+def _choose(finder: PackageFinder, name: str, version: str, warnings: Sequence[str]) -> Package:
+    """The pure-Python wheel of a version, else its sdist; a SourceError says which of them is missing."""
+    import httpx2
+
+    try:
+        packages = list(finder.find_all_packages(name, allow_yanked=True))
+        matching = list(finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
+    except (httpx2.HTTPError, OSError, ValueError) as error:
+        raise SourceError(f"the package index cannot be asked for {name} ({error})") from error
+    if not packages:
+        reason = f" ({warnings[-1]})" if warnings else ""
+        raise SourceError(f"the package index has no package {name}{reason}; check the name, and pip's settings")
+    if not matching:
+        known = list(dict.fromkeys(str(each.version) for each in packages))[:5]
+        raise SourceError(f"the package index has no {name} in version {version}; the newest are {', '.join(known)}")
+    wheels = [each for each in matching if each.link.filename.endswith("-none-any.whl")]
+    sdists = [each for each in matching if not each.link.is_wheel]
+    if not wheels and not sdists:
+        raise SourceError(
+            f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index, so its sources are "
+            "not there; name a folder or an archive of them"
+        )
+    return (wheels or sdists)[0]
+
+
+def _fetch(finder: PackageFinder, package: Package, work: Path) -> Path:
+    import httpx2
+    from unearth.errors import UnpackError
+    from unearth.preparer import download_link
+
+    hashes = {algorithm: [digest] for algorithm, digest in _stated_hashes(package).items()}
+    try:
+        return download_link(finder.session, package.link, work, hashes or None)
+    except (httpx2.HTTPError, UnpackError, OSError) as error:
+        raise SourceError(f"{package.link.filename} could not be fetched ({str(error).splitlines()[0]})") from error
+
+
+def _stated_hashes(package: Package) -> dict[str, str]:
+    """The hashes that the index states of a file: the strong ones where there are any."""
+    stated = dict(package.link.hash_option or {})
+    found = {algorithm: digests[0] for algorithm, digests in stated.items()}
+    return {key: value for key, value in found.items() if key.startswith("sha") and key != "sha1"} or found
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """What unearth warns of while it asks: it says so of an index that cannot be reached, and goes on."""
+    heard: list[str] = []
+
+    class _Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            heard.append(record.getMessage())
+
+    listener = _Listener(logging.WARNING)
+    logger = logging.getLogger("unearth")
+    logger.addHandler(listener)
+    try:
+        yield heard
+    finally:
+        logger.removeHandler(listener)
