@@ -79,23 +79,23 @@ def info(*, home: Path | None, as_json: bool) -> None:
         return
     from repoeval_bench.report.table import figures, make_table
 
-    scored = any(model.scores for model in found.models)
-    scores = ("scores", "bytes") if scored else ()
-    heads = ("tokens read", "vectors", "bytes", *scores, "counts", "bytes", "last used")
+    kinds = [kind for kind in ("score", "answer") if any(getattr(model, f"{kind}s") for model in found.models)]
+    heads = [each for kind in ("vector", *kinds, "count") for each in (f"{kind}s", "bytes")]
     rows = [
         (
             model.name,
             str((model.identity or {}).get("max_length", "")),
-            model.vectors,
-            show_size(model.vector_bytes),
-            *((model.scores, show_size(model.score_bytes)) if scored else ()),
-            model.counts,
-            show_size(model.count_bytes),
+            *(
+                each
+                for kind in ("vector", *kinds, "count")
+                for each in (getattr(model, f"{kind}s"), show_size(getattr(model, f"{kind}_bytes")))
+            ),
             model.last_used,
         )
         for model in found.models
     ]
-    print_table(make_table(["model", *figures(*heads, number=",")], rows))
+    columns = ("tokens read", *heads, "last used")
+    print_table(make_table(["model", *figures(*columns, number=",")], rows))
 
 
 @_command

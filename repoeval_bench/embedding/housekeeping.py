@@ -28,17 +28,19 @@ _IDENTITY = tag("identity", "")[:1]
 class ModelShare:
     """What one model has in the cache: entries by kind, bytes of their values, and the day of the last use.
 
-    `counts` are those of tokens and of characters read, `scores` those of pairs; `last_used` is `not known` where the
-    database has no date. `identity` is what decides what the
-    model computes; None where the cache does not say.
+    `counts` are those of tokens and of characters read, `scores` those of pairs, `answers` completions and results of
+    tests; `last_used` is `not known` where the database has no date. `identity` is what decides what the model
+    computes; None where the cache does not say.
     """
 
     identity: dict[str, Any] | None
     vectors: int
     scores: int
+    answers: int
     counts: int
     vector_bytes: int
     score_bytes: int
+    answer_bytes: int
     count_bytes: int
     last_used: str
 
@@ -87,6 +89,10 @@ class Pruned:
     note: str
 
 
+_SHOWN = {b"v": b"v", b"s": b"s", b"c": b"c", b"o": b"c"}
+"""An entry's kind -> the kind under which it is counted; all others are counts."""
+
+
 def _open(folder: Path) -> VectorCache | None:
     return VectorCache(folder) if (folder / FILE).exists() else None
 
@@ -104,7 +110,7 @@ def info(folder: Path) -> CacheInfo:
         for _, label, size, last in cache.database.summary():
             kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
             if not _is_identity(label):
-                shown = kind if kind in {b"v", b"s"} else b""
+                shown = _SHOWN.get(kind, b"")
                 entries[owner][shown] += 1
                 sizes[owner][shown] += size or 0
                 used[owner] = last
@@ -114,9 +120,11 @@ def info(folder: Path) -> CacheInfo:
             identity=json.loads(identities[owner]) if owner in identities else None,
             vectors=number[b"v"],
             scores=number[b"s"],
+            answers=number[b"c"],
             counts=number[b""],
             vector_bytes=sizes[owner][b"v"],
             score_bytes=sizes[owner][b"s"],
+            answer_bytes=sizes[owner][b"c"],
             count_bytes=sizes[owner][b""],
             last_used=_day(used[owner]),
         )

@@ -98,6 +98,13 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     segments = bench("segments", ids[0], "-m", "es", "--by", "fragments", *out, "--json")
     assert segments.code == 0, segments.err
     assert json.loads(segments.out)["measure"] == "edit_similarity"
+    gates = stored / "gates.yaml"
+    gates.write_text("gates: [{measure: edit_similarity, at_least: 0.01}, {measure: exact_match, at_least: 1.0}]\n")
+    assert "exact_match" in bench("gate", ids[0], "--config", gates, *out).out
+    verified = bench("verify", ids[0], *out, "--source", stored / "mirror", home=stored / "home")
+    assert "was completed by a model" in one_sentence(verified, 2)
+    held = json.loads(bench("cache", "info", "--json", home=stored / "home").out)["models"]
+    assert [model["answers"] > 0 for model in held if model["identity"]["model"] == "ngram"] == [True]
     for kind in ("compare", "segments", "report"):
         words = {"compare": [kind, *ids, "--details"], "segments": [kind, ids[0]]}.get(
             kind, [kind, ids[0], "-o", stored / "r.html", "--source", stored / "mirror"]

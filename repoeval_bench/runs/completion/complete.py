@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.languages import Language
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.syntax import Parsed
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.runs.completion.answers import Answered
     from repoeval_bench.runs.completion.execution import Baseline
@@ -58,9 +59,10 @@ class Prompted:
 def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, context: str) -> list[Prompted]:
     """The prompt of every task of a run, in the order of `benchmark`, which is the run's own."""
     shown = fragments_of(run, benchmark.tasks, context)
+    files = benchmark.by_name
     found = []
     for task in benchmark.tasks:
-        language = language_of(task.path, benchmark.by_name[task.file].text)
+        language = language_of(task.path, files[task.file].text)
         if language is None:
             raise UsageError(f"{task.file}: its language is not known, so nothing can be put above its code")
         fragments, hidden = shown[task.task_id]
@@ -252,15 +254,23 @@ def _row(each: Prompted, asked: Asked, answered: Answered, *, chat: bool) -> Com
 def _scores(rows: Sequence[CompletionRow], prompted: Sequence[Prompted], benchmark: Benchmark) -> RunScores:
     files = benchmark.by_name
     written = {}
+    by_file: dict[str, list[tuple[CompletionRow, Prompted]]] = {}
     for row, each in zip(rows, prompted, strict=True):
-        file, task = files[each.task.file], each.task
-        written[row.query_id] = Written(
-            text=row.text,
-            truth=task.ground_truth,
-            names=_names(spliced(file, task.body, row.text), task.body.start, row.text, each.language),
-            true_names=_names(file, task.body.start, task.ground_truth, each.language),
-            passed=row.passed,
-        )
+        by_file.setdefault(each.task.file, []).append((row, each))
+    for name, pairs in by_file.items():
+        file, language = files[name], pairs[0][1].language
+        as_it_is = parse(file, language)
+        for row, each in pairs:
+            hole = each.task.body
+            # An empty completion has no name, and the file need not be parsed with it.
+            completed = parse(spliced(file, hole, row.text), language) if row.text else as_it_is
+            written[row.query_id] = Written(
+                text=row.text,
+                truth=each.task.ground_truth,
+                names=_names(completed, hole.start, row.text),
+                true_names=_names(as_it_is, hole.start, each.task.ground_truth),
+                passed=row.passed,
+            )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
     measures = (*TEXT_MEASURES, PASSED) if all(row.passed is not None for row in rows) else TEXT_MEASURES
     return score_run({}, qrels, measures, Context(written=written))
@@ -272,6 +282,7 @@ def spliced(file: SourceFile, hole: LineSpan, text: str) -> SourceFile:
     return replace(file, text="".join([*lines[: hole.start], text, *lines[hole.end :]]))
 
 
-def _names(file: SourceFile, start: int, text: str, language: Language) -> frozenset[str]:
-    lines = LineSpan(start, min(start + len(text.splitlines()), file.n_lines))
-    return identifiers_in(parse(file, language), lines) if lines else frozenset()
+def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:
+    """The identifiers of a text that begins at a line of the file."""
+    lines = LineSpan(start, min(start + len(text.splitlines()), parsed.file.n_lines))
+    return identifiers_in(parsed, lines) if lines else frozenset()

@@ -180,6 +180,7 @@ class _Outcome(BaseModel, strict=True, extra="forbid"):
 
 def check_folders(benchmark: Benchmark, folders: Mapping[str, Path]) -> None:
     """A UsageError unless every task is in Python and its lines in a repository's folder are the benchmark's."""
+    files = benchmark.by_name
     for task in benchmark.tasks:
         if not task.path.endswith(".py"):
             raise UsageError(f"{task.file}: tests are run by pytest, so --execute takes tasks in Python alone")
@@ -190,7 +191,7 @@ def check_folders(benchmark: Benchmark, folders: Mapping[str, Path]) -> None:
             raise UsageError(
                 f"{path} cannot be read ({error}); name the repository's folder with --repository"
             ) from error
-        if text.splitlines() != benchmark.by_name[task.file].text.splitlines():
+        if text.splitlines() != files[task.file].text.splitlines():
             raise UsageError(f"{path} is not the file of the task; name a checkout of that version with --repository")
 
 

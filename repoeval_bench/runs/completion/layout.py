@@ -8,6 +8,7 @@ is no heading.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spec import short_hash
@@ -58,8 +59,7 @@ def lay_out(code: str, fragments: Sequence[Fragment], mark: str, *, budget: int,
     for fragment in fragments:
         if len(shown) == most:
             break
-        block = _commented((_BLOCK, fragment.path, _RULER, *fragment.text.splitlines(), _RULER), mark)
-        tokens = count_tokens(block)
+        block, tokens = _block(fragment.path, fragment.text, mark)
         if spent + tokens <= budget:
             spent += tokens
             blocks.append(block)
@@ -74,6 +74,13 @@ def lay_out(code: str, fragments: Sequence[Fragment], mark: str, *, budget: int,
 def count_tokens(text: str) -> int:
     """Tokens by the rule of `dataset.build.prompts`; a ruler is one, as for models that were trained on code."""
     return len(tokens_of(text.replace(_RULER, "-")))
+
+
+@lru_cache(maxsize=32_768)
+def _block(path: str, text: str, mark: str) -> tuple[str, int]:
+    """A fragment as comments, and its tokens. Queries of one repository look at the same chunks."""
+    block = _commented((_BLOCK, path, _RULER, *text.splitlines(), _RULER), mark)
+    return block, count_tokens(block)
 
 
 def _commented(lines: Sequence[str], mark: str) -> str:
