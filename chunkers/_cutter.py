@@ -29,8 +29,13 @@ class Cutter:
 
     @property
     def options(self) -> Mapping[str, str]:
-        """Every option with its value as text."""
-        return {each.name: str(getattr(self, each.name)) for each in fields(self)}
+        """Every option that counts, with its value as text."""
+        return {each.name: str(getattr(self, each.name)) for each in fields(self) if each.name not in self.unused}
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Options that count for nothing beside the others, and are not printed."""
+        return frozenset()
 
     @property
     def spec(self) -> str:

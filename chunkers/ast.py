@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
-from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.core.options import Whole
 from repoeval_bench.core.registry import option
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, segments
@@ -28,18 +28,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AstChunker(Cutter):
+class AstChunker(Sized):
     """Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.
 
-    `max_nws` and `min_nws` are non-whitespace characters, `overlap` is lines. A definition that fits is never
-    cut; without overlap every line is in exactly one chunk. Only a single line can be larger than `max_nws`
-    (it stays a chunk of its own), and overlap, which comes on top. A piece smaller than `min_nws` is packed
-    together with what follows it across the boundary of a split definition, where that fits. A syntax error
+    `max_nws` and `min_nws` are non-whitespace characters, `overlap` is lines; `max_tokens` is in place of `max_nws`.
+    A definition that fits is never cut; without overlap every line is in exactly one chunk. Only a single line can be
+    larger than the size (it stays a chunk of its own), and overlap, which comes on top. A piece smaller than `min_nws`
+    is packed together with what follows it across the boundary of a split definition, where that fits. A syntax error
     still gives chunks. `language` is `auto` (by the file's name) or that of one language. Linear in the file.
     """
 
     name: ClassVar[str] = "ast"
-    max_nws: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
     min_nws: int = option(50, "smaller pieces are packed with what follows, where that fits", Whole(0))
     overlap: int = option(0, "lines of the chunk before that each chunk repeats", Whole(0))
     language: str = language_option()
@@ -50,15 +49,16 @@ class AstChunker(Cutter):
         LanguageError where the file's language is not known or its grammar is not installed.
         """
         language = chosen_language(file, self.language)
-        before = nws_before(file)
-        if not before[-1]:
+        nws = nws_before(file)
+        if not nws[-1]:
             return []
-        if before[-1] <= self.max_nws:
+        before = self.before(file) if self.max_tokens else nws
+        if before[-1] <= self.limit:
             return cut_before(file, [0])
         pieces: list[int] = []
         for parsed in segments(file, language):
-            pieces += _split(parsed, before, self.max_nws)
-        return cut_before(file, _merge(pieces, before, self.max_nws, self.min_nws), self.overlap)
+            pieces += _split(parsed, before, self.limit)
+        return cut_before(file, _merge(pieces, (before, nws), self.limit, self.min_nws), self.overlap)
 
 
 _BORDER = -1
@@ -67,7 +67,7 @@ _Part = tuple[int, int, "list[Node]"]
 """First line, line behind the last, and the nodes that can be opened where the lines do not fit."""
 
 
-def _split(parsed: Parsed, before: Sequence[int], max_nws: int) -> list[int]:
+def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
     """First lines of pieces that fit, in order, with `_BORDER` around the pieces of a split statement.
 
     An explicit stack replaces recursion: nesting can be deeper than Python's.
@@ -77,17 +77,17 @@ def _split(parsed: Parsed, before: Sequence[int], max_nws: int) -> list[int]:
     stack: list[_Part] = [(parsed.first, parsed.end, [parsed.root])]
     while stack:
         first, end, nodes = stack.pop()
-        if first == _BORDER or before[end] - before[first] <= max_nws:
+        if first == _BORDER or before[end] - before[first] <= limit:
             pieces.append(first)
         elif not nodes:
             pieces.extend(range(first, end))
         else:
-            parts = _open(parsed, (first, end, nodes), before, max_nws)
+            parts = _open(parsed, (first, end, nodes), before, limit)
             # A member of a list (a method of a class) keeps its borders; a part (a body) opens in place.
             bordered = len(parts) > 1 and any(map(parsed.is_list, nodes))
             waiting: list[_Part] = []
             for part in parts:
-                if before[part[1]] - before[part[0]] > max_nws:
+                if before[part[1]] - before[part[0]] > limit:
                     waiting += (border, part, border) if bordered else (part,)
                 elif waiting:
                     waiting.append(part)
@@ -126,18 +126,18 @@ class _Unit:
         if last > start:  # what is on one line cannot be cut
             (self.glue if glue else self.nodes).append(node)
 
-    def parts(self, end: int, before: Sequence[int], max_nws: int) -> list[_Part]:
+    def parts(self, end: int, before: Sequence[int], limit: int) -> list[_Part]:
         """The unit up to the line `end`; two parts where it does not fit, but its glue can be a part of its own."""
-        if self.main == self.first or before[end] - before[self.first] <= max_nws:
+        if self.main == self.first or before[end] - before[self.first] <= limit:
             return [(self.first, end, self.glue + self.nodes)]
         glue = before[self.main] - before[self.first]
         rest = before[end] - before[self.main]
-        if glue > max_nws or rest <= max_nws:
+        if glue > limit or rest <= limit:
             return [(self.first, self.main, self.glue), (self.main, end, self.nodes)]
         return [(self.first, end, self.nodes)]
 
 
-def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> list[_Part]:
+def _open(parsed: Parsed, part: _Part, before: Sequence[int], limit: int) -> list[_Part]:
     """The children of a part's nodes, as parts that share no line and cover the part's lines without a gap."""
     first, end, nodes = part
     units = _units(parsed, nodes, end)
@@ -145,7 +145,7 @@ def _open(parsed: Parsed, part: _Part, before: Sequence[int], max_nws: int) -> l
         return [(first, end, [])]
     units[0].first = first
     ends = [*(unit.first for unit in units[1:]), end]
-    return [each for unit, stop in zip(units, ends, strict=True) for each in unit.parts(stop, before, max_nws)]
+    return [each for unit, stop in zip(units, ends, strict=True) for each in unit.parts(stop, before, limit)]
 
 
 def _units(parsed: Parsed, nodes: Sequence[Node], end: int) -> list[_Unit]:
@@ -167,8 +167,12 @@ def _units(parsed: Parsed, nodes: Sequence[Node], end: int) -> list[_Unit]:
     return units
 
 
-def _merge(pieces: Sequence[int], before: Sequence[int], max_nws: int, min_nws: int) -> list[int]:
-    """First lines of chunks: pieces packed between borders, then neighbours that fit together merged."""
+def _merge(pieces: Sequence[int], befores: tuple[Sequence[int], Sequence[int]], limit: int, min_nws: int) -> list[int]:
+    """First lines of chunks: pieces packed between borders, then neighbours that fit together merged.
+
+    `befores` are the sizes before each line in the unit of the limit, and in nws.
+    """
+    before, nws = befores
     lines = [line for line in pieces if line != _BORDER]
     ends = iter([*lines[1:], len(before) - 1])
     starts: list[int] = []
@@ -181,10 +185,10 @@ def _merge(pieces: Sequence[int], before: Sequence[int], max_nws: int, min_nws: 
         size = before[next(ends)] - before[line]
         if not starts:
             starts.append(line)
-        elif size and filled and (filled + size > max_nws or (border and filled >= min_nws)):
+        elif size and filled and (filled + size > limit or (border and nws[line] - nws[starts[-1]] >= min_nws)):
             starts.append(line)
             filled = 0
         filled += size
         border = False
     sizes = [before[end] - before[start] for start, end in pairwise([*starts, len(before) - 1])]
-    return [starts[index] for index in pack(sizes, max_nws)]
+    return [starts[index] for index in pack(sizes, limit)]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
+from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_named, tokenizer_option
 from repoeval_bench.core.options import OneOf, Text, Whole
 from repoeval_bench.core.registry import option
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.source import SourceFile
 
+_CHARACTERS = 2048
 _KINDS = {"code": "CodeChunker", "recursive": "RecursiveChunker", "token": "TokenChunker"}
 
 
@@ -34,25 +36,39 @@ class ChonkieChunker(Peer):
 
     name: ClassVar[str] = "chonkie"
     kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
-    chunk_size: int = option(2048, "characters of a chunk, whitespace included", Whole(1))
+    chunk_size: int = option(_CHARACTERS, "characters of a chunk, whitespace included", Whole(1))
     language: str = option("auto", "the grammar of kind=code; auto: by the file's name", Text())
+    max_tokens: int | None = max_tokens_option("chunk_size")
+    tokenizer: str = tokenizer_option()
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """The options of the size that does not count."""
+        return frozenset({"chunk_size"} if self.max_tokens else {"max_tokens", "tokenizer"})
+
+    def check(self) -> None:
+        """Refuse two sizes, and a tokenizer that is not there."""
+        check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The pieces' spans, from any unit they are reported in."""
         code = self.kind == "code"
         language = library_language(file, self.language, SAME_NAMES, self.name) if code else ""
-        pieces = _library(self.kind, self.chunk_size, language).chunk(file.text)
+        size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
+        pieces = _library(self.kind, *size, language).chunk(file.text)
         return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 
 
 @cache
-def _library(kind: str, chunk_size: int, language: str) -> Any:
+def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
     import chonkie
 
     options: dict[str, object] = {"chunk_size": chunk_size}
     if kind == "code":
         options["language"] = language
-    else:
+    if tokenizer:
+        options["tokenizer"] = tokenizer_named(tokenizer)
+    elif kind != "code":
         options["tokenizer"] = "character"
     if kind == "recursive":
         options["min_characters_per_chunk"] = 1

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
-from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
+from repoeval_bench.chunkers._lines import cut_before, pack
+from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.core.options import Whole
 from repoeval_bench.core.registry import option
 
@@ -16,26 +16,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedChunker(Cutter):
-    """Whole lines up to max_nws non-whitespace characters; with `offset`, packed from that line on.
+class FixedChunker(Sized):
+    """Whole lines up to max_nws non-whitespace characters (or max_tokens); with `offset`, packed from that line on.
 
-    Every line is in exactly one chunk; a single line above `max_nws` is a chunk of its own. `offset` moves the
+    Every line is in exactly one chunk; a single line above the size is a chunk of its own. `offset` moves the
     boundaries, so that the spread between offsets shows how much of a difference is luck of the cut. The lines
-    before it join the first chunk, which may so hold up to `offset` lines more than `max_nws`: a chunk of their own
+    before it join the first chunk, which may so hold up to `offset` lines more than fit: a chunk of their own
     would be a stub at the head of every file, and the spread would show its size.
     """
 
     name: ClassVar[str] = "fixed"
-    max_nws: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
     offset: int = option(0, "line at which packing starts", Whole(0))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's lines, packed in order; none for a file without a non-blank line."""
-        before = nws_before(file)
+        before = self.before(file)
         if not before[-1]:
             return []
         # An offset within the file's leading blank lines, or behind its last other line, leaves nothing to move.
         offset = self.offset if 0 < before[min(self.offset, file.n_lines)] < before[-1] else 0
         sizes = [after - earlier for earlier, after in pairwise(before[offset:])]
-        _, *starts = pack(sizes, self.max_nws)
+        _, *starts = pack(sizes, self.limit)
         return cut_before(file, [0, *(offset + start for start in starts)])

@@ -8,12 +8,9 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
-from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans, pack
+from repoeval_bench.chunkers._tokens import Ruler, Sized
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.options import Whole
-from repoeval_bench.core.registry import option
-from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -55,39 +52,39 @@ def _cascade(language: str) -> tuple[re.Pattern[str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class RecursiveChunker(Cutter):
+class RecursiveChunker(Sized):
     """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.
 
     The words of the first two are those of the file's language, by its name; other files are cut at blank lines. The
-    text is cut at the first separator; pieces above `max_nws` non-whitespace characters are cut at the
-    next one, and neighbours are merged up to it. Blind to syntax: a `def` in a string is a separator too. No
-    chunk is above `max_nws`, so a long line is cut within.
+    text is cut at the first separator; pieces above `max_nws` non-whitespace characters (or `max_tokens`) are cut at
+    the next one, and neighbours are merged up to it. Blind to syntax: a `def` in a string is a separator too. No chunk
+    is above the size, so a long line is cut within.
     """
 
     name: ClassVar[str] = "recursive"
-    max_nws: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """Chunks that follow each other without a gap."""
         if not file.text.strip():
             return []
         language = language_of(file.path, file.text)
-        starts = self._cut(file.text, 0, len(file.text), _cascade(language.name if language else ""))
+        ruler = Ruler(file.text, self.tokenizer if self.max_tokens else None)
+        starts = self._cut(file.text, ruler, (0, len(file.text)), _cascade(language.name if language else ""))
         return cut_spans(file, pairwise([*starts, len(file.text)]))
 
-    def _cut(self, text: str, start: int, end: int, cascade: tuple[re.Pattern[str], ...]) -> list[int]:
-        """Where the chunks of text[start:end] start; the recursion is as deep as the cascade, no deeper."""
-        if count_nws(text[start:end]) <= self.max_nws:
+    def _cut(self, text: str, ruler: Ruler, part: tuple[int, int], cascade: tuple[re.Pattern[str], ...]) -> list[int]:
+        """Where the chunks of a part of the text start; the recursion is as deep as the cascade, no deeper."""
+        start, end = part
+        if ruler.size(start, end) <= self.limit:
             return [start]
         if not cascade:
-            marks = [match.start() for match in re.finditer(r"\S", text[start:end])]
-            return [start, *(start + mark for mark in marks[self.max_nws :: self.max_nws])]
+            return [start, *ruler.marks(start, end)[self.limit :: self.limit]]
         found = (match.start(1) for match in cascade[0].finditer(text, start, end))
         cuts = [start, *(cut for cut in found if start < cut < end)]
         pieces = list(pairwise([*cuts, end]))
-        sizes = [count_nws(text[first:last]) for first, last in pieces]
+        sizes = [ruler.size(*piece) for piece in pieces]
         starts: list[int] = []
-        for index, stop in pairwise([*pack(sizes, self.max_nws), len(pieces)]):
+        for index, stop in pairwise([*pack(sizes, self.limit), len(pieces)]):
             # What packing left above the limit is a single piece, with blanks around it at most.
-            starts += self._cut(text, pieces[index][0], pieces[stop - 1][1], cascade[1:])
+            starts += self._cut(text, ruler, (pieces[index][0], pieces[stop - 1][1]), cascade[1:])
         return starts

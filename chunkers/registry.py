@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.registry import Row, choose
 from repoeval_bench.core.spec import Spec
 
@@ -79,6 +80,8 @@ def make_chunker(spec: str | Spec) -> Chunker:
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     ours = any(row.name == parsed.name for row in CHUNKERS)
     own = {key: value for key, value in parsed.params.items() if not (ours and key == "header")}
+    if "max_tokens" in own and (twice := sorted({"max_nws", "chunk_size"} & own.keys())):
+        raise SpecError(f"chunker {parsed.name}: {twice[0]} and max_tokens are two sizes; give one")
     chunker = cast("Chunker", choose("chunker", Spec(parsed.name, parsed.target, own)).make())
     kind = parsed.params.get("header", "none") if ours else "none"
     if kind == "none":

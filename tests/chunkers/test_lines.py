@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import repoeval_bench.chunkers.fixed_tokens
+from repoeval_bench.chunkers._tokens import tokenizer_named
 from repoeval_bench.chunkers.file import FileChunker
 from repoeval_bench.chunkers.fixed_tokens import FixedTokensChunker
 from repoeval_bench.chunkers.functions import FunctionsChunker
@@ -66,7 +66,7 @@ def test_tokens_are_the_models_and_no_chunk_of_several_lines_is_above() -> None:
     chunks = texts(FixedTokensChunker(max_tokens=50), text)
     assert "".join(chunks) == text
 
-    tokenizer = repoeval_bench.chunkers.fixed_tokens._tokenizer("default")
+    tokenizer = tokenizer_named("default")
     counts = [len(tokenizer.encode(chunk, add_special_tokens=False)) for chunk in chunks]
     assert max(counts) <= 50
     assert min(counts[:-1]) > 30

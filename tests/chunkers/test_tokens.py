@@ -1,0 +1,92 @@
+"""Sizes in tokens of a named tokenizer: `max_tokens=512`, for every built-in chunker that has a size in text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from repoeval_bench.chunkers._tokens import tokenizer_named
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
+from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.source import SourceFile
+
+SIZED = ("ast", "fixed", "recursive", "chonkie")
+FILES = [
+    SourceFile("r", path.name, path.read_text(encoding="utf-8"))
+    for path in sorted((Path(__file__).parents[2] / "repoeval_bench" / "runs").glob("*.py"))
+]
+
+
+def count(text: str) -> int:
+    return len(tokenizer_named("default").encode(text, add_special_tokens=False))
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_chunks_are_as_large_as_asked_in_tokens(name) -> None:
+    """No chunk of several lines is larger, and most are well filled; chonkie leaves blanks between nodes out."""
+    chunker = make_chunker(f"{name}:max_tokens=200")
+    chunks = [chunk for file in FILES for chunk in chunker.chunk(file)]
+    sizes = [count(chunk.text) for chunk in chunks if len(chunk.lines) > 1]
+    assert max(sizes) <= (200 if name != "chonkie" else 240)
+    assert sum(sizes) / len(sizes) > 100
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_the_spec_prints_the_size_that_counts(name) -> None:
+    """Without max_tokens it is what it was, so that no run's id changes."""
+    usual, tokens = make_chunker(name).spec, make_chunker(f"{name}:max_tokens=200").spec
+    assert "tokens" not in usual
+    assert "tokenizer" not in usual
+    assert "max_tokens=200,tokenizer=default" in tokens
+    assert "max_nws" not in tokens
+    assert "chunk_size" not in tokens
+    assert make_chunker(tokens).spec == tokens
+
+
+@pytest.mark.parametrize("name", ["ast", "fixed", "recursive"])
+def test_a_size_in_tokens_conforms(name) -> None:
+    """On every input that breaks chunkers."""
+    assert_chunker_conforms(make_chunker(f"{name}:max_tokens=30"))
+
+
+def test_fixed_in_tokens_is_fixed_tokens() -> None:
+    """Two names of one cut."""
+    fixed, tokens = make_chunker("fixed:max_tokens=254"), make_chunker("fixed-tokens")
+    assert [fixed.chunk(file) for file in FILES] == [tokens.chunk(file) for file in FILES]
+
+
+def test_a_long_line_is_cut_at_tokens() -> None:
+    """`recursive` cuts within a word that alone is too long."""
+    text = "x = '" + "lorem_ipsum" * 80 + "'\n"
+    chunks = make_chunker("recursive:max_tokens=20").chunk(SourceFile("r", "a.py", text))
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert len(chunks) > 5
+
+
+def test_sizes_are_set_and_matched_in_tokens() -> None:
+    """`--sizes` and `--match-size` set max_tokens where a spec has it."""
+    assert "max_tokens=64" in resize("ast:max_tokens=200", 64)
+    target = mean_nws(make_chunker("fixed:max_nws=600"), FILES)
+    found = match_size("ast:max_tokens=200", target, FILES)
+    assert found.matched
+    assert "max_tokens=" in found.spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("ast:max_nws=800,max_tokens=200", "max_nws and max_tokens are two sizes"),
+        ("fixed:max_nws=1500,max_tokens=200", "max_nws and max_tokens are two sizes"),
+        ("chonkie:chunk_size=2048,max_tokens=200", "chunk_size and max_tokens are two sizes"),
+        ("fixed:tokenizer=somewhere", "counts nothing without max_tokens"),
+        ("recursive:max_tokens=200,tokenizer=nowhere", r"neither a tokenizer\.json"),
+        ("ast:max_tokens=0", "max_tokens"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(spec, sentence) -> None:
+    """In one sentence."""
+    with pytest.raises(SpecError, match=sentence):
+        make_chunker(spec)
