@@ -1,19 +1,19 @@
-"""How far the resolvers agree on what tasks use: by name, jedi, and a SCIP index of one repository.
+"""How far the resolvers agree on what tasks use: by name, jedi, and SCIP indexes of the repositories.
 
-Run it as python scripts/resolver_agreement.py --source PACK_OR_FOLDER --repo NAME [--scip index.scip] [--jedi].
+Run it as python scripts/resolver_agreement.py --source PACK_OR_FOLDER [--repo NAME] [--scip INDEX_OR_FOLDER] [--jedi].
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.uses.tasks import resolve_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import SourceFile
@@ -36,21 +36,38 @@ def found_by(
     }
 
 
-if __name__ == "__main__":
+def agreement(results: Mapping[str, Found]) -> list[str]:
+    """A line for each resolver: how many definitions it finds, and how many of them each other one finds too."""
+    lines = []
+    for name, held in results.items():
+        others = ((each, len(held & other)) for each, other in results.items() if each != name)
+        shared = ", ".join(f"{both} also {each} ({both / max(1, len(held)):.3f})" for each, both in others)
+        lines.append(f"{name}: {len(held)} definitions" + (f", {shared}" if shared else ""))
+    return lines
+
+
+def main() -> None:
+    """Ask every resolver about every repository, and print how far they agree, all repositories together."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True)
-    parser.add_argument("--repo", required=True)
-    parser.add_argument("--scip", type=Path)
+    parser.add_argument("--repo", nargs="*", help="some repositories; all if none is named")
+    parser.add_argument("--scip", type=Path, help="an index file, or a folder with REPOSITORY.scip for each")
     parser.add_argument("--jedi", action="store_true")
     arguments = parser.parse_args()
     benchmark = load_benchmark(arguments.source)
-    asked = [task for task in benchmark.tasks if task.repo == arguments.repo]
-    sources = benchmark.files[arguments.repo]
-    results = {"by name": found_by(asked, sources)}
-    if arguments.jedi:
-        results["jedi"] = found_by(asked, sources, jedi=True)
-    if arguments.scip:
-        results["scip"] = found_by(asked, sources, scip=arguments.scip)
-    for name, held in results.items():
-        shared = ", ".join(f"{len(held & other)} also {each}" for each, other in results.items() if each != name)
-        print(f"{name}: {len(held)} definitions" + (f", {shared}" if shared else ""))
+    results: dict[str, Found] = {}
+    for repo in arguments.repo or benchmark.files:
+        tasks = [task for task in benchmark.tasks if task.repo == repo]
+        ways: dict[str, dict[str, Any]] = {"by name": {}}
+        if arguments.jedi:
+            ways["jedi"] = {"jedi": True}
+        if arguments.scip:
+            folder = arguments.scip.is_dir()
+            ways["scip"] = {"scip": arguments.scip / f"{repo}.scip" if folder else arguments.scip}
+        for name, options in ways.items():
+            results.setdefault(name, set()).update(found_by(tasks, benchmark.files[repo], **options))
+    print("\n".join(agreement(results)))
+
+
+if __name__ == "__main__":
+    main()

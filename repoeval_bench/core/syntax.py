@@ -201,7 +201,10 @@ class Parsed:
         cursor = QueryCursor(_query(self._grammar.of, query))
         if lines is not None:
             starts = self._line_bytes()
-            cursor.set_byte_range(starts[lines.start - self.first], starts[lines.end - self.first])
+            first, last = max(lines.start, self.first), min(lines.end, self.end)
+            if first >= last:
+                return
+            cursor.set_byte_range(starts[first - self.first], starts[last - self.first])
         whole = self.end == self.file.n_lines
         for _, captured in cursor.matches(self.root):
             if whole or all(self.span(node).start < self.end for nodes in captured.values() for node in nodes):

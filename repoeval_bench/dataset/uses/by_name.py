@@ -1,6 +1,7 @@
 """The names on some lines in the languages other than Python: led to definitions by name, scope and imports.
 
-No type is inferred. What is called on a value of unknown type is `dynamic`, and its name alone may tell.
+Types are looked at in JavaScript and TypeScript alone. What is called on a value of unknown type is `dynamic`, and its
+name alone may tell.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from repoeval_bench.core.syntax import segments
 from repoeval_bench.core.uses import LIMIT, Definition
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.python_names import Found
+from repoeval_bench.dataset.uses.script_places import ScriptPlaces
+from repoeval_bench.dataset.uses.script_trees import Trees, text_of
 from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, receiver_of
 
 if TYPE_CHECKING:
@@ -50,13 +53,17 @@ _IMPLICIT = frozenset({"java", "csharp", "c"})
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A name with what it is looked up in ("" where nothing), its place, and whether it is bound right here."""
+    """A name with what it is looked up in ("" where nothing), its place, and whether it is bound right here.
+
+    `typed` is what it means by its type, where types are looked at.
+    """
 
     name: str
     receiver: str
     line: int
     column: int
     binds: bool
+    typed: tuple[Definition, ...]
 
 
 class ByName:
@@ -70,6 +77,8 @@ class ByName:
             if language is not None and language.name in FAMILIES:
                 self._files[file.path], self._language[file.path] = file, language.name
         self._imports = Imports(self._files)
+        self._trees = Trees(self._files, self._imports)
+        self._types = ScriptPlaces(self._trees)
         self._defined: dict[str, tuple[Parsed, ...]] = {}
 
     def family(self, path: str) -> str | None:
@@ -122,13 +131,14 @@ class ByName:
         return found
 
     def at(self, path: str, line: int, name: str) -> Definition | None:
-        """The definition of this name that is on a line (0-based)."""
-        held = (
-            [each for each in self.defined(path) if each.name == name and line in each.lines]
-            if path in self._files
-            else []
-        )
-        return self.definition(path, min(held, key=lambda each: len(each.lines))) if held else None
+        """The definition of this name whose header is on a line (0-based)."""
+        parsed = self._parsed_at(path, line, name)
+        return self.definition(path, parsed) if parsed else None
+
+    def _parsed_at(self, path: str, line: int, name: str) -> Parsed | None:
+        defined = self.defined(path) if path in self._files else ()
+        held = [each for each in defined if each.name == name and line in each.header]
+        return min(held, key=lambda each: len(each.lines), default=None)
 
     def _best(self, found: Sequence[tuple[str, Parsed]]) -> tuple[Definition, ...]:
         real = [each for each in found if not each[1].declaration] or found
@@ -162,38 +172,42 @@ class ByName:
         }
         file = self._files[path]
         try:
-            for parsed in segments(file, language):
-                for match in parsed.matches(query):
+            trees = [self._trees.of(path)] if self.family(path) == "javascript" else segments(file, language)
+            for parsed in trees:
+                for match in parsed.matches(query, wanted):
                     (node,) = match["name"]
                     at = parsed.span(node)
-                    if at.start not in wanted:
-                        continue
-                    use = self._use(
-                        parsed.text(node),
-                        node,
-                        receiver_of(node),
-                        at.start,
-                        parsed.chars(node).start - file.chars_of(at).start,
-                    )
-                    if use.binds:
-                        local.add(use.name)
+                    if not receiver_of(node) and is_bound(node):
+                        local.add(parsed.text(node))
                     if at.start in lines:
-                        found.append(use)
+                        column = parsed.chars(node).start - file.chars_of(at).start
+                        found.append(self._use(path, lines, node, (at.start, column)))
         except LanguageError:
             return None
         return found, frozenset(local)
 
-    @staticmethod
-    def _use(name: str, node: Node, of: Node | None, line: int, column: int) -> _Use:
-        receiver = of.text.decode("utf-8", "replace") if of is not None and of.text else ""
-        return _Use(name, receiver, line, column, not receiver and is_bound(node))
+    def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int]) -> _Use:
+        receiver = text_of(receiver_of(node))
+        typed = self._typed(path, lines, node) if self.family(path) == "javascript" else ()
+        return _Use(text_of(node), receiver, *place, not receiver and is_bound(node), typed)
+
+    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...]:
+        """What a name means by its type, other than what is defined on the lines; none where it may be several."""
+        places = {
+            (where, self._trees.of(where).span(each).start, text_of(each))
+            for where, each in self._types.named(path, node)
+        }
+        parsed = ((where, self._parsed_at(where, line, name)) for where, line, name in sorted(places))
+        kept = [(where, each) for where, each in parsed if each and (where != path or not lines.contains(each.lines))]
+        found = self._best(kept)
+        return found if len(found) == 1 else ()
 
     def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
         family = self.family(path) or ""
         found: Sequence[tuple[str, Parsed]] = ()
         reason: Reason | None = None
         if use.receiver in _OWN:
-            found = self._own(path, lines, use.name)
+            found = () if use.typed and use.receiver == "super" else self._own(path, lines, use.name)
             reason = None if found else "unresolved"
         elif use.receiver:
             head = re.split(r"\W+", use.receiver)[0]
@@ -203,10 +217,12 @@ class ByName:
             else:
                 found, reason = self._of_receiver(path, family, plain, use.name)
         elif use.binds or use.name in local:
-            return Found(use.name, use.line, use.column)
+            return Found(use.name, use.line, use.column, use.typed)
         else:
             found, reason = self._bare(path, lines, family, use.name)
         kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
+        if not kept and reason in ("dynamic", "unresolved"):
+            kept = use.typed
         return Found(use.name, use.line, use.column, kept, None if kept else reason)
 
     def _bare(

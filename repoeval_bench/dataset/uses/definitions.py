@@ -28,7 +28,8 @@ class Definitions:
     def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
         """The definition that has a site of this name on a line (0-based); sites in the hole do not count for it."""
         if not is_python(path):
-            return self._others.at(path, line, name)
+            other = self._others.at(path, line, name)
+            return None if other and hole and hole.contains(other.lines) else other
         module = self._modules.of_file(path)
         if module is None:
             return None

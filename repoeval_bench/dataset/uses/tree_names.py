@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_SCRIPT = (
+    "identifier",
+    "property_identifier",
+    "shorthand_property_identifier",
+    "shorthand_property_identifier_pattern",
+    "private_property_identifier",
+)
 IDENTIFIERS = {
-    "javascript": ("identifier", "property_identifier", "shorthand_property_identifier", "private_property_identifier"),
-    "typescript": ("identifier", "property_identifier", "shorthand_property_identifier", "type_identifier"),
-    "tsx": ("identifier", "property_identifier", "shorthand_property_identifier", "type_identifier"),
+    "javascript": _SCRIPT,
+    "typescript": (*_SCRIPT, "type_identifier"),
+    "tsx": (*_SCRIPT, "type_identifier"),
     "java": ("identifier", "type_identifier"),
     "go": ("identifier", "field_identifier", "type_identifier"),
     "rust": ("identifier", "field_identifier", "type_identifier", "shorthand_field_identifier"),

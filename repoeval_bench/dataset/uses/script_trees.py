@@ -1,0 +1,222 @@
+"""Syntax trees of JavaScript and TypeScript: what binds a name at a place, what a module gives, what a class holds."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.syntax import parse
+from repoeval_bench.dataset.uses.imports import EVERY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.syntax import Parsed
+    from repoeval_bench.dataset.uses.imports import Imports
+
+FUNCTIONS = frozenset(
+    {
+        "function_declaration",
+        "function_expression",
+        "function_signature",
+        "generator_function",
+        "generator_function_declaration",
+        "arrow_function",
+        "method_definition",
+        "method_signature",
+        "abstract_method_signature",
+        "function_type",
+    }
+)
+"""What is called: it may have parameters, a declared result and a body."""
+
+_KEPT = 4_000_000
+"""Characters of files whose trees are kept."""
+_DEEPEST = 6
+"""Modules through which a name is followed."""
+_BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
+_BLOCKS = frozenset({"statement_block", "program", "switch_case", "switch_default", "class_static_block"})
+_WRAPPERS = frozenset({"export_statement", "ambient_declaration", "expression_statement"})
+_DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
+
+
+def text_of(node: Node | None) -> str:
+    """The text of a node; "" of none."""
+    return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
+
+
+def child(node: Node | None, *fields: str) -> Node | None:
+    """The child in the first of these fields that has one."""
+    found = (node.child_by_field_name(each) for each in fields) if node is not None else ()
+    return next((each for each in found if each is not None), None)
+
+
+def children(node: Node | None, kind: str) -> list[Node]:
+    """The children of a kind."""
+    return [each for each in node.children if each.type == kind] if node is not None else []
+
+
+class Trees:
+    """The trees of a repository's files, parsed when they are asked for."""
+
+    def __init__(self, files: Mapping[str, SourceFile], imports: Imports) -> None:
+        self._files, self._imports = files, imports
+        self._kept: OrderedDict[str, Parsed] = OrderedDict()
+
+    def of(self, path: str) -> Parsed:
+        """The tree of a file."""
+        if path not in self._kept:
+            language = language_of(path, self._files[path].text)
+            assert language is not None
+            self._kept[path] = parse(self._files[path], language)
+            while len(self._kept) > 1 and sum(len(self._files[each].text) for each in self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(path)
+        return self._kept[path]
+
+    def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
+        """(file, node) of what binds a name that is used at a node: nearest first, imports followed to the end."""
+        at: Node | None = node
+        while at is not None:
+            if found := [*self._bound_in(at, name)]:
+                return [(path, each) for each in found]
+            at = at.parent
+        return self._imported(path, name)
+
+    def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
+        """What this very node binds for what is inside it."""
+        for each in children(child(node, "type_parameters"), "type_parameter"):
+            if text_of(child(each, "name")) == name:
+                yield each
+        if node.type in FUNCTIONS:
+            for parameter in self.parameters(node):
+                pattern = child(parameter, "pattern") or parameter
+                yield from ((parameter if each == pattern else each) for each in _names(pattern) if _is(each, name))
+        elif node.type == "for_in_statement":
+            yield from (each for each in _names(child(node, "left")) if _is(each, name))
+        elif node.type in _BLOCKS:
+            yield from self._declared(node, name)
+
+    def _declared(self, block: Node, name: str) -> Iterator[Node]:
+        """What the statements of a block declare under a name."""
+        for statement in block.named_children:
+            node: Node | None = statement
+            while node is not None and node.type in _WRAPPERS:
+                node = child(node, "declaration") or next(
+                    (each for each in node.named_children if each.type not in ("decorator", "comment")), None
+                )
+            if node is None:
+                continue
+            if node.type in _DECLARATIONS:
+                for each in children(node, "variable_declarator"):
+                    bound = child(each, "name")
+                    yield from ((each if found == bound else found) for found in _names(bound) if _is(found, name))
+            elif node.type not in ("assignment_expression", "call_expression") and _is(child(node, "name"), name):
+                yield node
+
+    def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
+        for each in self._imports.of(path, "javascript"):
+            if each.name == name and not each.exported:
+                if each.original is None:
+                    return [(file, self.of(file).root) for file in each.files]
+                return [
+                    found for file in each.files for found in self.exported(file, self.of(file).root, each.original)
+                ]
+        return []
+
+    def exported(self, path: str, module: Node, name: str, depth: int = 0) -> list[tuple[str, Node]]:
+        """(file, node) of what a module or a namespace in it gives under a name."""
+        block = module if module.type == "program" else child(module, "body")
+        if block is None or depth > _DEEPEST:
+            return []
+        if name == "default" and (found := self._default(path, block)):
+            return found
+        if declared := [*self._declared(block, name)]:
+            return [(path, each) for each in declared]
+        for statement in children(block, "export_statement"):
+            for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
+                for each in clause.named_children:
+                    if _is(child(each, "alias", "name"), name):
+                        return self.bound(path, block, text_of(child(each, "name")))
+        return self._given_on(path, name, depth) if module.type == "program" else []
+
+    def _given_on(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
+        """What a module gives under a name that it has from others."""
+        found: list[tuple[str, Node]] = []
+        for each in self._imports.of(path, "javascript"):
+            if not each.exported or each.name not in (name, EVERY):
+                continue
+            if each.original is None:
+                return [(file, self.of(file).root) for file in each.files]
+            inner = name if each.original == EVERY else each.original
+            for file in each.files:
+                found += self.exported(file, self.of(file).root, inner, depth + 1)
+        return found
+
+    def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:
+        for statement in children(block, "export_statement"):
+            given = child(statement, "declaration", "value")
+            if given is not None and any(each.type == "default" for each in statement.children):
+                named = given.type == "identifier"
+                return self.bound(path, given, text_of(given)) if named else [(path, given)]
+        return []
+
+    def members(self, node: Node, name: str) -> Iterator[Node]:
+        """What a class, interface, enum, object type or object itself declares under a name."""
+        body = node if node.type in (*_BODIES, "object") else child(node, "body")
+        for each in body.named_children if body is not None else ():
+            named = child(each, "name", "key") or each
+            if named.type.endswith("identifier") and _is(named, name):
+                yield each
+
+    def narrowed(self, node: Node, name: str) -> Node | None:
+        """The class that a name is an instance of at a node, by the nearest condition around it that says so."""
+        at, parent = node, node.parent
+        while parent is not None and parent.type not in FUNCTIONS:
+            condition = child(parent, "condition")
+            if condition is not None and at in (child(parent, "consequence"), child(parent, "body")):
+                test = condition.named_children[0] if condition.type == "parenthesized_expression" else condition
+                if _is(child(test, "left"), name) and _is(child(test, "operator"), "instanceof"):
+                    return child(test, "right")
+            at, parent = parent, parent.parent
+        return None
+
+    def parameters(self, function: Node) -> list[Node]:
+        """The parameters of a function in order, `this` aside."""
+        alone = child(function, "parameter")
+        found = child(function, "parameters")
+        every = [alone] if alone is not None else found.named_children if found is not None else []
+        return [each for each in every if each.type != "comment" and text_of(child(each, "pattern")) != "this"]
+
+    def returned(self, body: Node | None) -> Iterator[Node]:
+        """What the return statements of a body give, those of functions in it aside."""
+        stack = [body] if body is not None and body.type == "statement_block" else []
+        while stack:
+            node = stack.pop()
+            if node.type == "return_statement":
+                yield from node.named_children[:1]
+            elif node.type not in FUNCTIONS and not node.type.startswith("class"):
+                stack += reversed(node.named_children)
+
+
+def _is(node: Node | None, name: str) -> bool:
+    return text_of(node) == name
+
+
+def _names(pattern: Node | None) -> Iterator[Node]:
+    """The nodes of a pattern that bind a name."""
+    if pattern is None:
+        return
+    if pattern.type in ("identifier", "shorthand_property_identifier_pattern"):
+        yield pattern
+    elif pattern.type == "pair_pattern":
+        yield from _names(child(pattern, "value"))
+    elif pattern.type in ("assignment_pattern", "object_assignment_pattern"):
+        yield from _names(child(pattern, "left"))
+    else:
+        for each in pattern.named_children:
+            yield from _names(each)
