@@ -227,6 +227,9 @@ def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[
 
 def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
     for chunk in chunks:
+        for what in ("header", "rewritten"):
+            if not isinstance(given := getattr(chunk, what), str):
+                return f"{what} of {chunk.chunk_id} is a {type(given).__name__}, not a text"
         if not chunk.chars or chunk.chars.end > len(file.text):
             return f"{chunk.chars} is empty or outside the file's {len(file.text)} characters"
         if chunk != Chunk.cut(file, chunk.chars, chunk.header, chunk.rewritten):
@@ -265,8 +268,11 @@ def _nothing_lost(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str 
 
 
 def _no_blanks(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
-    if blank := next((chunk for chunk in chunks if not count_nws(chunk.text)), None):
-        return f"{blank.chunk_id} holds only whitespace"
+    for chunk in chunks:
+        if not count_nws(chunk.text):
+            return f"{chunk.chunk_id} holds only whitespace"
+        if chunk.rewritten and not count_nws(chunk.rewritten):
+            return f"{chunk.chunk_id} is rewritten as whitespace"
     return "" if chunks or not count_nws(file.text) else None
 
 

@@ -37,6 +37,8 @@ EXAMPLES = {
     "import-run": (
         "import-run log.jsonl --gold gold.jsonl --files src/",
         "import-run log.jsonl --gold gold.jsonl --cluster-by conversation",
+        "import-run run.trec --gold qrels.trec --system mine -k 100",
+        "import-run run.json --gold gold.jsonl --corpus chunks.jsonl --files src/",
     ),
     "merge": ("merge part1 part2 --out results",),
     "verify": ("verify latest --source FOLDER", "verify RUN --details", "verify RUN --allow py:cutter:Halves"),
@@ -58,7 +60,7 @@ EXAMPLES = {
         "export latest --format csv -o scores.csv",
         "export ast fixed --plots plots",
     ),
-    "export-beir": ("export-beir ast -o beir",),
+    "export-beir": ("export-beir ast -o beir", "export-beir ast fixed --pooled --title path -o pool"),
     "data": ("data fetch", "data info --source FOLDER", "data build . pypi:click==8.1.7 -o packs/mine"),
     "cache": ("cache info", "cache verify --delete", "cache prune --max-size 2GB"),
     "list": ("list chunkers", "list measures --json"),

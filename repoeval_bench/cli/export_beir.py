@@ -43,14 +43,10 @@ if TYPE_CHECKING:
 def export_beir_command(
     *, runs: tuple[str, ...], output: Path, pooled: bool, title: Title, out: Path, as_json: bool, **options: Any
 ) -> None:
-    r"""Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of RUN; those of several side by side.
+    """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of RUN; those of several side by side.
 
     A query sees its own repository only, so each repository is a data set of its own, and a subset of FOLDER. Texts are
     not stored with a run: they are cut again from the data, which must be that of the runs.
-
-    \b
-    Example: repoeval-bench export-beir ast -o beir
-             repoeval-bench export-beir ast fixed --pooled -o pool
     """
     stored = [find_run(run, out) for run in runs]
     benchmark = load_benchmark(**options, notify=say)

@@ -94,15 +94,10 @@ def import_run_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    r"""Judge LOG (JSONL; --schema prints its contract) against a gold file, and store it as a run.
+    """Judge LOG (JSONL; --schema prints its contract) against a gold file, and store it as a run.
 
     The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
     (.trec, .txt, .run, .qrels, also .gz) and those that ranx saves (.json, .lz4, .parquet).
-
-    \b
-    Example: repoeval-bench import-run log.jsonl --gold gold.jsonl --files src/
-             repoeval-bench import-run run.trec --gold qrels.trec
-             repoeval-bench import-run run.json --gold gold.jsonl --corpus chunks.jsonl --files src/
     """
     times, sources = log.with_name(TIMINGS), log.with_name(SOURCES)
     run = import_run(

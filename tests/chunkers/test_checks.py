@@ -219,6 +219,16 @@ class Wavers(Based):
         return chunks if self.calls > 1 else [Chunk.cut(file, CharSpan(0, len(file.text)))]
 
 
+class HeadersOfNone(Based):
+    def spoil(self, file, chunks):
+        return [replace(chunk, header=None) for chunk in chunks]
+
+
+class RewritesAsBlanks(Based):
+    def spoil(self, file, chunks):
+        return [replace(chunk, rewritten=" \n") for chunk in chunks]
+
+
 class LosesTheEnd(Based):
     def spoil(self, file, chunks):
         return chunks[:1]
@@ -231,6 +241,8 @@ class LosesTheEnd(Based):
         (Twice, r"suite/a.py@0-120 is returned twice"),
         (LosesTheEnd, r"30 non-whitespace characters are in no chunk; the first, .*, is behind suite/a.py@0-120"),
         (Wavers, r"a second call gave suite/a.py@0-120 in place of suite/a.py@0-180"),
+        (HeadersOfNone, r"header of suite/a.py@0-120 is a NoneType, not a text"),
+        (RewritesAsBlanks, r"suite/a.py@0-120 is rewritten as whitespace"),
         (MindsLineEnds, r"chunk 2 is lines 61 to 90 with LF and not there with CRLF"),
     ],
 )
