@@ -13,7 +13,8 @@ The public names are loaded on first use, so that importing the package costs no
 - `complete` lets a language model write a run's tasks (`benchmark_of` loads these, `CompletionRequest` says how), and
   `validity` says which measure predicts what it writes;
 - `plot` gives one figure of a report as a matplotlib figure;
-- `LoggedRetriever` and `write_corpus` log what a retriever of LlamaIndex or LangChain returns;
+- `LoggedRetriever` and `write_corpus` log what a retriever of LlamaIndex or LangChain returns, `import_run` judges a
+  log or a bare ranking, and `export_beir` writes runs as data sets for BEIR and MTEB;
 - `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
 - `make_embedder` gives an embedder with the vector cache; `InProcess` and `ProcessPool` are where runs are made;
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
@@ -47,10 +48,12 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.report.plots import plot
+    from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.completion.complete import complete
     from repoeval_bench.runs.completion.data import benchmark_of
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
+    from repoeval_bench.runs.import_log import import_run
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.request import CompletionRequest, RunRequest
@@ -80,9 +83,11 @@ _PUBLIC = {
     "diff": "analysis.diff:diff",
     "evaluate": "runs.experiment:evaluate",
     "evaluate_all": "runs.experiment:evaluate_all",
+    "export_beir": "runs.beir:export_beir",
     "find_run": "runs.naming:find_run",
     "gate": "analysis.gates:gate",
     "hard_negatives": "analysis.pipeline.hard_negatives:hard_negatives",
+    "import_run": "runs.import_log:import_run",
     "leaderboard": "analysis.leaderboard:leaderboard",
     "load_benchmark": "dataset.loader:load_benchmark",
     "make_embedder": "runs.parts:make_embedder",
@@ -124,9 +129,11 @@ __all__ = [
     "diff",
     "evaluate",
     "evaluate_all",
+    "export_beir",
     "find_run",
     "gate",
     "hard_negatives",
+    "import_run",
     "leaderboard",
     "load_benchmark",
     "make_embedder",
