@@ -25,7 +25,7 @@ from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
     from pathlib import Path
 
     from repoeval_bench.analysis.records import Interval
@@ -156,35 +156,48 @@ def _target(
 ) -> Target:
     """Every predictor against one target; all share their draws."""
     scores = joined[0]
-    written = _centred(np.column_stack([run.values[target] for run in joined]))
-    found = [_centred(np.column_stack([run.values[name] for run in joined])) for name in predictors]
-    products = np.column_stack(
-        [(written**2).sum(axis=1)]
-        + [column for ranks in found for column in ((ranks * written).sum(axis=1), (ranks**2).sum(axis=1))]
-    )
-    within = Sample.micro(products, scores.clusters)
+    written = np.column_stack([run.values[target] for run in joined])
+    held = [np.column_stack([run.values[name] for run in joined]) for name in predictors]
+    at_within, drawn_within = within_queries(held, written, scores.clusters, rngs[0], draws)
     table = np.column_stack([run.table([target, *predictors]) for run in joined])
     means = Sample.of(table, scores.clusters, scores.repos, over)
-    enough = within.n_clusters >= FEWEST_CLUSTERS
-    n_runs = len(joined)
-    drawn_within = _ratios(resampled_sums(within, rngs[0], draws)) if enough else None
-    drawn_over = _of_runs(resampled_sums(means, rngs[1], draws), n_runs) if enough else None
-    at_within = _ratios(within.mean()[None, :])[0]
-    at_over = _of_runs(means.mean()[None, :], n_runs)[0]
+    at_over = _of_runs(means.mean()[None, :], len(joined))[0]
+    drawn_over = None if drawn_within is None else _of_runs(resampled_sums(means, rngs[1], draws), len(joined))
     firsts = _firsts(drawn_within)
     rows = [
         Predictor(
             measure=name,
             within=_number(at_within[i]),
-            within_ci=_ends(drawn_within, i),
+            within_ci=ends(drawn_within, i),
             first_in=None if firsts is None else float(firsts[i]),
             over=_number(at_over[i]),
-            over_ci=_ends(drawn_over, i),
+            over_ci=ends(drawn_over, i),
         )
         for i, name in enumerate(predictors)
     ]
     rows.sort(key=lambda row: (row.within is None, -(row.within or 0.0), row.measure))
-    return Target(measure=target, varying=int((written != 0).any(axis=1).sum()), predictors=tuple(rows))
+    return Target(measure=target, varying=int((np.ptp(written, axis=1) > 0).sum()), predictors=tuple(rows))
+
+
+def within_queries(
+    measures: Sequence[FloatArray],
+    target: FloatArray,
+    clusters: Sequence[Hashable],
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> tuple[FloatArray, FloatArray | None]:
+    """(rank correlation of each measure with the target within queries, those of resamples of clusters).
+
+    `target` and each measure are float64 (n_queries, n_runs), the correlations (n_measures,) and (draws, n_measures),
+    NaN where one side does not vary. None for fewer than six clusters.
+    """
+    written = _centred(target)
+    products = [(written**2).sum(axis=1)]
+    for ranks in map(_centred, measures):
+        products += [(ranks * written).sum(axis=1), (ranks**2).sum(axis=1)]
+    sample = Sample.micro(np.column_stack(products), clusters)
+    drawn = _ratios(resampled_sums(sample, rng, draws)) if sample.n_clusters >= FEWEST_CLUSTERS else None
+    return _ratios(sample.mean()[None, :])[0], drawn
 
 
 def _centred(values: FloatArray) -> FloatArray:
@@ -223,7 +236,7 @@ def _firsts(drawn: FloatArray | None) -> FloatArray | None:
     return np.asarray((best / np.maximum(best.sum(axis=1, keepdims=True), 1)).mean(axis=0), dtype=np.float64)
 
 
-def _ends(drawn: FloatArray | None, i: int) -> Interval:
+def ends(drawn: FloatArray | None, i: int) -> Interval:
     """The middle 95 % of the draws; None where one in a hundred has no correlation."""
     if drawn is None or np.isnan(drawn[:, i]).mean() > 0.01:
         return None

@@ -8,6 +8,7 @@ import numpy as np
 
 from repoeval_bench.metrics import PASSED, TEXT_MEASURES
 from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ def completion_table(runs: Sequence[RunView]) -> Table:
         spec_column("chunker"),
         spec_column("context"),
         *figures("tasks", number=","),
-        *figures(*(name.replace("_", " ") for name in measures)),
+        *figures(*map(heading, measures)),
         *figures("fragments", number=".1f"),
         *figures("cut off", number=","),
     ]

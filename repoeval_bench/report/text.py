@@ -33,6 +33,9 @@ _NAMES = {
     "definition_recall_auc": "area defR",
     "identifier_recall": "idR",
     "ngram_bits": "bits",
+    "exact_match": "exact match",
+    "edit_similarity": "edit similarity",
+    "identifier_f1": "identifier F1",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
+from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -39,7 +40,7 @@ def _table(target: Target, found: Validity) -> Table:
         spec_column("95 % of these"),
     ]
     title = (
-        f"what predicts {target.measure.replace('_', ' ')}: rank correlations over {len(found.runs)} runs, "
+        f"what predicts {heading(target.measure)}: rank correlations over {len(found.runs)} runs, "
         f"{target.varying} of {found.n_queries} queries with completions that differ"
     )
     return make_table(columns, rows, title=title)

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from repoeval_bench import find_run
+from repoeval_bench import benchmark_of, find_run
+from repoeval_bench.runs.completion.fragments import fragments_of
 from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
 from support.command import bench, one_sentence
 from support.completion_server import KEY, serving_completions
@@ -87,6 +88,29 @@ def test_controls_take_the_same_tasks(stored, complete):
                 assert chunks[shown].file != query.file or not chunks[shown].lines.overlaps(query.body)
 
 
+@pytest.mark.parametrize("kind", ["retrieved", "oracle"])
+def test_nothing_beside_the_hole_is_shown(stored, kind):
+    """What is shown of the task's own file ends where its prompt begins; what is passed over for that is counted."""
+    run = find_run("fixed", stored / "runs")
+    benchmark = benchmark_of(run, str(stored / "mirror"), home=stored / "home")
+    chunks = {each.chunk_id: each for held in run.inspection.chunks.values() for each in held}
+    shown = fragments_of(run, benchmark.tasks, kind)
+    for task in benchmark.tasks:
+        own = [
+            chunks[each.chunk_id] for each in shown[task.task_id].fragments if chunks[each.chunk_id].file == task.file
+        ]
+        assert all(chunk.lines.end <= task.context_start for chunk in own)
+        ranked = run.ranked_ids()[task.task_id]
+        if kind == "retrieved":
+            assert [each.chunk_id for each in shown[task.task_id].fragments] == [
+                each
+                for each in ranked
+                if chunks[each].file != task.file or chunks[each].lines.end <= task.context_start
+            ]
+            assert shown[task.task_id].hidden + len(shown[task.task_id].fragments) == len(ranked)
+    assert any(each.fragments for each in shown.values())
+
+
 def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     """`compare`, `segments`, `gate` and `runs` know what was added."""
     ids = [each["run_id"] for each in json.loads(complete("ast", "fixed", "--json").out)]
@@ -111,6 +135,7 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
         )
         done = bench(*words, *out, home=stored / "home")
         assert done.code == 0, done.err
+    assert "edit similarity" in (stored / "r.html").read_text()
 
 
 def test_a_prompt_is_shown_and_no_server_is_asked(stored, server, complete):
