@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from repoeval_bench.cli.answer import details_option, print_answer
 from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment, plan_run
@@ -41,27 +44,41 @@ def evaluate_command(
     details: bool,
     **asked: Any,
 ) -> None:
-    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show."""
+    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show.
+
+    With a shipped --pack and no --protocol: under uses, docstring, body and context, one after the other.
+    """
     # `--measure ndcg@10 recall@5`: what follows the first one arrives here.
     if more_measures and not asked["measures"]:
         raise UsageError(
             f"{more_measures[0]!r} does not belong to an option; name chunkers with --chunker {more_measures[0]}"
         )
     asked["measures"] = (*asked["measures"], *more_measures)
+    requests = [each for protocol in _protocols(asked) for each in requests_of(chunker, asked | {"protocol": protocol})]
     with ProcessPool() as pool:
-        experiment = Experiment(requests_of(chunker, asked), out=out, home=home, notify=say, executor=pool)
-        (setting,) = experiment.settings
+        experiment = Experiment(requests, out=out, home=home, notify=say, executor=pool)
         if dry_run:
-            _dry_run(experiment, setting, as_json=as_json)
+            _dry_run(experiment, experiment.settings[0], as_json=as_json)
             return
-        runs = experiment.run(setting)
+        found = [experiment.run(setting) for setting in experiment.settings]
     if as_json:
-        contents = [run.metrics.as_json() for run in runs]
+        contents = [run.metrics.as_json() for runs in found for run in runs]
         print_json(contents[0] if len(contents) == 1 else contents)
-    elif details:
-        print_scores(runs)
-    else:
-        print_answer(runs, out)
+        return
+    for number, (setting, runs) in enumerate(zip(experiment.settings, found, strict=True)):
+        if len(found) > 1:
+            echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
+        if details:
+            print_scores(runs)
+        else:
+            print_answer(runs, out)
+
+
+def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """The protocol that was asked for; without one all that suit a shipped pack, the deciding one first."""
+    chosen = click.get_current_context().get_parameter_source("protocol") is not ParameterSource.DEFAULT
+    shipped = edition_of(asked["pack"]) or edition_of(asked["source"])
+    return (asked["protocol"],) if chosen or not shipped else PROTOCOLS
 
 
 def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> None:

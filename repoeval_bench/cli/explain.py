@@ -48,18 +48,20 @@ def explanations(name: str) -> Iterator[str]:
     yield from _languages(name)
     yield from _levels(name)
     yield from _measures(name)
+    yield from _packs(name)
 
 
 def all_names() -> list[str]:
     """The names of all lists, without options."""
     from repoeval_bench.core.languages import LANGUAGES
     from repoeval_bench.dataset.repoeval import LEVELS
+    from repoeval_bench.dataset.shipped import editions
     from repoeval_bench.metrics.condensed import UNREGISTERED
     from repoeval_bench.protocols.exclusion import POLICIES
     from repoeval_bench.protocols.qrels import RULES
 
     parts = [row.name.partition(":")[0] for kind in KINDS for row in available(kind)]
-    return [*dict.fromkeys(parts), *RULES, *POLICIES, *LANGUAGES, *LEVELS, *UNREGISTERED]
+    return [*dict.fromkeys(parts), *RULES, *POLICIES, *LANGUAGES, *LEVELS, *UNREGISTERED, *editions()]
 
 
 def _parts(kind: str, name: str) -> Iterator[str]:
@@ -195,3 +197,16 @@ def _explain_protocol(protocol: Protocol) -> str:
         **({"note": protocol.caution} if protocol.caution else {}),
     }
     return "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in lines.items())])
+
+
+def _packs(name: str) -> Iterator[str]:
+    from repoeval_bench.dataset.shipped import shipped_pack, summary_of
+
+    if pack := shipped_pack(name):
+        found = summary_of(pack)
+        lines = [
+            f"pack {found.name}: {found.tasks} function tasks in {found.repositories} packages, fetched through the "
+            "index of pip's settings; see docs/packs.md",
+            *(f"  {domain}: {', '.join(packages)}" for domain, packages in found.domains.items()),
+        ]
+        yield "\n".join(lines)

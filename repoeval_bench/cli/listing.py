@@ -107,6 +107,13 @@ def _datasets() -> Table:
     return _table("level", "tokenizer", "contexts", "tasks", "repositories", lines=lines)
 
 
+def _packs() -> Table:
+    from repoeval_bench.dataset.shipped import summaries
+
+    lines = [(each.name, str(each.repositories), str(each.tasks), ", ".join(each.languages)) for each in summaries()]
+    return _table("pack", "repositories", "function tasks", "languages", lines=lines)
+
+
 LISTS: dict[str, Callable[[], Table]] = {
     "chunkers": _parts("chunker"),
     "languages": _languages,
@@ -118,6 +125,7 @@ LISTS: dict[str, Callable[[], Table]] = {
     "measures": _measures,
     "embedders": _parts("embedder"),
     "datasets": _datasets,
+    "packs": _packs,
 }
 
 

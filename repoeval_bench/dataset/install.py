@@ -36,7 +36,8 @@ class InstalledSet:
     """One source's set on disk, as far as it concerns one combination; any part of it may be absent.
 
     `tree_name` is the folder of its repositories, if that is not the one of upstream's level; `endings` are those of
-    the files that are answered from.
+    the files that are answered from. `missing` are repositories of a user's own set that could not be had, `whole` its
+    tasks and repositories with them.
     """
 
     root: Path
@@ -44,6 +45,8 @@ class InstalledSet:
     combination: Combination
     tree_name: str = ""
     endings: tuple[str, ...] = EXTENSIONS
+    missing: tuple[str, ...] = ()
+    whole: tuple[int, int] | None = None
 
     @property
     def task_file(self) -> Path:
@@ -86,7 +89,7 @@ class InstalledSet:
         """Tasks and repositories of the whole: published figures, or of a user's own set what its file holds."""
         if self.facts.official:
             return self.combination.published.tasks, self.combination.published.repositories
-        return len(tasks), len({task.repo for task in tasks})
+        return self.whole or (len(tasks), len({task.repo for task in tasks}))
 
 
 def uses_file_of(task_file: Path) -> Path:
@@ -120,7 +123,7 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
     if done is not None and done.is_complete:
         return done
     root = home / "datasets" / source.folder
-    with _writing(root), _alone(root):
+    with _writing(root), alone(root):
         done = find_set(home, source.folder, combination)
         if done is None:
             done = InstalledSet(root, source.facts, combination)
@@ -184,7 +187,7 @@ def _writing(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(root: Path) -> Iterator[None]:
+def alone(root: Path) -> Iterator[None]:
     """Let one process at a time fetch a set; a second waits and then finds it done."""
     root.mkdir(parents=True, exist_ok=True)
     if sys.platform == "win32":  # no flock; renames stay atomic, only the work may be done twice

@@ -41,9 +41,9 @@ def load_benchmark(
 ) -> Benchmark:
     """The benchmark from a source, fetched first where it is not installed under `home`.
 
-    `source` is `auto`, `github`, `pypi`, a folder or a URL. `repos` (a list, or one text with blanks or commas) keeps
-    the tasks of these repositories, then `limit` the first N of them that are in none of the
-    repositories `without` (of all where no other is left; without a limit they stay); only the repositories of
+    `source` is `auto`, `github`, `pypi`, a shipped pack such as `pypi-40`, a folder or a URL. `repos` (a list, or one
+    text with blanks or commas) keeps the tasks of these repositories, then `limit` the first N of them that are in none
+    of the repositories `without` (of all where no other is left; without a limit they stay); only the repositories of
     the tasks that remain keep their files, and the fingerprint is over what remains. A folder of code has files and
     no tasks. `questions` is a file of your own, whose rows take the place of the tasks. `notify` receives one
     line where data was fetched just now, or the set is a part of the whole, or a ground truth is not at its lines.
@@ -142,8 +142,9 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
         "repositories"
     )
     if len(tasks) < whole_tasks:
-        missing = sorted(set(index.repositories()) - present)
-        line += f" (missing: {', '.join(missing)}); `repoeval-bench data fetch --upgrade` tries for more"
+        missing = installed.missing or sorted(set(index.repositories()) - present)
+        whence = f" --source {installed.root.name}" if installed.missing else ""
+        line += f" (missing: {', '.join(missing)}); `repoeval-bench data fetch{whence} --upgrade` tries for more"
     return "; ".join([line, *obtained.notes])
 
 

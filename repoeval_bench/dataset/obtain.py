@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import index
-from repoeval_bench.dataset.install import InstalledSet, find_set, install, installed_sets
+from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, combination
+from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
 from repoeval_bench.dataset.sources import SourceError
 from repoeval_bench.dataset.sources.archived import MANIFEST as SET_MANIFEST
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.sources import Source
 
 NAMED = ("auto", "github", "pypi")
-"""Sources with a name; any other is a folder or an address."""
+"""Sources with a name; any other is a shipped pack, a folder or an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ def obtain(source: str, combination: Combination, home: Path, *, upgrade: bool =
     """
     if source in {"", "auto"}:
         return _auto(combination, home, upgrade=upgrade)
+    if shipped := shipped_pack(source):
+        return _edition(shipped, combination, home, upgrade=upgrade)
     if pack := Pack.at(source):
         return Obtained(pack.installed(combination))
     return _fetch(open_source(source, combination, home), combination, home)
@@ -51,13 +54,13 @@ def obtain(source: str, combination: Combination, home: Path, *, upgrade: bool =
 
 def combination_at(source: str, level: str, context: str, tokenizer: str) -> Combination:
     """The task file of a source: of a pack its own, otherwise a published one; a UsageError where there is none."""
-    pack = Pack.at(source)
+    pack = shipped_pack(source) or Pack.at(source)
     return pack.combination(level, context, tokenizer) if pack else combination(level, context, tokenizer)
 
 
 def is_benchmark(source: str) -> bool:
     """Whether a source is a benchmark by its form: a name, an address, a pack, or a folder with a task archive."""
-    if source in {"", "auto", *NAMED} or _is_remote(source):
+    if source in {"", "auto", *NAMED} or _is_remote(source) or edition_of(source):
         return True
     folder = Path(source).expanduser()
     return Pack.at(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, SET_MANIFEST))
@@ -81,7 +84,8 @@ def open_source(source: str, combination: Combination, home: Path) -> Source:
             raise UsageError(f"the source {source!r} is not an address; write it as https://host/folder")
         return mirror.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
-        raise UsageError(f"{nearest('source', source, NAMED)} (an address or an existing folder is one too)")
+        known = (*NAMED, *dict.fromkeys(name.partition("@")[0] for name in editions()))
+        raise UsageError(f"{nearest('source', source, known)} (an address or an existing folder is one too)")
     return mirror.MirrorFolder(Path(source))
 
 
@@ -93,7 +97,7 @@ def known_repositories(source: str, combination: Combination, home: Path) -> Col
     """
     if source not in {"", "auto"}:
         try:
-            if pack := Pack.at(source):
+            if pack := shipped_pack(source) or Pack.at(source):
                 return pack.repositories
             opened = open_source(source, combination, home)
             # Whether an address has a custom set is known once it was fetched from.
@@ -133,6 +137,20 @@ def _fetch(source: Source, combination: Combination, home: Path) -> Obtained:
         more = f" and {count - 5} more" if count > 5 else ""
         notes.append(f"left out {count} {'file' if count == 1 else 'files'} not RepoEval's: {names}{more}")
     return Obtained(installed, fetched=True, notes=tuple(notes))
+
+
+def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
+    """The pack of shipped facts under `home`, made where it is missing, or lacks packages and more is asked for."""
+    from repoeval_bench.dataset.build.edition import make_edition
+
+    target = home / "packs" / shipped.content.name
+    with alone(home / "packs"):
+        pack = Pack.at(str(target))
+        made = pack is None or (upgrade and bool(pack.content.missing))
+        if pack is None or made:
+            pack = make_edition(shipped, target)
+    notes = tuple(f"{repo}: {reason}" for repo, reason in pack.content.missing.items())
+    return Obtained(pack.installed(combination), fetched=made, notes=notes if made else ())
 
 
 def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:

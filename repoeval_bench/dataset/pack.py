@@ -75,7 +75,10 @@ class PackLevel(BaseModel):
 
 
 class PackFile(BaseModel):
-    """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version."""
+    """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version.
+
+    `missing`: the repositories of a shipped pack that could not be had, each with the reason; their tasks are not here.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -89,6 +92,7 @@ class PackFile(BaseModel):
     levels: dict[str, PackLevel]
     sources: list[PackSource]
     rules: str
+    missing: dict[str, str] = {}
 
 
 class Pack:
@@ -121,7 +125,9 @@ class Pack:
         """The pack as a set that is read like any other."""
         licences = {repo: source.licence for repo, source in self.repositories.items()}
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
-        return InstalledSet(self.root, facts, combination, TREE, ENDINGS)
+        missing = tuple(self.content.missing)
+        whole = (self.content.levels[combination.level].tasks, len(self.content.sources)) if missing else None
+        return InstalledSet(self.root, facts, combination, TREE, ENDINGS, missing, whole)
 
     def combination(self, level: str, context: str, tokenizer: str) -> Combination:
         """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused."""

@@ -14,6 +14,7 @@ from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import expectation
 from repoeval_bench.dataset.repoeval import DEFAULT
+from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.parts import needs_vectors
@@ -121,7 +122,7 @@ _PRECISION = (
 )
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _EMBEDDER = "minilm, st:NAME, openai:MODEL, static, lsa, …; see `list embedders`."
-_SOURCE = "Where data comes from: auto, github, pypi, a folder or an address that mirrors the archives."
+_SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
 _RELEVANCE = (
     "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou or graded:levels."
 )
@@ -206,7 +207,28 @@ class RunRequest(DataRequest):
     few_gold: bool = option(
         default=False, meaning="Run even if fewer than half of the queries have a relevant chunk; else that is refused."
     )
-    pack: str = option(PACK, "NAME@VERSION of the benchmark's definition; runs of two packs are not compared.", "NAME")
+    pack: str = option(
+        PACK,
+        "A shipped pack as the data, such as pypi-40; else NAME@VERSION of the benchmark's definition. Runs of two "
+        "packs are not compared.",
+        "NAME",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shipped_pack(cls, values: Any) -> Any:
+        """The name of a shipped pack is its data's source and its definition, by whichever of the two it is given."""
+        if not isinstance(values, dict):
+            return values
+        source, pack = values.get("source", "auto"), values.get("pack", PACK)
+        by_source, by_pack = (edition_of(each) if isinstance(each, str) else None for each in (source, pack))
+        if by_pack and source in {"", "auto", pack, by_pack}:
+            return values | {"source": by_pack, "pack": by_pack}
+        if by_source and pack == PACK:
+            return values | {"source": by_source, "pack": by_source}
+        if by_pack:
+            raise UsageError(f"--pack {pack} brings its own data; leave out --source {source} (and REPOEVAL_SOURCE)")
+        return values
 
     @model_validator(mode="before")
     @classmethod

@@ -74,6 +74,8 @@ def serve(site: Site) -> Iterator[Site]:
                 self.send_response(200)
             body = content[start:]
             self.send_header("Content-Length", str(len(body)))
+            if self.path.endswith("/"):  # a page of a package index
+                self.send_header("Content-Type", "text/html")
             if site.etag:
                 self.send_header("ETag", site.etag)
             self.end_headers()

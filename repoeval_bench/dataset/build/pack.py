@@ -5,26 +5,22 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import yaml
-
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import folder_beside
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
+from repoeval_bench.dataset.build.files import dump_manifest, new_folder, write_plain
 from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
-from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, prompt_lines, tokens_of
+from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import counts, resolve_levels
 from repoeval_bench.dataset.install import HASHES, uses_file_of
@@ -35,8 +31,9 @@ from repoeval_bench.dataset.trees import decode
 from repoeval_bench.dataset.uses.table import dump_uses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from repoeval_bench.core.benchmark import Task
     from repoeval_bench.dataset.build.origin import Origin
     from repoeval_bench.dataset.build.sampling import Candidate
     from repoeval_bench.dataset.uses.tasks import TaskUses
@@ -103,7 +100,7 @@ def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str]
     target = Path(out).expanduser().absolute()
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise UsageError(f"{out} exists already; name a new folder for the pack, or delete that one")
-    with _folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
+    with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
         building = _Building(request, folder, notify)
         for source in request.sources:
             notify(building.add(open_origin(source, Path(work))))
@@ -115,18 +112,6 @@ def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str]
                     "shown"
                 )
     return Pack(target, content)
-
-
-@contextmanager
-def _folder(target: Path) -> Iterator[Path]:
-    """A folder that becomes `target` when all went well, and is gone otherwise."""
-    try:
-        with folder_beside(target) as temporary:
-            yield temporary
-            temporary.chmod(0o755)
-            temporary.replace(target)
-    except OSError as error:
-        raise DatasetError(f"the pack cannot be written to {target} ({error}); name another folder") from error
 
 
 @dataclass(slots=True)
@@ -194,7 +179,7 @@ class _Building:
                 "the sources give no task: no function, line or call of them fits the rules; "
                 "`repoeval-bench data build --help` names them"
             )
-        self._write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
+        write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         used = self._resolved(drawn)
         levels = {
             level: PackLevel(
@@ -208,12 +193,11 @@ class _Building:
         for level, tasks in drawn.items():
             path = self._folder / "tasks" / Combination(level, CONTEXT, TOKENIZER).task_file
             if tasks:
-                self._write_plain(path, dump_tasks(tasks))
+                write_plain(path, dump_tasks(tasks))
             if level in used:
-                self._write_plain(uses_file_of(path), dump_uses(tasks, used[level].uses).encode())
+                write_plain(uses_file_of(path), dump_uses(tasks, used[level].uses).encode())
         content = self._manifest(levels)
-        text = yaml.safe_dump(content.model_dump(by_alias=True), sort_keys=False, allow_unicode=True, width=100)
-        self._write_plain(self._folder / MANIFEST, text.encode())
+        write_plain(self._folder / MANIFEST, dump_manifest(content))
         return content
 
     def _resolved(self, drawn: Mapping[str, Sequence[Task]]) -> dict[str, TaskUses]:
@@ -266,7 +250,9 @@ class _Building:
             file = self._file(repositories[position], candidate.path)
             truth = file.line_text(candidate.hole)
             if distinct.admits(tokens_of(truth)):
-                tasks.append(_task(level, file, candidate, len(tasks)))
+                shown = prompt_lines(file, candidate.hole.start)
+                task_id = f"{file.repo}/{len(tasks)}"
+                tasks.append(make_task(level, file, candidate.hole, shown, task_id=task_id, name=candidate.name))
             else:
                 self._left_out[level]["near-duplicate, when drawn"] += 1
         return tasks
@@ -275,13 +261,8 @@ class _Building:
         return SourceFile(repo, path, decode((self._folder / TREE / repo / path).read_bytes()))
 
     def _write(self, root: Path, name: str, path: str, raw: bytes) -> None:
-        self._write_plain(root / path, raw)
+        write_plain(root / path, raw)
         self._hashes.append(f"{hashlib.sha256(raw).hexdigest()}  {name}\n")
-
-    @staticmethod
-    def _write_plain(path: Path, raw: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(raw)
 
 
 def _version(package: str) -> str:
@@ -290,20 +271,3 @@ def _version(package: str) -> str:
         return f"{package} {version(package)}"
     except PackageNotFoundError:
         return package
-
-
-def _task(level: str, file: SourceFile, candidate: Candidate, number: int) -> Task:
-    """A candidate as upstream writes its tasks: neither a prompt nor a line or call ends in a line end."""
-    shown = prompt_lines(file, candidate.hole.start)
-    truth = file.line_text(candidate.hole)
-    return Task(
-        task_id=f"{file.repo}/{number}",
-        repo=file.repo,
-        path=file.path,
-        prompt=file.line_text(shown).removesuffix("\n"),
-        ground_truth=truth if level == "function" else truth.removesuffix("\n"),
-        body=candidate.hole,
-        context_start=shown.start,
-        level=level,
-        function_name=candidate.name or None,
-    )

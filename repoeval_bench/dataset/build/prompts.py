@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
@@ -38,3 +39,19 @@ def prompt_lines(file: SourceFile, hole: int) -> LineSpan:
             break
         start -= 1
     return LineSpan(start, hole)
+
+
+def make_task(level: str, file: SourceFile, hole: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:
+    """A task as upstream writes its own: neither a prompt nor a line or call ends in a line end."""
+    truth = file.line_text(hole)
+    return Task(
+        task_id=task_id,
+        repo=file.repo,
+        path=file.path,
+        prompt=file.line_text(shown).removesuffix("\n"),
+        ground_truth=truth if level == "function" else truth.removesuffix("\n"),
+        body=hole,
+        context_start=shown.start,
+        level=level,
+        function_name=name or None,
+    )

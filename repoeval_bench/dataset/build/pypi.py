@@ -10,10 +10,12 @@ from repoeval_bench.core.files import sha256_file
 from repoeval_bench.dataset.archives import read_archive
 from repoeval_bench.dataset.build.archived import MAX_UNPACKED, of_archive
 from repoeval_bench.dataset.build.origin import Origin, repository_name
-from repoeval_bench.dataset.sources.index_client import fetch_package
+from repoeval_bench.dataset.sources.index_client import TamperedError, open_index
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from repoeval_bench.dataset.sources.index_client import Index
 
 _SPEC = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
 _LICENCE = re.compile(r"^License(?:-Expression)?: *([^\n]{1,60})$", re.MULTILINE)
@@ -28,14 +30,25 @@ def open_package(text: str, work: Path) -> Origin:
     found = _SPEC.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"the source 'pypi:{text}' is not of the form pypi:NAME==VERSION, such as pypi:click==8.1.7")
-    name, version = found["name"], found["version"]
-    path, stated = fetch_package(name, version, work)
+    with open_index() as index:
+        return open_release(index, found["name"], found["version"], work)
+
+
+def open_release(index: Index, name: str, version: str, work: Path, *, file: str = "", sha256: str = "") -> Origin:
+    """The package of a version, fetched into the folder `work`; `file` and `sha256` are what it has to be.
+
+    A DatasetError where it cannot be fetched; a TamperedError where it is not the one that was pinned.
+    """
+    path, stated = index.fetch(name, version, work, file=file)
+    digest = sha256_file(path)
+    if sha256 and digest != sha256:
+        raise TamperedError(f"{path.name} has SHA-256 {digest}, and not {sha256}; the index serves another file")
     facts = {
         "kind": "wheel" if path.suffix == ".whl" else "sdist",
         "package": name,
         "version": version,
         "file": path.name,
-        "sha256": sha256_file(path),
+        "sha256": digest,
         "verified": sorted(stated),
     }
     return of_archive(path, repository_name(f"{name}-{version}"), facts, _licence(path))

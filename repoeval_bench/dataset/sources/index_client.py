@@ -13,18 +13,77 @@ import ssl
 import subprocess
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.http_reader import LONGEST, within
 from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from unearth import Package, PackageFinder
 
 _DEFAULT_INDEX = "https://pypi.org/simple/"
+
+
+class TamperedError(SourceError):
+    """A file is not the one that its hash promises."""
+
+
+class Release(NamedTuple):
+    """A file of a package: its version, when it was uploaded where the index says so, and whether pip would take it.
+
+    `is_final` is false of pre-releases, development releases and files that were yanked.
+    """
+
+    version: str
+    uploaded: datetime | None
+    is_final: bool
+
+
+class Index:
+    """The package index of pip's settings, asked over one connection; see `open_index`."""
+
+    def __init__(self, finder: PackageFinder, warnings: Sequence[str]) -> None:
+        self._finder = finder
+        self._warnings = warnings
+
+    def releases(self, name: str) -> list[Release]:
+        """All files of a package, the newest version first; a SourceError where the index has no such package."""
+        from packaging.version import InvalidVersion, Version
+
+        found = []
+        for each in _all_files(self._finder, name, self._warnings):
+            try:
+                version = Version(str(each.version))
+            except InvalidVersion:
+                continue
+            final = not version.is_prerelease and each.link.yank_reason is None
+            found.append(Release(str(each.version), each.link.upload_time, final))
+        return found
+
+    def fetch(self, name: str, version: str, folder: Path, *, file: str = "") -> tuple[Path, dict[str, str]]:
+        """(the file of a version in this folder, the hashes that it was held against); see `fetch_package`."""
+
+        def fetch() -> tuple[Path, dict[str, str]]:
+            package = _choose(self._finder, name, version, self._warnings, file)
+            return _fetch(self._finder, package, folder), _stated_hashes(package)
+
+        try:
+            return within(LONGEST, fetch)
+        except TimeoutError as error:
+            raise SourceError(
+                f"the package index sent no {name} {version} within {LONGEST:g} seconds; try again, or name its archive"
+            ) from error
+
+
+@contextmanager
+def open_index() -> Iterator[Index]:
+    """The package index that pip's settings name."""
+    with _session(pip_settings()) as finder, _heard() as warnings:
+        yield Index(finder, warnings)
 
 
 def fetch_package(name: str, version: str, folder: Path) -> tuple[Path, dict[str, str]]:
@@ -33,19 +92,8 @@ def fetch_package(name: str, version: str, folder: Path) -> tuple[Path, dict[str
     A SourceError where the index has no such version, neither wheel nor sdist of it, cannot be reached, takes too long,
     or states another hash.
     """
-    settings = pip_settings()
-
-    def fetch() -> tuple[Path, dict[str, str]]:
-        with _session(settings) as finder, _heard() as warnings:
-            package = _choose(finder, name, version, warnings)
-            return _fetch(finder, package, folder), _stated_hashes(package)
-
-    try:
-        return within(LONGEST, fetch)
-    except TimeoutError as error:
-        raise SourceError(
-            f"the package index sent no {name} {version} within {LONGEST:g} seconds; try again, or name its archive"
-        ) from error
+    with open_index() as index:
+        return index.fetch(name, version, folder)
 
 
 def pip_settings() -> dict[str, str]:
@@ -101,21 +149,30 @@ def _session(settings: Mapping[str, str]) -> Iterator[PackageFinder]:
         )
 
 
-def _choose(finder: PackageFinder, name: str, version: str, warnings: Sequence[str]) -> Package:
-    """The pure-Python wheel of a version, else its sdist; a SourceError says which of them is missing."""
+def _all_files(finder: PackageFinder, name: str, warnings: Sequence[str]) -> list[Package]:
+    """All files that the index has of a package, the newest version first."""
     import httpx2
 
     try:
         packages = list(finder.find_all_packages(name, allow_yanked=True))
-        matching = list(finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
     except (httpx2.HTTPError, OSError, ValueError) as error:
         raise SourceError(f"the package index cannot be asked for {name} ({error})") from error
     if not packages:
         reason = f" ({warnings[-1]})" if warnings else ""
         raise SourceError(f"the package index has no package {name}{reason}; check the name, and pip's settings")
+    return packages
+
+
+def _choose(finder: PackageFinder, name: str, version: str, warnings: Sequence[str], file: str) -> Package:
+    """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
+    packages = _all_files(finder, name, warnings)
+    matching = list(finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
     if not matching:
         known = list(dict.fromkeys(str(each.version) for each in packages))[:5]
         raise SourceError(f"the package index has no {name} in version {version}; the newest are {', '.join(known)}")
+    named = [each for each in matching if each.link.filename == file]
+    if file and not named:
+        raise SourceError(f"the package index has no file {file}")
     wheels = [each for each in matching if each.link.filename.endswith("-none-any.whl")]
     sdists = [each for each in matching if not each.link.is_wheel]
     if not wheels and not sdists:
@@ -123,17 +180,19 @@ def _choose(finder: PackageFinder, name: str, version: str, warnings: Sequence[s
             f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index, so its sources are "
             "not there; name a folder or an archive of them"
         )
-    return (wheels or sdists)[0]
+    return (named or wheels or sdists)[0]
 
 
 def _fetch(finder: PackageFinder, package: Package, work: Path) -> Path:
     import httpx2
-    from unearth.errors import UnpackError
+    from unearth.errors import HashMismatchError, UnpackError
     from unearth.preparer import download_link
 
     hashes = {algorithm: [digest] for algorithm, digest in _stated_hashes(package).items()}
     try:
         return download_link(finder.session, package.link, work, hashes or None)
+    except HashMismatchError as error:
+        raise TamperedError(f"{package.link.filename} could not be fetched (its bytes have another hash)") from error
     except (httpx2.HTTPError, UnpackError, OSError) as error:
         raise SourceError(f"{package.link.filename} could not be fetched ({str(error).splitlines()[0]})") from error
 

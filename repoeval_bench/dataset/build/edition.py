@@ -1,0 +1,171 @@
+"""A shipped pack from its facts, and the facts of a pack that is to ship.
+
+The packages are fetched through the user's own index and held against their hashes; nothing of them is built or run.
+Their files are taken by name and the tasks are read at their places: nothing is drawn or resolved again, so that a
+later rule does not move an edition. What comes out is held against the fingerprint of each repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.languages import ENDINGS
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.build.files import dump_manifest, new_folder, write_plain
+from repoeval_bench.dataset.build.prompts import make_task
+from repoeval_bench.dataset.build.pypi import open_release
+from repoeval_bench.dataset.install import HASHES, uses_file_of
+from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
+from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks, parse_tasks
+from repoeval_bench.dataset.shipped import (
+    FILES,
+    TASKS,
+    USES,
+    TaskPlace,
+    dump_places,
+    pack_table,
+    parse_places,
+    read_table,
+)
+from repoeval_bench.dataset.sources.index_client import TamperedError, open_index
+from repoeval_bench.dataset.trees import read_tree
+from repoeval_bench.dataset.uses.table import dump_uses, read_uses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.dataset.sources.index_client import Index
+
+LEVEL = FUNCTION.name
+"""The level that ships."""
+
+AT_ONCE = 8
+"""Packages that are fetched at a time."""
+
+
+def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFile:
+    """Write the facts of a pack's function tasks to a folder, with `facts` on each source; return its manifest."""
+    installed = pack.installed(_combination(pack.content))
+    tasks = parse_tasks(installed.task_file.read_bytes(), name=installed.task_file.name, level=LEVEL)
+    names = sorted(line.partition("  ")[2] for line in (pack.root / TREE / HASHES).read_text("utf-8").splitlines())
+    uses = installed.read_uses(tasks) or {}
+    sources = []
+    for source, more in zip(pack.content.sources, facts, strict=True):
+        mark = _fingerprint(tasks, _files(pack.root, source.repository), source.repository)
+        own = sum(task.repo == source.repository for task in tasks)
+        sources.append(PackSource(**source.model_dump() | dict(more) | {"tasks": own, "fingerprint": mark}))
+    none = {name: each.model_copy(update={"tasks": 0, "uses": None}) for name, each in pack.content.levels.items()}
+    levels = none | {LEVEL: pack.content.levels[LEVEL]}
+    content = pack.content.model_copy(update={"sources": sources, "levels": levels})
+    write_plain(folder / FILES, pack_table("\n".join(["file", *names]) + "\n"))
+    write_plain(folder / TASKS, pack_table(dump_places(map(_place, tasks))))
+    write_plain(folder / USES, pack_table(dump_uses(tasks, uses)))
+    write_plain(folder / MANIFEST, dump_manifest(content))
+    return content
+
+
+def make_edition(shipped: Pack, target: Path) -> Pack:
+    """Make the pack of shipped facts in the folder `target`, which must not exist.
+
+    A package that cannot be had is left out with its tasks, and named with the reason in the pack's `missing`.
+    DatasetError: none can be had, one is not the file that was pinned, or what comes out has another fingerprint.
+    """
+    names = read_table(shipped.root / FILES).splitlines()[1:]
+    with new_folder(target) as folder:
+        missing = _fetch_all(shipped.content.sources, frozenset(names), folder / TREE)
+        if len(missing) == len(shipped.content.sources):
+            reasons = sorted(set(missing.values()))
+            raise DatasetError(
+                f"none of the {len(missing)} packages of {shipped.content.name} can be had: {reasons[0]}"
+            )
+        present = [each.repository for each in shipped.content.sources if each.repository not in missing]
+        files = {repo: _files(folder, repo) for repo in present}
+        tasks = list(_tasks(parse_places(read_table(shipped.root / TASKS)), files))
+        _check(shipped.content, tasks, files)
+        path = folder / "tasks" / _combination(shipped.content).task_file
+        write_plain(path, dump_tasks(tasks))
+        uses = read_uses(read_table(shipped.root / USES), tasks, USES)
+        write_plain(uses_file_of(path), dump_uses(tasks, uses).encode())
+        taken = (name for name in names if name.partition("/")[0] in files)
+        hashes = (f"{hashlib.sha256((folder / TREE / name).read_bytes()).hexdigest()}  {name}\n" for name in taken)
+        write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
+        content = shipped.content.model_copy(update={"missing": missing})
+        write_plain(folder / MANIFEST, dump_manifest(content))
+    return Pack(target, content)
+
+
+def _combination(content: PackFile) -> Combination:
+    return Combination(LEVEL, content.context, content.tokenizer)
+
+
+def _fetch_all(sources: Sequence[PackSource], names: frozenset[str], tree: Path) -> dict[str, str]:
+    """Write the named files of every package into the folder `tree`; repository -> why it could not be had."""
+    missing: dict[str, str] = {}
+    with (
+        open_index() as index,
+        tempfile.TemporaryDirectory(prefix="repoeval-packages-") as work,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+        progress(desc="fetch packages", unit="packages", total=len(sources)) as bar,
+    ):
+        jobs = {each.repository: pool.submit(_fetch, index, each, names, Path(work), tree) for each in sources}
+        for repo, job in jobs.items():
+            try:
+                job.result()
+            except TamperedError:
+                pool.shutdown(cancel_futures=True)
+                raise
+            except DatasetError as error:
+                missing[repo] = str(error)
+            bar.update()
+    return missing
+
+
+def _fetch(index: Index, source: PackSource, names: frozenset[str], work: Path, tree: Path) -> None:
+    facts = source.model_extra or {}
+    folder = work / source.repository
+    folder.mkdir()
+    origin = open_release(index, facts["package"], facts["version"], folder, file=facts["file"], sha256=facts["sha256"])
+    for entry in origin.entries():
+        if f"{source.repository}/{entry.path}" in names:
+            write_plain(tree / source.repository / entry.path, entry.read())
+
+
+def _files(folder: Path, repo: str) -> tuple[SourceFile, ...]:
+    return read_tree(folder / TREE / repo, repo, ENDINGS).files
+
+
+def _place(task: Task) -> TaskPlace:
+    return TaskPlace(task.task_id, task.path, task.context_start, task.body, task.function_name or "")
+
+
+def _tasks(places: Iterable[TaskPlace], files: Mapping[str, tuple[SourceFile, ...]]) -> Iterable[Task]:
+    """The tasks of the repositories that are here."""
+    by_name = {file.name: file for of_repo in files.values() for file in of_repo}
+    for place in places:
+        repo = place.task_id.rpartition("/")[0]
+        if repo in files:
+            shown = LineSpan(place.context_start, place.body.start)
+            file = by_name[f"{repo}/{place.path}"]
+            yield make_task(LEVEL, file, place.body, shown, task_id=place.task_id, name=place.function_name)
+
+
+def _check(content: PackFile, tasks: Sequence[Task], files: Mapping[str, tuple[SourceFile, ...]]) -> None:
+    """A DatasetError where a repository is not what was shipped."""
+    for source in content.sources:
+        repo = source.repository
+        stated = (source.model_extra or {})["fingerprint"]
+        if repo in files and (found := _fingerprint(tasks, files[repo], repo)) != stated:
+            raise DatasetError(f"{repo} of {content.name} has fingerprint {found}, and not {stated}; report this")
+
+
+def _fingerprint(tasks: Iterable[Task], files: tuple[SourceFile, ...], repo: str) -> str:
+    return fingerprint((task for task in tasks if task.repo == repo), {repo: files})

@@ -1,0 +1,42 @@
+"""How a pack's folder is written: whole or not at all, under its name when it is done."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import yaml
+
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import folder_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from repoeval_bench.dataset.pack import PackFile
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A folder that becomes `target` when all went well, and is gone otherwise."""
+    try:
+        with folder_beside(target) as temporary:
+            yield temporary
+            temporary.chmod(0o755)
+            temporary.replace(target)
+    except OSError as error:
+        raise DatasetError(f"the pack cannot be written to {target} ({error}); name another folder") from error
+
+
+def write_plain(path: Path, raw: bytes) -> None:
+    """Write a file of a folder that is in the making."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(raw)
+
+
+def dump_manifest(content: PackFile) -> bytes:
+    """The bytes of a `pack.yaml`; what is missing is named where something is."""
+    kept = content.model_dump(by_alias=True, exclude=None if content.missing else {"missing"})
+    text: str = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=100)
+    return text.encode()

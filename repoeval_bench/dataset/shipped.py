@@ -1,0 +1,119 @@
+"""Packs that ship with the project, as facts: which packages, which hashes, where their tasks are. No code of them.
+
+    data/packs/NAME@EDITION/pack.yaml       as of any pack, with each source's domain, dates and fingerprint
+    data/packs/NAME@EDITION/files.tsv.gz    file: `repository/path` of every file that is taken
+    data/packs/NAME@EDITION/tasks.tsv.gz    task_id, path, context_start, body_start, body_end, function_name
+    data/packs/NAME@EDITION/uses.tsv.gz     what the tasks use, as beside the tasks of any pack
+
+Lines are counted from 0, ends are exclusive. `build.edition` makes the pack of them, with nothing drawn or resolved.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections import defaultdict
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.pack import MANIFEST, Pack
+from repoeval_bench.dataset.repoeval import FUNCTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from importlib.resources.abc import Traversable
+
+FILES, TASKS, USES = "files.tsv.gz", "tasks.tsv.gz", "uses.tsv.gz"
+
+PROTOCOLS = ("uses", "docstring", "body", "context")
+"""What is asked of a shipped pack, the one that decides first."""
+
+_HEADER = "task_id\tpath\tcontext_start\tbody_start\tbody_end\tfunction_name"
+
+
+class TaskPlace(NamedTuple):
+    """Where a task is: its file in its repository, the first line of its prompt, and the lines of its hole."""
+
+    task_id: str
+    path: str
+    context_start: int
+    body: LineSpan
+    function_name: str
+
+
+@cache
+def editions() -> dict[str, Path]:
+    """Name with edition -> folder, the oldest first; of an installed wheel, else of the checkout."""
+    inside: Traversable = resources.files("repoeval_bench") / "_data" / "packs"
+    folders = (Path(str(inside)), Path(__file__).resolve().parents[2] / "data" / "packs")
+    found = next((folder for folder in folders if folder.is_dir()), None)
+    return {} if found is None else {each.parent.name: each.parent for each in sorted(found.glob(f"*/{MANIFEST}"))}
+
+
+def edition_of(name: str) -> str | None:
+    """The shipped edition of a name, `pypi-40` (its newest) or `pypi-40@2026-11`; None where there is none."""
+    known = editions()
+    return next((each for each in reversed(known) if name in {each, each.partition("@")[0]}), None)
+
+
+class Summary(NamedTuple):
+    """A shipped pack in a line: name with edition, repositories, function tasks, languages; of each domain its sources.
+
+    A source is known by `NAME==VERSION`.
+    """
+
+    name: str
+    repositories: int
+    tasks: int
+    languages: tuple[str, ...]
+    domains: dict[str, list[str]]
+
+
+def summaries() -> list[Summary]:
+    """Every shipped pack, the oldest edition first."""
+    return [summary_of(pack) for pack in map(shipped_pack, editions()) if pack]
+
+
+def summary_of(pack: Pack) -> Summary:
+    """The line of one."""
+    content = pack.content
+    domains: dict[str, list[str]] = defaultdict(list)
+    for source in content.sources:
+        facts = source.model_extra or {}
+        domains[facts["domain"]].append(f"{facts['package']}=={facts['version']}")
+    tasks = content.levels[FUNCTION.name].tasks
+    return Summary(content.name, len(content.sources), tasks, tuple(content.languages), dict(domains))
+
+
+def shipped_pack(name: str) -> Pack | None:
+    """The facts of a shipped pack by its name; None where there is none. Its folder has no sources."""
+    edition = edition_of(name)
+    return Pack.at(str(editions()[edition])) if edition else None
+
+
+def read_table(path: Path) -> str:
+    """The text of a compressed table."""
+    return gzip.decompress(path.read_bytes()).decode()
+
+
+def pack_table(text: str) -> bytes:
+    """A compressed table; the same text gives the same bytes."""
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def dump_places(places: Iterable[TaskPlace]) -> str:
+    """The table of tasks."""
+    rows = [_HEADER]
+    rows += [
+        "\t".join(map(str, (*place[:3], place.body.start, place.body.end, place.function_name))) for place in places
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def parse_places(text: str) -> Iterator[TaskPlace]:
+    """The rows of `dump_places`."""
+    for line in text.splitlines()[1:]:
+        task_id, path, context_start, start, end, name = line.split("\t")
+        yield TaskPlace(task_id, path, int(context_start), LineSpan(int(start), int(end)), name)

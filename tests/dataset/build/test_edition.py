@@ -1,0 +1,200 @@
+"""Shipped packs: made again from facts and packages of an index, held against hashes, and never silently a part."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.dataset import shipped
+from repoeval_bench.dataset.build.edition import ship
+from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+from repoeval_bench.dataset.build.pypi import open_index
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.obtain import combination_at, obtain
+from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.verification import verify
+from repoeval_bench.runs.request import RunRequest
+from support import minirepo
+from support.server import Site, serve
+
+NAME = "small-2@2026-11"
+WHEELS = {repo: f"{repo}-1.0-py3-none-any.whl" for repo in minirepo.REPOSITORIES}
+GONE = f"{min(WHEELS).replace('_', '-')}-1.0"
+
+
+def wheel(repo, path):
+    metadata = f"Metadata-Version: 2.4\nName: {repo}\nVersion: 1.0\nLicense-Expression: MIT\n\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in minirepo.REPOSITORIES[repo].items():
+            archive.writestr(f"{repo}/{name}", text)
+        archive.writestr(f"{repo}-1.0.dist-info/METADATA", metadata)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheels")
+    return {repo: wheel(repo, folder / name) for repo, name in WHEELS.items()}
+
+
+@pytest.fixture
+def index(wheels, monkeypatch):
+    """A package index on this machine: a page for each package, with the hash of its wheel."""
+    site = Site()
+    for repo, raw in wheels.items():
+        name, project = WHEELS[repo], repo.replace("_", "-")
+        site.files[f"files/{name}"] = raw
+        page = f'<a href="/files/{name}#sha256={hashlib.sha256(raw).hexdigest()}">{name}</a>'
+        site.files[f"simple/{project}/"] = f"<!DOCTYPE html><html><body>{page}</body></html>".encode()
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    with serve(site):
+        monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
+        yield site
+
+
+@pytest.fixture
+def built(index, tmp_path, monkeypatch):
+    """A pack of the packages, and its facts as they ship."""
+    sources = tuple(f"pypi:{repo.replace('_', '-')}==1.0" for repo in WHEELS)
+    pack = build_pack(BuildRequest(sources=sources, name=NAME), tmp_path / "built")
+    folder = tmp_path / "shipped" / NAME
+    ship(pack, folder, [{"domain": "letters"} for _ in sources])
+    monkeypatch.setattr(shipped, "editions", lambda: {"small-2@2026-10": folder.parent / "none", NAME: folder})
+    index.requests.clear()
+    return pack
+
+
+@pytest.mark.parametrize("name", ["small-2", NAME])
+def test_an_edition_is_the_pack_that_it_was_made_of(built, tmp_path, name):
+    """Tasks, files and what they use are the same; the second time nothing is asked of the index."""
+    whole = load_benchmark(built.root)
+    made = load_benchmark(name, home=tmp_path / "home")
+    assert (made.tasks, made.files, made.fingerprint) == (whole.tasks, whole.files, whole.fingerprint)
+    assert any(task.uses for task in made.tasks)
+    assert made.is_whole
+
+
+def test_it_is_fetched_once_and_can_be_verified(built, index, tmp_path):
+    home = tmp_path / "home"
+    combination = combination_at("small-2", "function", "2k", "codex")
+    assert obtain("small-2", combination, home).fetched
+    asked = len(index.requests)
+    again = obtain("small-2", combination, home)
+    assert not again.fetched
+    assert len(index.requests) == asked
+    assert verify(again.installed).passed
+
+
+def test_no_code_ships(built, tmp_path):
+    """The facts hold paths, names and numbers, and no line of a package."""
+    folder = tmp_path / "shipped" / NAME
+    text = "".join(shipped.read_table(folder / name) for name in (shipped.FILES, shipped.TASKS, shipped.USES))
+    lines = {
+        line.strip() for files in minirepo.REPOSITORIES.values() for each in files.values() for line in each.split("\n")
+    }
+    assert not {line for line in text.splitlines() if line.strip() in lines - {""}}
+    assert {path.name for path in folder.iterdir()} == {"pack.yaml", shipped.FILES, shipped.TASKS, shipped.USES}
+
+
+def test_a_later_rule_moves_nothing(built, tmp_path, monkeypatch):
+    """Nothing is drawn, examined or resolved when an edition is made."""
+    for where in ("pack.examine", "pack.resolve_levels", "gather.name_reason"):
+        monkeypatch.setattr(f"repoeval_bench.dataset.build.{where}", None)
+    assert load_benchmark("small-2", home=tmp_path / "home").is_whole
+
+
+def test_a_package_that_is_gone_is_said_and_counted(built, index, tmp_path):
+    page = index.files.pop(f"simple/{min(WHEELS).replace('_', '-')}/")
+    home, said = tmp_path / "home", []
+    part = load_benchmark("small-2", home=home, notify=said.append)
+    assert (len(part.files), part.whole_repos) == (len(WHEELS) - 1, len(WHEELS))
+    assert f"{len(WHEELS) - 1} of {len(WHEELS)} repositories" in part.label
+    assert part.whole_tasks == len(load_benchmark(built.root).tasks) > len(part.tasks)
+    assert any(GONE in line and "has no package" in line for line in said)
+    # It is said again each time, and fetched when more is asked for.
+    said.clear()
+    load_benchmark("small-2", home=home, notify=said.append)
+    assert any(f"missing: {GONE}" in line and f"--source {NAME} --upgrade" in line for line in said)
+    index.files[f"simple/{min(WHEELS).replace('_', '-')}/"] = page
+    obtain("small-2", combination_at("small-2", "function", "2k", "codex"), home, upgrade=True)
+    assert load_benchmark("small-2", home=home).is_whole
+
+
+def test_where_no_package_can_be_had_nothing_is_made(built, index, tmp_path):
+    index.files.clear()
+    with pytest.raises(DatasetError, match=f"none of the {len(WHEELS)} packages of {NAME} can be had"):
+        load_benchmark("small-2", home=tmp_path / "home")
+    assert not (tmp_path / "home" / "packs" / NAME).exists()
+
+
+@pytest.mark.parametrize(
+    "restated", [False, True], ids=["the index states the old hash", "the index states the new one"]
+)
+def test_a_package_that_was_tampered_with_ends_it(built, index, tmp_path, restated):
+    repo, name = next(iter(WHEELS.items()))
+    raw = index.files[f"files/{name}"]
+    changed = raw + b"\0"
+    index.files[f"files/{name}"] = changed
+    if restated:
+        page = f"simple/{repo.replace('_', '-')}/"
+        old, new = (hashlib.sha256(each).hexdigest().encode() for each in (raw, changed))
+        index.files[page] = index.files[page].replace(old, new)
+    with pytest.raises(DatasetError, match=f"{name} .* hash|{name} has SHA-256"):
+        load_benchmark("small-2", home=tmp_path / "home")
+    assert not (tmp_path / "home" / "packs" / NAME).exists()
+
+
+def test_facts_that_were_changed_are_noticed(built, tmp_path):
+    """A task that is elsewhere than it was has another fingerprint."""
+    path = tmp_path / "shipped" / NAME / shipped.TASKS
+    first, row, *rest = shipped.read_table(path).splitlines()
+    task_id, file, start, begin, end, name = row.split("\t")
+    moved = "\t".join((task_id, file, start, begin, str(int(end) - 1), name))
+    path.write_bytes(shipped.pack_table("\n".join([first, moved, *rest]) + "\n"))
+    with pytest.raises(DatasetError, match=f"{task_id.rpartition('/')[0]} of {NAME} has fingerprint"):
+        load_benchmark("small-2", home=tmp_path / "home")
+
+
+def test_a_request_takes_it_as_pack_or_as_source(built):
+    by_pack, by_source = RunRequest(pack="small-2"), RunRequest(source="small-2")
+    assert by_pack == by_source
+    assert (by_pack.source, by_pack.pack) == (NAME, NAME)
+    assert RunRequest(source="small-2", pack="mine@1").pack == "mine@1"
+    with pytest.raises(UsageError, match="brings its own data"):
+        RunRequest(pack="small-2", source="/somewhere")
+
+
+def test_an_unknown_level_is_refused_before_anything_is_fetched(built, index):
+    with pytest.raises(UsageError, match="has no task of level line"):
+        combination_at("small-2", "line", "2k", "codex")
+    assert not index.requests
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("repository", ["tinydb-4.9.0", "lark-1.3.1"])
+def test_a_shipped_package_is_what_was_pinned(repository, tmp_path):
+    (source,) = (each for each in shipped.shipped_pack("pypi-40").content.sources if each.repository == repository)
+    facts = source.model_extra
+    with open_index() as opened:
+        origin = opened.open(facts["package"], facts["version"], tmp_path, file=facts["file"], sha256=facts["sha256"])
+    named = shipped.read_table(shipped.shipped_pack("pypi-40").root / shipped.FILES).splitlines()[1:]
+    own = {name.partition("/")[2] for name in named if name.startswith(f"{repository}/")}
+    assert own <= origin.paths
+
+
+def test_the_shipped_editions_are_whole():
+    """Forty packages, each pinned, ten of them new, and a place for every task that is counted."""
+    pack = shipped.shipped_pack("pypi-40")
+    assert isinstance(pack, Pack)
+    sources = pack.content.sources
+    assert len({each.repository for each in sources}) == 40
+    assert all(len(each.model_extra["sha256"]) == 64 for each in sources)
+    new = [each for each in sources if each.model_extra["first_release"] >= "2025-07-01"]
+    assert len(new) >= 10
+    places = list(shipped.parse_places(shipped.read_table(pack.root / shipped.TASKS)))
+    assert len(places) == pack.content.levels["function"].tasks == sum(each.model_extra["tasks"] for each in sources)
