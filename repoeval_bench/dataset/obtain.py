@@ -146,11 +146,11 @@ def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bo
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
         pack = Pack.at(str(target))
-        made = pack is None or (upgrade and bool(pack.content.missing))
-        if pack is None or made:
+        if fetched := pack is None or (upgrade and bool(pack.content.missing)):
             pack = make_edition(shipped, target)
+    assert pack is not None
     notes = tuple(f"{repo}: {reason}" for repo, reason in pack.content.missing.items())
-    return Obtained(pack.installed(combination), fetched=made, notes=notes if made else ())
+    return Obtained(pack.installed(combination), fetched=fetched, notes=notes if fetched else ())
 
 
 def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:

@@ -8,6 +8,7 @@ later rule does not move an edition. What comes out is held against the fingerpr
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -74,7 +75,7 @@ def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFi
 
 
 def make_edition(shipped: Pack, target: Path) -> Pack:
-    """Make the pack of shipped facts in the folder `target`, which must not exist.
+    """Make the pack of shipped facts in the folder `target`, in place of one that is there.
 
     A package that cannot be had is left out with its tasks, and named with the reason in the pack's `missing`.
     DatasetError: none can be had, one is not the file that was pinned, or what comes out has another fingerprint.
@@ -100,6 +101,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
         write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
         content = shipped.content.model_copy(update={"missing": missing})
         write_plain(folder / MANIFEST, dump_manifest(content))
+        shutil.rmtree(target, ignore_errors=True)
     return Pack(target, content)
 
 
