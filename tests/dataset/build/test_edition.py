@@ -11,10 +11,11 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.build.edition import ship
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-from repoeval_bench.dataset.build.pypi import open_index
+from repoeval_bench.dataset.build.pypi import open_release
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import combination_at, obtain
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.sources.index_client import open_index
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.runs.request import RunRequest
 from support import minirepo
@@ -181,7 +182,9 @@ def test_a_shipped_package_is_what_was_pinned(repository, tmp_path):
     (source,) = (each for each in shipped.shipped_pack("pypi-40").content.sources if each.repository == repository)
     facts = source.model_extra
     with open_index() as opened:
-        origin = opened.open(facts["package"], facts["version"], tmp_path, file=facts["file"], sha256=facts["sha256"])
+        origin = open_release(
+            opened, facts["package"], facts["version"], tmp_path, file=facts["file"], sha256=facts["sha256"]
+        )
     named = shipped.read_table(shipped.shipped_pack("pypi-40").root / shipped.FILES).splitlines()[1:]
     own = {name.partition("/")[2] for name in named if name.startswith(f"{repository}/")}
     assert own <= origin.paths
