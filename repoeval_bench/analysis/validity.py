@@ -2,8 +2,8 @@
 
 Within queries: does the run with the higher value for a query also have the better completion of it? Every query is
 centred, so that easy and hard tasks do not matter. Over runs: are the runs' means in the same order? Both are of these
-runs and of this model alone. Intervals are percentiles of a bootstrap over clusters; unlike those of means, their
-coverage was not simulated.
+runs and of this model alone. Intervals are percentiles of a bootstrap over clusters: on RepoEval's files those within
+queries hold the truth in 92 to 95 % (scripts/simulate_validity.py).
 """
 
 from __future__ import annotations

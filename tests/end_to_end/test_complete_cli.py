@@ -1,15 +1,18 @@
 """`complete` on the small benchmark, with a server on this machine whose model copies n-grams of its prompt."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
+import time
 
 import pytest
 
 from repoeval_bench import benchmark_of, find_run
 from repoeval_bench.runs.completion.fragments import fragments_of
 from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
-from support.command import bench, one_sentence
+from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 from support.completion_server import KEY, serving_completions
 from support.minirepo import build_mirror
 
@@ -161,6 +164,34 @@ def test_a_failure_ends_in_one_sentence_and_the_rest_is_asked_for_later(server, 
     assert complete("fixed", "--budget", "300").code == 0
     assert before == 2
     assert "the key in OPENAI_API_KEY" in one_sentence(complete("ast", "--budget", "301", key="wrong"), 1)
+
+
+def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complete):
+    """Nobody waits for answers that are under way; the next command asks for these and the rest."""
+    words = ("fixed", "--budget", "512", "--concurrency", "2")
+    model = f"openai:ngram,base_url={server.base_url},timeout=60"
+    places = ("--source", stored / "mirror", "--out", stored / "runs", "--model", model)
+    server.fail({}, {}, {}, *[{"silent": 30}] * 4)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "repoeval_bench", "complete", *map(str, (*words, *places))],
+        env=dict(os.environ, REPOEVAL_HOME=str(stored / "home"), OPENAI_API_KEY=KEY),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
+    )
+    interrupt_when(process, lambda: len(server.requests) >= 5)
+    started = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert time.monotonic() - started < 15
+    assert process.returncode == 130, said
+    assert "what was computed so far is kept" in said
+    server.fail()
+    server.seen()
+    again = complete(*words, "--json")
+    assert again.code == 0, again.err
+    assert len(server.seen()) == json.loads(again.out)["counts"]["queries"] - 3
 
 
 @pytest.mark.parametrize(
