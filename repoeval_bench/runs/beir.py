@@ -82,6 +82,13 @@ class _Pool:
             raise UsageError(f"{run.run_id} was imported, so its texts are not available")
         chunker = None if config.protocol.documents == "windows" else config.chunker
         planned = plan_run(benchmark, chunker, protocol=self.protocol, skip_errors=config.skip_errors)
+        # That of the part which the protocol asks of, as a run stores it.
+        fingerprint = run.metrics.dataset.fingerprint
+        if planned.benchmark.fingerprint != fingerprint:
+            raise UsageError(
+                f"{run.run_id} ran on data {fingerprint}, this is {planned.benchmark.label}; name the run's with "
+                "--source, --level, --context, --repos, --limit and --queries"
+            )
         if planned.documents.own:
             raise UsageError(f"protocol {self.protocol.name} gives queries documents of their own; BEIR has none")
         qrels = run.qrels()
@@ -115,7 +122,7 @@ def export_beir(
     they are cut again from `benchmark`, which must be that of the runs, and the runs must have one protocol: else it is
     a UsageError.
     """
-    pool = _Pool(Protocol.parse(_one_protocol(runs, benchmark)))
+    pool = _Pool(Protocol.parse(_one_protocol(runs)))
     for run in runs:
         pool.add(run, benchmark)
     pooled = pooled or pool.protocol.scope == "pooled"
@@ -128,7 +135,7 @@ def export_beir(
         raise UsageError("no query of these runs has a relevant document; a data set without judgements has no reader")
     sets = {"": members} if pooled else {repo: [repo] for repo in members}
     restricted = {name: _write(folder / name, pool, repos, title) for name, repos in sets.items()}
-    about = _about(runs, benchmark, title)
+    about = _about(runs, title)
     for name, number in restricted.items():
         write_named(folder / name / "README.md", _readme({"": number > 0}, about), ELSEWHERE)
     if not pooled:
@@ -144,14 +151,7 @@ def export_beir(
     )
 
 
-def _one_protocol(runs: Sequence[RunView], benchmark: Benchmark) -> str:
-    for run in runs:
-        fingerprint = run.metrics.dataset.fingerprint
-        if benchmark.fingerprint != fingerprint:
-            raise UsageError(
-                f"{run.run_id} ran on data {fingerprint}, this is {benchmark.label}; name the run's with --source, "
-                "--level, --context, --repos and --limit"
-            )
+def _one_protocol(runs: Sequence[RunView]) -> str:
     first, *others = runs
     for run in others:
         if run.metrics.protocol != first.metrics.protocol:
@@ -220,11 +220,11 @@ def _readme(subsets: Mapping[str, bool], about: str) -> str:
     return f"---\n{card}---\n{about}"
 
 
-def _about(runs: Sequence[RunView], benchmark: Benchmark, title: Title) -> str:
+def _about(runs: Sequence[RunView], title: Title) -> str:
     chunkers = ", ".join(f"`{run.metrics.chunker}`" for run in runs)
     titles = "repository/path, which readers embed before the text" if title == "path" else "empty"
     return (
-        f"# {benchmark.label}\n\n"
+        f"# {runs[0].metrics.dataset.label}\n\n"
         f"Documents are the chunks of {chunkers}, queries and judgements those of protocol "
         f"`{runs[0].metrics.protocol}`. A document's title is {titles}.\n"
     )

@@ -139,13 +139,16 @@ def _retrieved(
 
 def _table(path: Path, kind: str) -> dict[str, dict[str, float]]:
     """query_id -> chunk_id -> score, as ranx saved it; a ResultError where it is something else."""
+    expected = "ranx saves query -> document -> score"
+    if kind == ".json":
+        expected += "; rows of JSON are read where a name ends in .jsonl"
     try:
         read = {".json": _json, ".lz4": _lz4}.get(kind, _parquet)
         return _TABLE.validate_python(read(path))
     except ValidationError as error:
-        raise ResultError(f"{path}: {mistakes(error)[0]}; ranx saves query -> document -> score") from error
+        raise ResultError(f"{path}: {mistakes(error)[0]}; {expected}") from error
     except json_reader.JsonFaultError as fault:
-        raise ResultError(f"{path}: {fault}; ranx saves query -> document -> score") from fault
+        raise ResultError(f"{path}: {fault}; {expected}") from fault
     except (json_reader.UnreadableError, OSError) as fault:
         raise ResultError(f"{path} cannot be read ({fault}); give a file that ranx saved") from fault
 

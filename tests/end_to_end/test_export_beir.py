@@ -142,3 +142,27 @@ def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, benchm
     done = bench("export-beir", run(AST, exclusion="body").folder, *target, home=home)
     assert "gives queries documents of their own" in one_sentence(done, 2)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_run_that_searched_all_repositories_as_one_is_one_set(benchmark, run, tmp_path):
+    """Scope pooled: every query sees every document, so there is nothing to say of candidates."""
+    done = export_beir([run(scope="pooled")], benchmark, tmp_path / "set")
+    corpus, queries, qrels = read(tmp_path / "set")
+    assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
+    assert {each.partition("/")[0] for each in corpus} == set(benchmark.files)
+    assert done.restricted == 0
+    assert not (tmp_path / "set" / "top_ranked.jsonl").exists()
+
+
+def test_a_protocol_of_six_repositories_needs_no_names_of_them(benchmark, run, tmp_path):
+    """The data of a run is the part that its protocol asks of."""
+    made = run(protocol="code-chunk")
+    assert export_beir([made], benchmark, tmp_path / "set").sets == tuple(made.metrics.per_repo)
+
+
+def test_questions_of_docstrings_are_exported_over_the_files_without_them(benchmark, run, tmp_path):
+    done = export_beir([run(protocol="docstring")], benchmark, tmp_path / "set", pooled=True)
+    corpus, queries, qrels = read(tmp_path / "set")
+    assert done.scored == len(queries) == len(qrels)
+    texts = "\n".join(row["text"] for row in corpus.values())
+    assert not any(query in texts for query in queries.values())

@@ -187,6 +187,7 @@ def test_what_does_not_fit_is_one_sentence(made, by_ranx, tmp_path):
     ("name", "content", "part"),
     [
         ("a.json", b'{"q": {"a": "high"}}', "a number"),
+        ("a.json", b'{"query_id": "q"}\n{"query_id": "p"}\n', "rows of JSON are read where a name ends in .jsonl"),
         ("a.json", b'{"q": ["a"]}', "ranx saves query -> document -> score"),
         ("a.json", b'{"q": {"a": 1, "a": 2}}', "'a' appears twice"),
         ("a.json", b'{"q": {"a": NaN}}', "a finite number was expected"),
