@@ -21,6 +21,7 @@ import bench_grid
 import bench_metrics
 import bench_packs
 import bench_search
+import bench_uses
 from _bench import print_rows
 
 from repoeval_bench.embedding.precision import choose_precision
@@ -67,6 +68,7 @@ def main() -> None:
         "Compare, 10,000 draws": bench_compare.rows,
         "Chunkers": partial(bench_chunkers.rows, source),
         "Packs": bench_packs.rows,
+        "Protocol uses": partial(bench_uses.rows, source),
     }
     missed, began = 0, time.perf_counter()
     for title, rows in sections.items():

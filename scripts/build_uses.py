@@ -1,6 +1,6 @@
-"""Write data/index/uses-function.tsv, which definitions RepoEval's tasks use.
+"""Write data/index/uses-LEVEL.tsv, which definitions RepoEval's tasks use, for every level that a source has.
 
-Run it as python scripts/build_uses.py --source FOLDER. The table holds files, lines, names and kinds, never a line of
+Run it as python scripts/build_uses.py --source FOLDER. The tables hold files, lines, names and kinds, never a line of
 code. It needs the extra `build`.
 """
 
@@ -13,10 +13,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.dataset.index import uses_name
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.repoeval import FUNCTION
+from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses.table import Uses, dump_uses
 from repoeval_bench.dataset.uses.tasks import resolve_tasks
 
@@ -50,10 +51,16 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source", required=True, help="folder with datasets.zip and function_level.zip")
+    parser.add_argument("--source", required=True, help="folder with datasets.zip and the trees of some levels")
     parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parents[1] / "data" / "index")
     arguments = parser.parse_args()
-    started = perf_counter()
-    target = arguments.output / uses_name(FUNCTION.name)
-    write_atomic(target, build_uses(load_benchmark(arguments.source, level=FUNCTION.name)))
-    print(f"{target}: {target.stat().st_size} bytes, {perf_counter() - started:.0f} s")
+    for level in LEVELS:
+        started = perf_counter()
+        try:
+            benchmark = load_benchmark(arguments.source, level=level)
+        except BenchError as error:
+            print(f"note: {level} is not at hand: {error}")
+            continue
+        target = arguments.output / uses_name(level)
+        write_atomic(target, build_uses(benchmark))
+        print(f"{target}: {target.stat().st_size} bytes, {perf_counter() - started:.0f} s")

@@ -22,7 +22,7 @@ from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
 from repoeval_bench.dataset.uses.script_trees import Trees, text_of
-from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, receiver_of
+from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, declared_type, is_bound, receiver_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -155,8 +155,8 @@ class ByName:
         here, local = uses
         return [self._resolve(path, lines, use, local) for use in here]
 
-    def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], frozenset[str]] | None:
-        """(the names on the lines, the names that the functions around them bind)."""
+    def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], Mapping[str, str]] | None:
+        """(the names on the lines, the names that the functions around them bind, with the type declared of each)."""
         language = language_of(path, self._files[path].text)
         assert language is not None
         around = [
@@ -167,9 +167,7 @@ class ByName:
         wanted = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
         query = "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
         found: list[_Use] = []
-        local: set[str] = {
-            each.name for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines
-        }
+        local = {each.name: "" for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines}
         file = self._files[path]
         try:
             trees = [self._trees.of(path)] if self.family(path) == "javascript" else segments(file, language)
@@ -178,13 +176,15 @@ class ByName:
                     (node,) = match["name"]
                     at = parsed.span(node)
                     if not receiver_of(node) and is_bound(node):
-                        local.add(parsed.text(node))
+                        name, declared = parsed.text(node), declared_type(node)
+                        # Bound twice with two types it may be either.
+                        local[name] = declared if local.setdefault(name, declared) == declared else ""
                     if at.start in lines:
                         column = parsed.chars(node).start - file.chars_of(at).start
                         found.append(self._use(path, lines, node, (at.start, column)))
         except LanguageError:
             return None
-        return found, frozenset(local)
+        return found, local
 
     def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int]) -> _Use:
         receiver = text_of(receiver_of(node))
@@ -202,7 +202,7 @@ class ByName:
         found = self._best(kept)
         return found if len(found) == 1 else ()
 
-    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
+    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: Mapping[str, str]) -> Found:
         family = self.family(path) or ""
         found: Sequence[tuple[str, Parsed]] = ()
         reason: Reason | None = None
@@ -214,6 +214,8 @@ class ByName:
             plain = use.receiver.replace("::", ".").split(".")
             if head in local or not all(map(str.isidentifier, plain)):
                 reason = "dynamic"
+                declared = local.get(head, "") if plain == [head] else ""
+                found = self._of_type(path, family, declared, use.name) if declared else ()
             else:
                 found, reason = self._of_receiver(path, family, plain, use.name)
         elif use.binds or use.name in local:
@@ -228,7 +230,7 @@ class ByName:
     def _bare(
         self, path: str, lines: LineSpan, family: str, name: str
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
-        if family in _IMPLICIT and (found := self._own(path, lines, name)):
+        if family in _IMPLICIT and lines and (found := self._own(path, lines, name)):
             return found, None
         outside = False
         for each in self._imports.of(path, family):
@@ -311,11 +313,18 @@ class ByName:
                 if each.original is None:
                     found = self._in_files(each.files, name, name, family, 0)
                     return found, None if found else "unresolved"
-        classes, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])
-        for where, owner in classes:
-            if owner.kind == "class" and (members := self._members(where, owner.qualified, name, family, 0)):
-                return members, None
+        if members := self._of_type(path, family, steps[-1], name):
+            return members, None
+        _, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])
         return (), reason if reason == "third party" else "dynamic"
+
+    def _of_type(self, path: str, family: str, of: str, name: str) -> Sequence[tuple[str, Parsed]]:
+        """The member of the class that a file calls so."""
+        classes, _ = self._bare(path, LineSpan(0, 0), family, of)
+        found = (
+            self._members(where, each.qualified, name, family, 0) for where, each in classes if each.kind == "class"
+        )
+        return next(filter(None, found), ())
 
     def _own(self, path: str, lines: LineSpan, name: str) -> list[tuple[str, Parsed]]:
         """The member of the classes around the lines, or of their bases, the innermost first."""

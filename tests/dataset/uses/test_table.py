@@ -1,5 +1,7 @@
 """The table of what tasks use: read and written back, shipped for RepoEval, and as the resolvers give it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses.table import HEADER, dump_uses, read_uses
 from repoeval_bench.dataset.uses.tasks import resolve_tasks
 
+SHIPPED = Path(__file__).resolve().parents[3] / "data" / "index" / "uses-function.tsv"
 TASKS = [Task(f"r/{n}", "r", "a.py", "", "x\n", LineSpan(1, 2), 0, "function") for n in range(3)]
 
 used = st.builds(
@@ -65,9 +69,19 @@ class TestShipped:
             found = resolve_tasks(tasks, benchmark.files[repo])
             assert found.uses == {task.task_id: task.uses for task in tasks}
 
+    @pytest.mark.slow
+    def test_the_script_writes_the_table_that_is_shipped(self, real_source, tmp_path):
+        pytest.importorskip("jedi")
+        script = SHIPPED.parents[2] / "scripts" / "build_uses.py"
+        command = [sys.executable, script, "--source", real_source, "--output", tmp_path]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert (tmp_path / SHIPPED.name).read_bytes() == SHIPPED.read_bytes()
+        # A level that the source does not have is said, and every other one ships.
+        assert all((SHIPPED.parent / path.name).is_file() for path in tmp_path.iterdir())
+        assert done.stdout.count("is not at hand") == len(LEVELS) - len([*tmp_path.iterdir()])
+
 
 def test_the_table_that_ships_holds_facts_alone():
-    path = Path(__file__).resolve().parents[3] / "data" / "index" / "uses-function.tsv"
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [line.split("\t") for line in SHIPPED.read_text(encoding="utf-8").splitlines()]
     assert {len(row) for row in rows} == {7}
     assert max(len(row[-1]) for row in rows) < 100
