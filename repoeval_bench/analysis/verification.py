@@ -108,11 +108,8 @@ def verify(
             f"{run.run_id} was completed by a model, which is not asked again; verify {done.base}, whose ranking it has"
         )
     config = check_allowed(run, allowed)
-    protocol, unscored = Protocol.parse(config.protocol.name), run.manifest.counts.tasks_unscored
-    for benchmark in data_of(run, source, questions=questions, home=home, notify=notify):
-        chosen = select(benchmark, protocol)
-        if chosen.fingerprint == config.fingerprint and (chosen.unscored == unscored or not protocol.counts_unscored):
-            break
+    benchmark = data_of(run, source, questions=questions, home=home, notify=notify)
+    chosen = select(benchmark, Protocol.parse(config.protocol.name))
     if chosen.fingerprint != config.fingerprint:
         other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
         return Verification(run_id=run.run_id, data=chosen.label, differences=(other,), compared={MANIFEST: 1})

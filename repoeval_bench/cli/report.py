@@ -90,7 +90,7 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
         if config and config.protocol.tasks == "questions":
             say(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
             continue
-        *_, benchmark = data_of(run, source, home=home, notify=say)
+        benchmark = data_of(run, source, home=home, notify=say)
         chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
         made = evaluate(
             benchmark,

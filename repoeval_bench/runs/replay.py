@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.metrics import inputs_of
@@ -18,14 +19,14 @@ from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import RunConfig
 from repoeval_bench.runs.parts import make_embedder, make_parts, silent
-from repoeval_bench.runs.planning import plan_all
+from repoeval_bench.runs.planning import plan_all, select
 from repoeval_bench.runs.records import RUN
 from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.trec import as_field, read_run
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
@@ -52,28 +53,54 @@ def data_of(
     questions: str | None = None,
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
-) -> Iterator[Benchmark]:
-    """The data that a run may be about, from a source; whether it is, its fingerprint says.
+) -> Benchmark:
+    """The data that a run is about, from a source; where that has none like it, the last that was tried.
 
-    The whole, or of a run over a part first so many tasks of all repositories, then so many of the run's own.
-    `questions` is a file of your own questions.
+    Which it is, its fingerprint says once the protocol has selected from it. `questions` is a file of your own.
     """
-    dataset, config = run.manifest.dataset, config_of(run)
+    config, unscored = config_of(run), run.manifest.counts.tasks_unscored
+    protocol = Protocol.parse(config.protocol.name)
+    for benchmark in _candidates(run, protocol, source, questions, home, notify):
+        chosen = select(benchmark, protocol)
+        if chosen.fingerprint == config.fingerprint and (chosen.unscored == unscored or not protocol.counts_unscored):
+            break
+    return benchmark
+
+
+def _candidates(
+    run: RunView,
+    protocol: Protocol,
+    source: str,
+    questions: str | None,
+    home: Path | None,
+    notify: Callable[[str], None],
+) -> Iterator[Benchmark]:
+    """The whole; of a run over a part first so many tasks of all repositories, then of its own, then spread ones."""
+    dataset = run.manifest.dataset
     _, *combination = dataset.name.rsplit("-", 3)
     named = dict(zip(("level", "context", "tokenizer"), combination, strict=False)) if len(combination) == 3 else {}
-    part = dataset.tasks != dataset.whole_tasks
-    without = passed_over([Protocol.parse(config.protocol.name)], named.get("level", DEFAULT.level))
-    for repositories in (None, dataset.repositories) if part else (None,):
-        yield load_benchmark(
+    without = passed_over([protocol], named.get("level", DEFAULT.level))
+
+    def load(repos: Sequence[str] | None, limit: int | None) -> Benchmark:
+        return load_benchmark(
             source,
             **named,
-            repos=repositories,
-            limit=dataset.tasks + run.manifest.counts.tasks_unscored if part else None,
+            repos=repos,
+            limit=limit,
             questions=questions,
             without=without,
             home=home,
             notify=notify,
         )
+
+    if dataset.tasks == dataset.whole_tasks:
+        yield load(None, None)
+        return
+    limit = dataset.tasks + run.manifest.counts.tasks_unscored
+    yield load(None, limit)
+    yield load(dataset.repositories, limit)
+    # As `recommend` takes a part of what it asks.
+    yield part_of(select(load(None, None), protocol), dataset.tasks)
 
 
 def code_named_by(config: StoredConfig) -> list[str]:

@@ -1,7 +1,10 @@
 """`gate` as CI runs it: exit codes, reports, and the file in the docs."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -70,3 +73,32 @@ def test_usage_errors_exit_2_and_decide_nothing(tmp_path, config):
     config.write_text("gates: [{measure: ndgc@10, at_least: 0.1}]")
     assert "did you mean 'ndcg'" in one_sentence(bench("gate", good, "--config", config), 2)
     assert "max_drop needs a run" not in one_sentence(bench("gate", "nothing", "--config", config), 2)
+
+
+@pytest.mark.parametrize(("limit", "code"), [(0.05, 0), (0.5, 1)])
+def test_the_workflow_by_hand_runs_as_printed(tmp_path, mirror, limit, code):
+    """Its lines, one by one, in a folder with a gate file; only the last one fails, where the gate does."""
+    text = DOCS.read_text().partition("### By hand")[2]
+    job = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])["jobs"]["gate"]
+    install, *lines = [step["run"] for step in job["steps"] if "run" in step]
+    assert install == "pip install repoeval-bench"
+    tool = tmp_path / "bin" / "repoeval-bench"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m repoeval_bench "$@"\n')
+    tool.chmod(0o755)
+    (tmp_path / "gates.yaml").write_text(f"gates: [{{measure: precision@10, at_least: {limit}}}]\n")
+    environment = {
+        **os.environ,
+        "PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(DOCS.parents[1]),
+        "REPOEVAL_HOME": str(tmp_path / "home"),
+        "REPOEVAL_SOURCE": str(mirror),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
+    codes = [
+        subprocess.run(["sh", "-e", "-c", line], cwd=tmp_path, env=environment, check=False).returncode
+        for line in lines
+    ]
+    assert codes == [0, 0, code]
+    assert (tmp_path / "gates.xml").is_file()
+    assert "gate" in (tmp_path / "summary.md").read_text()

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from repoeval_bench.analysis.recommendation import recommend, sized
+from repoeval_bench.analysis.verification import verify
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import mean_nws
 from repoeval_bench.core.errors import UsageError
@@ -151,7 +152,13 @@ def test_only_so_many_tasks_are_asked(answered):
         assert len(run.scores) == 8
         assert len(set(run.scores.gold_files)) == 8
         assert run.metrics.dataset.label.startswith("pack-project-function-2k-code · 8 of 40 tasks")
+        assert verify(run, str(pack)).differences == ()
     assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked).runs == found.runs
+    page = found._repr_html_()
+    for answer in found.answers:
+        assert f"<td>{answer.best.label}</td>" in page
+        assert f"{answer.choice.best.mean:.4f}" in page
+    assert repr(found)[1:-1] in page
 
 
 def test_too_few_tasks_are_an_answer(tmp_path):

@@ -33,11 +33,9 @@ def benchmark_of(
             f"protocol {config.protocol.name} asks questions, and nothing is to be completed; choose a run of another "
             "protocol"
         )
-    protocol = Protocol.parse(config.protocol.name)
-    for found in data_of(run, source, home=home, notify=notify):
-        selected = select(found, protocol)
-        if selected.fingerprint == config.fingerprint:
-            return selected
+    selected = select(data_of(run, source, home=home, notify=notify), Protocol.parse(config.protocol.name))
+    if selected.fingerprint == config.fingerprint:
+        return selected
     raise UsageError(
         f"{run.run_id} ran on data {run.manifest.dataset.label}, this is {selected.label}; name the run's with --source"
     )
