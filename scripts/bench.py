@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import bench_cache
 import bench_chunkers
+import bench_cluster
 import bench_compare
 import bench_embedding
 import bench_eval
@@ -69,6 +70,7 @@ def main() -> None:
         "Chunkers": partial(bench_chunkers.rows, source),
         "Packs": bench_packs.rows,
         "Protocol uses": partial(bench_uses.rows, source),
+        "Runs as jobs": partial(bench_cluster.rows, source),
     }
     missed, began = 0, time.perf_counter()
     for title, rows in sections.items():

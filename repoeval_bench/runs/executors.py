@@ -11,8 +11,10 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from multiprocessing import forkserver
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -30,6 +32,9 @@ LARGE = 4_000_000
 
 Less is done in the second that its start takes, also where the server starts while the data is loaded.
 """
+
+AHEAD = 64
+"""Jobs that are handed over for each worker: enough to keep all busy behind a long one, few enough to hold."""
 
 _PRELOADED = [
     "__main__",
@@ -117,11 +122,14 @@ class ProcessPool:
             yield from InProcess().map(jobs)
             return
         pool = self._started()
-        futures: list[Future[T]] = []
+        futures: deque[Future[T]] = deque()
+        waiting = iter(jobs)
         try:
-            futures += [pool.submit(_run, job) for job in jobs]
-            for future in futures:
-                yield future.result()
+            futures.extend(pool.submit(_run, job) for job in islice(waiting, AHEAD * self.workers))
+            while futures:
+                yield futures[0].result()
+                futures.popleft()
+                futures.extend(pool.submit(_run, job) for job in islice(waiting, 1))
         except BrokenProcessPool as error:
             raise BenchError(
                 "a worker process was killed; run the same command again, with more memory free if the system ran out "

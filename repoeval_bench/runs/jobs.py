@@ -89,6 +89,11 @@ class RunJob:
     reuse: bool
     code: Code
 
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether the run embeds anything."""
+        return self.request.needs_vectors
+
     def __call__(self, placed: Placed | None = None) -> Finished:
         """The name of the run, or the error of making it: an error of one job never ends the others.
 

@@ -52,15 +52,21 @@ TRIES = 10
 class RayCluster:
     """Jobs as Ray tasks; a context that leaves no process behind that it started.
 
-    Without an `address` Ray is started on this machine, with its dashboard, its logs and its usage statistics off.
-    `gpus_per_embedder` is the share of a GPU that an actor is given; without it there is one for each machine, on CPUs.
+    Without an `address` Ray is started on this machine, on all its cores unless `cores` are given, with its dashboard,
+    its logs and its usage statistics off. `gpus_per_embedder` is the share of a GPU that an actor is given; without it
+    there is one for each machine, on CPUs.
     """
 
     def __init__(
-        self, address: str | None = None, *, gpus_per_embedder: float | None = None, home: Path | None = None
+        self,
+        address: str | None = None,
+        *,
+        gpus_per_embedder: float | None = None,
+        home: Path | None = None,
+        cores: int | None = None,
     ) -> None:
         require("executor ray", "ray")
-        self._address, self._share = address, gpus_per_embedder
+        self._address, self._share, self._cores = address, gpus_per_embedder, cores or _cores()
         self._home = home.resolve() if home else None
         self._folder: str | None = None
         self._actors: list[Any] = []
@@ -72,7 +78,7 @@ class RayCluster:
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
         if self._address is None:
             self._folder = tempfile.mkdtemp(prefix="ray-")
-            ray.init("local", num_cpus=_cores(), object_store_memory=STORE_BYTES, _temp_dir=self._folder, **quiet)
+            ray.init("local", num_cpus=self._cores, object_store_memory=STORE_BYTES, _temp_dir=self._folder, **quiet)
         else:
             del quiet["include_dashboard"]
             try:
@@ -98,7 +104,7 @@ class RayCluster:
         import ray
 
         run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
-        placed = self._placed() if any(job.request.needs_vectors for job in jobs) else None
+        placed = self._placed() if any(job.needs_vectors for job in jobs) else None
         ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         running: dict[Any, int] = {}
         done: dict[int, Finished] = {}

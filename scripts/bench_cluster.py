@@ -1,0 +1,179 @@
+"""What a job costs beside its work, how far a second worker helps, and what the waiting command holds.
+
+python scripts/bench_cluster.py [--source SOURCE]
+
+Jobs here are simulated: they return what a run's job returns, after doing nothing or as much work as they are told.
+With a source, real jobs follow, on the real data: the same runs together and as jobs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from _bench import Row, memory, print_rows
+
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
+from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.jobs import Finished, RunJobs
+from repoeval_bench.runs.request import RunRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+JOBS = 200
+LOOPS = 1_500_000
+"""Of work in a simulated job: a twentieth of a second or so."""
+
+FEW, MANY = 100, 10_000
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A job that takes as much work as it is told and has a result of the usual size."""
+
+    number: int
+    loops: int = 0
+    needs_vectors: bool = False
+
+    def __call__(self, _placed: object = None) -> Finished:
+        """Work, and name a run."""
+        started = time.perf_counter()
+        total = 0
+        for step in range(self.loops):
+            total += step
+        return Finished(
+            run_id=f"simulated-{self.number:05}_context_bm25-{total % 1000:08}",
+            error=None,
+            notes=(),
+            seconds=time.perf_counter() - started,
+            where=str(memory("VmRSS")),
+        )
+
+
+def ray_on(cores: int) -> AbstractContextManager[Any]:
+    """Ray on this machine."""
+    from repoeval_bench.runs.ray_executor import RayCluster
+
+    return RayCluster(cores=cores)
+
+
+def timed(executor: Any, number: int, loops: int = 0) -> tuple[float, list[Finished]]:
+    """(seconds, results) of so many jobs."""
+    started = time.perf_counter()
+    found = list(executor.map([Simulated(i, loops) for i in range(number)]))
+    assert len({each.run_id for each in found}) == number, "each job once"
+    return time.perf_counter() - started, found
+
+
+def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]]) -> list[Row]:
+    """Start, overhead, efficiency and memory of an executor."""
+    began = time.perf_counter()
+    with on(2) as two:
+        timed(two, 4)
+        ready = time.perf_counter() - began
+        empty = statistics.median(timed(two, JOBS)[0] for _ in range(3)) / JOBS
+        few, many = (_memory_after(two, number) for number in (FEW, MANY))
+        # The same jobs one at a time and two at a time, side by side in one run.
+        alone = sum(each.seconds for each in timed(_InTurn(two), JOBS // 4, LOOPS)[1]) * 4
+        both, done = timed(two, JOBS, LOOPS)
+        inside = sum(each.seconds for each in done) / 2 / both
+    worker = max(int(each.where) for each in done) / 2**20
+    return [
+        Row(f"{name}: ready, with its workers", f"{ready:.1f} s"),
+        Row(f"{name}: a job that does nothing, {JOBS} jobs", f"{1000 * empty:.1f} ms", "< 20 ms", empty < 0.02),
+        Row(
+            f"{name}: {JOBS} jobs, one worker / two workers / 2",
+            f"{alone / both / 2:.2f}",
+            ">= 0.8",
+            alone / both > 1.6,
+        ),
+        Row(f"{name}: of two workers' time, the share in jobs", f"{inside:.2f}", ">= 0.8", inside >= 0.8),
+        Row(
+            f"{name}: memory of the command, {FEW} -> {MANY:,} jobs",
+            f"{few / 2**20:.0f} -> {many / 2**20:.0f} MiB",
+            "< 1.2 x",
+            many < 1.2 * few,
+        ),
+        Row(f"{name}: memory of a worker that has done nothing", f"{worker:.0f} MiB"),
+    ]
+
+
+def _memory_after(executor: Any, number: int) -> int:
+    """Bytes that this process holds after so many jobs."""
+    for _ in executor.map([Simulated(i) for i in range(number)]):
+        pass
+    return memory("VmRSS")
+
+
+class _InTurn:
+    """One job at a time on an executor of two workers."""
+
+    def __init__(self, executor: Any) -> None:
+        self._executor = executor
+
+    def map(self, jobs: list[Simulated]) -> list[Finished]:
+        """What each job returns."""
+        return [each for job in jobs for each in self._executor.map([job])]
+
+
+def real_rows(source: str) -> list[Row]:
+    """The same runs made together and as jobs, each in this process, without and with vectors (hashed ones)."""
+    asked = [
+        RunRequest(chunker=chunker, protocol=protocol, retriever=retriever, source=source, embedder="hash")
+        for protocol, retriever, chunker in product(("context", "body"), ("bm25", "dense"), ("ast", "fixed"))
+    ]
+    seconds = {}
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name) / "home"
+        for way in ("first", "together", "jobs"):
+            out = Path(name) / way
+            started = time.perf_counter()
+            made: Any = RunJobs(asked, IN_PROCESS, out=out, home=home)
+            if way != "jobs":
+                made = Experiment(asked, out=out, home=home)
+            for setting in made.settings:
+                made.run(setting)
+            seconds[way] = time.perf_counter() - started
+            shutil.rmtree(out)
+    ratio = seconds["jobs"] / seconds["together"]
+    return [
+        Row(
+            f"{len(asked)} runs as jobs in one process / the same together",
+            f"{ratio:.2f} ({seconds['jobs'] / len(asked):.2f} s a run)",
+            "< 1.2",
+            ratio < 1.2,
+        )
+    ]
+
+
+def rows(source: str | None = None) -> list[Row]:
+    """Every figure with its bar."""
+    found = real_rows(source) if source else []
+    found += executor_rows("local", ProcessPool)
+    if find_spec("ray") is not None:
+        found += executor_rows("ray", ray_on)
+    return found
+
+
+def main() -> None:
+    """Print the table; exit 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--source", help="where the RepoEval data is: auto, a folder, a URL; without it, simulated jobs"
+    )
+    sys.exit(print_rows("Runs as jobs", rows(parser.parse_args().source)) > 0)
+
+
+if __name__ == "__main__":
+    main()
