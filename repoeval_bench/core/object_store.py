@@ -46,6 +46,12 @@ class ObjectStore:
             ) from error
         self._local = type(self._system).__name__ == "LocalFileSystem"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectStore) and other.url == self.url
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
     def __reduce__(self) -> tuple[object, ...]:
         """How to make it again, in another process."""
         return ObjectStore, (self.url,)

@@ -87,12 +87,12 @@ def push(folder: Path, store: ObjectStore) -> Pushed:
             group[key] = value
             entries += 1
             if len(group) == ENTRIES:
-                _write(store, kind, identities[owner], group)
+                write_block(store, kind, identities[owner], group)
                 blocks += 1
                 group.clear()
     for (kind, identity), group in waiting.items():
         if group:
-            _write(store, kind, identity, group)
+            write_block(store, kind, identity, group)
             blocks += 1
     cache.close()
     return Pushed(entries, blocks, there, left_out)
@@ -108,13 +108,13 @@ def pull(folder: Path, store: ObjectStore) -> Pulled:
         raise CacheError(f"the vector cache {folder} is read-only; run this where it can be written")
     entries = blocks = here = 0
     broken = []
-    for name in _blocks(store):
+    for name in block_names(store):
         try:
-            keys = _keys(store, name)
+            keys = read_keys(store, name)
             missing = set(keys) - cache.present(keys)
             here += len(keys) - len(missing)
             if missing:
-                kind, identity, values = _read(store, name)
+                kind, identity, values = read_block(store, name)
                 cache.write({key: values[key] for key in missing}, kind, identity)
                 blocks += 1
                 entries += len(missing)
@@ -127,9 +127,9 @@ def pull(folder: Path, store: ObjectStore) -> Pulled:
 def _stored(store: ObjectStore) -> set[bytes]:
     """The keys of all blocks; one with broken keys is as if it were not there, and is written again."""
     found: set[bytes] = set()
-    for name in _blocks(store):
+    for name in block_names(store):
         with suppress(BrokenBlockError):
-            found.update(_keys(store, name))
+            found.update(read_keys(store, name))
     return found
 
 
@@ -141,13 +141,14 @@ def _entries(cache: VectorCache) -> Iterator[tuple[Kind, bytes, bytes, bytes]]:
                 yield kind, label[1:], key, content
 
 
-def _blocks(store: ObjectStore) -> list[str]:
+def block_names(store: ObjectStore) -> list[str]:
     """The names of the blocks that are whole, without ending."""
     names = store.names(FOLDER)
     return [name.removeprefix(f"{FOLDER}/").removesuffix(_KEYS) for name in names if name.endswith(_KEYS)]
 
 
-def _write(store: ObjectStore, kind: Kind, identity: str, values: Mapping[bytes, bytes]) -> None:
+def write_block(store: ObjectStore, kind: Kind, identity: str, values: Mapping[bytes, bytes]) -> None:
+    """Put a block of entries of one kind and one model into a store."""
     header = {"format": _FORMAT, "kind": kind, "identity": identity, "entries": len(values)}
     # The order decides the name: machines that have computed the same write the same block.
     ordered = sorted(values.items())
@@ -160,14 +161,15 @@ def _write(store: ObjectStore, kind: Kind, identity: str, values: Mapping[bytes,
     store.write(name + _KEYS, keys)
 
 
-def _keys(store: ObjectStore, name: str) -> list[bytes]:
+def read_keys(store: ObjectStore, name: str) -> list[bytes]:
+    """The keys of a block, in order; a BrokenBlockError where they are not those that were written."""
     content = store.read(f"{FOLDER}/{name}{_KEYS}")
     if _digest(content) != name.rpartition("/")[2].partition(".")[0]:
         raise BrokenBlockError("its keys are not those that its name says")
     return [content[start : start + _KEY_BYTES] for start in range(0, len(content), _KEY_BYTES)]
 
 
-def _read(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, bytes]]:
+def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, bytes]]:
     """(kind, identity, key -> value) of a block; its bytes are those that were written, or a BrokenBlockError."""
     block = store.read(f"{FOLDER}/{name}{_BLOCK}")
     if _digest(block) != name.rpartition(".")[2]:

@@ -57,7 +57,7 @@ def choose_executor(execution: ExecutionRequest, home: Path | None = None) -> Pr
         require("--executor ray", "ray")
         from repoeval_bench.runs.ray_executor import RayCluster
 
-        return RayCluster(rest or None, gpus_per_embedder=execution.gpus_per_embedder, home=home)
+        return RayCluster(rest or None, gpus_per_embedder=execution.gpus_per_embedder, home=home, store=execution.store)
     if not rest.isdecimal() or not 1 <= int(rest) <= 10_000:
         raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
     if execution.gpus_per_embedder is not None:

@@ -119,16 +119,18 @@ class RunJob:
 
     def _make(self, notify: Callable[[str], None], placed: Placed | None) -> str:
         data = DataRequest(**{name: getattr(self.request, name) for name in DataRequest.model_fields})
-        materials = kept_materials(data, self.without, self.home, placed)
-        return make_run(self.request, materials, self.results, reuse=self.reuse, notify=notify).run_id
+        materials = kept_materials(data, self.without, self.home, placed, self.results.store)
+        run = make_run(self.request, materials, self.results, reuse=self.reuse, notify=notify)
+        materials.share()
+        return run.run_id
 
 
 @lru_cache(maxsize=1)
 def kept_materials(
-    data: DataRequest, without: frozenset[str], home: Path | None, placed: Placed | None = None
+    data: DataRequest, without: frozenset[str], home: Path | None, placed: Placed | None, store: ObjectStore | None
 ) -> Materials:
     """What the jobs of one worker share."""
-    return Materials(data, without=without, home=home, placed=placed)
+    return Materials(data, without=without, home=home, placed=placed, store=store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,8 @@ class RunJobs:
     """Requests whose runs are made as jobs of an executor; used like an `Experiment`.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
-    first job. `notify` receives each notice of the jobs once. `store` is a URL at which every run is put and looked for
-    too.
+    first job. `notify` receives each notice of the jobs once. `store` is a URL at which every run and every vector is
+    put and looked for too.
     """
 
     def __init__(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.choice import needs_files
+from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.protocols.protocol import passed_over
-from repoeval_bench.runs.parts import make_embedder, silent
+from repoeval_bench.runs.parts import make_embedder, silent, vectors_folder
 from repoeval_bench.runs.request import DataRequest, unread
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.core.parts import Embedder
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.planning import Corpora
@@ -26,7 +28,7 @@ class Materials:
     """The data of requests, without some repositories, and what runs over it share.
 
     `corpora` keeps what was chunked. Data is fetched when it is first asked for. `placed` says where encoders compute,
-    see `make_embedder`.
+    see `make_embedder`. Vectors that are missing are taken from the `store`, and new ones put there by `share`.
     """
 
     def __init__(
@@ -37,9 +39,11 @@ class Materials:
         home: Path | None = None,
         notify: Callable[[str], None] = silent,
         placed: Callable[[TextEncoder], TextEncoder] | None = None,
+        store: ObjectStore | None = None,
     ) -> None:
         self._data, self._without, self._notify, self._placed = data, without, notify, placed
         self.home = home
+        self._shared = SharedVectorCache(vectors_folder(home), store, notify) if store else None
         self.corpora: Corpora = {}
         self._embedders: dict[str, Embedder] = {}
 
@@ -57,9 +61,19 @@ class Materials:
         if spec not in self._embedders:
             benchmark = self.benchmark if needs_files(spec) else None
             self._embedders[spec] = make_embedder(
-                spec, home=self.home, benchmark=benchmark, notify=self._notify, placed=self._placed
+                spec,
+                home=self.home,
+                benchmark=benchmark,
+                notify=self._notify,
+                placed=self._placed,
+                cache=self._shared,
             )
         return self._embedders[spec]
+
+    def share(self) -> None:
+        """Put what was computed into the store, if there is one."""
+        if self._shared is not None:
+            self._shared.flush()
 
 
 def left_out(requests: Sequence[RunRequest]) -> frozenset[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.request import RunRequest
@@ -67,11 +68,13 @@ def make_embedder(
     benchmark: Benchmark | None = None,
     notify: Callable[[str], None] = silent,
     placed: Callable[[TextEncoder], TextEncoder] | None = None,
+    cache: VectorCache | None = None,
 ) -> Embedder:
     """The embedder that a spec names, reading through the vector cache in `home`.
 
     `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything, or a fit.
-    `placed` gives an encoder that computes the same vectors, where a model is held elsewhere.
+    `placed` gives an encoder that computes the same vectors, where a model is held elsewhere; `cache` takes the place
+    of the one in `home`.
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
@@ -86,7 +89,7 @@ def make_embedder(
         raise changes_nothing(encoder.spec)
     if placed is not None:
         encoder = placed(encoder)
-    return CachedEmbedder(encoder, VectorCache(vectors_folder(home), notify), policies)
+    return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home), notify), policies)
 
 
 def usual_measures(gold: str) -> tuple[str, ...]:

@@ -19,9 +19,11 @@ import numpy as np
 
 from repoeval_bench.core.errors import BenchError, EmbeddingError, UsageError
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.runs.jobs import Finished
-from repoeval_bench.runs.parts import make_embedder
+from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +56,7 @@ class RayCluster:
 
     Without an `address` Ray is started on this machine, on all its cores unless `cores` are given, with its dashboard,
     its logs and its usage statistics off. `gpus_per_embedder` is the share of a GPU that an actor is given; without it
-    there is one for each machine, on CPUs.
+    there is one for each machine, on CPUs. `store` is a URL at which vectors are shared.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class RayCluster:
         gpus_per_embedder: float | None = None,
         home: Path | None = None,
         cores: int | None = None,
+        store: str | None = None,
     ) -> None:
         require("executor ray", "ray")
+        self._store = store
         self._address, self._share, self._cores = address, gpus_per_embedder, cores or _cores()
         self._home = home.resolve() if home else None
         self._folder: str | None = None
@@ -133,7 +137,9 @@ class RayCluster:
                 name = f"embedder-{node['NodeID']}-{number}"
                 near = NodeAffinitySchedulingStrategy(node["NodeID"], soft=not share)
                 self._actors.append(
-                    actor.options(name=name, num_cpus=0, num_gpus=share, scheduling_strategy=near).remote(self._home)
+                    actor.options(name=name, num_cpus=0, num_gpus=share, scheduling_strategy=near).remote(
+                        self._home, self._store
+                    )
                 )
                 names.append((node["NodeID"], name))
         if not names:
@@ -224,8 +230,9 @@ class ActorEncoder:
 class Model:
     """An actor: the models that were asked for, each loaded once; it reads through its machine's vector cache."""
 
-    def __init__(self, home: Path | None) -> None:
+    def __init__(self, home: Path | None, store: str | None = None) -> None:
         self._home = home
+        self._shared = SharedVectorCache(vectors_folder(home), ObjectStore(store)) if store else None
         self._embedders: dict[str, Embedder] = {}
 
     def identity(self, spec: str) -> dict[str, Any]:
@@ -234,9 +241,12 @@ class Model:
 
     def encode(self, spec: str, texts: list[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), in the order of `texts`."""
-        return self._embedder(spec).encode(texts, role)
+        vectors = self._embedder(spec).encode(texts, role)
+        if self._shared is not None:
+            self._shared.flush()
+        return vectors
 
     def _embedder(self, spec: str) -> Embedder:
         if spec not in self._embedders:
-            self._embedders[spec] = make_embedder(spec, home=self._home)
+            self._embedders[spec] = make_embedder(spec, home=self._home, cache=self._shared)
         return self._embedders[spec]

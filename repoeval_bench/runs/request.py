@@ -397,7 +397,7 @@ class ExecutionRequest(Request):
     )
     store: str | None = option(
         None,
-        "With an executor: put each run into this store too, and take from it what is there; file:///shared, s3://…",
+        "With an executor: share runs and vectors through this store: file:///shared, s3://BUCKET, …",
         "URL",
     )
 

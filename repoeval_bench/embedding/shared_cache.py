@@ -1,0 +1,115 @@
+"""A machine's vector cache in front of the store that machines share: read through, and written once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.embedding.blocks import (
+    ENTRIES,
+    SHARED,
+    BrokenBlockError,
+    block_names,
+    read_block,
+    read_keys,
+    write_block,
+)
+from repoeval_bench.embedding.storage import VectorCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.embedding.storage import Kind
+
+
+class SharedVectorCache(VectorCache):
+    """A `VectorCache` that takes what it lacks from a store, a block at a time, and puts there what is new.
+
+    What is new waits for a full block, or for `flush`. A broken block is named to `notify` once, and left out.
+    """
+
+    def __init__(self, folder: Path, store: ObjectStore, notify: Callable[[str], None] = lambda _: None) -> None:
+        super().__init__(folder, notify)
+        self._store, self._tell = store, notify
+        self._heads: dict[str, NDArray[np.uint64]] = {}
+        self._waiting: dict[tuple[Kind, str], dict[bytes, bytes]] = defaultdict(dict)
+
+    def present(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Those of the keys that have an entry, here by now."""
+        wanted = list(keys)
+        here = super().present(wanted)
+        taken = self._take([key for key in wanted if key not in here])
+        return here | (super().present(taken) if taken else set())
+
+    def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
+        """The value of each key, None where neither this cache nor the store has one."""
+        wanted = list(keys)
+        found = super().read(wanted)
+        if self._take([key for key, value in zip(wanted, found, strict=True) if value is None]):
+            found = super().read(wanted)
+        return found
+
+    def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
+        """Store all values here; those that are new wait to be put into the store."""
+        there = super().present(values)
+        super().write(values, kind, identity)
+        if kind not in SHARED:
+            return
+        group = self._waiting[kind, identity]
+        group |= {key: value for key, value in values.items() if key not in there}
+        if len(group) >= ENTRIES:
+            self._put(kind, identity)
+
+    def flush(self) -> None:
+        """Put what is waiting into the store."""
+        for kind, identity in list(self._waiting):
+            self._put(kind, identity)
+
+    def _put(self, kind: Kind, identity: str) -> None:
+        if group := self._waiting.pop((kind, identity), None):
+            write_block(self._store, kind, identity, group)
+
+    def _take(self, keys: list[bytes]) -> list[bytes]:
+        """Take the blocks over that hold such keys; the keys that may be here now."""
+        if not keys:
+            return []
+        for name in block_names(self._store):
+            if name not in self._heads:
+                self._heads[name] = self._heads_of(name)
+        wanted = _heads(keys)
+        found = np.zeros(len(keys), dtype=bool)
+        for name, heads in self._heads.items():
+            if (hit := np.isin(wanted, heads)).any():
+                found |= hit
+                self._take_block(name)
+                self._heads[name] = _heads([])  # all of it is here now
+        return [key for key, hit in zip(keys, found, strict=True) if hit]
+
+    def _heads_of(self, name: str) -> NDArray[np.uint64]:
+        try:
+            return _heads(read_keys(self._store, name))
+        except (BrokenBlockError, FileNotFoundError) as error:
+            self._broken(name, error)
+            return _heads([])
+
+    def _take_block(self, name: str) -> None:
+        try:
+            kind, identity, values = read_block(self._store, name)
+        except (BrokenBlockError, FileNotFoundError) as error:
+            self._broken(name, error)
+        else:
+            super().write(values, kind, identity)
+
+    def _broken(self, name: str, error: Exception) -> None:
+        self._tell(f"note: block {name} of {self._store.url} is left out ({error}); what it held is computed again")
+
+
+def _heads(keys: list[bytes]) -> NDArray[np.uint64]:
+    """The first eight bytes of each key: enough to find a block, and a quarter of the memory."""
+    return np.frombuffer(b"".join(key[:8] for key in keys), dtype=np.uint64)

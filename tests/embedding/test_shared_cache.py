@@ -1,0 +1,102 @@
+"""A machine's cache in front of a store: what one machine computed no other computes, and nothing is put there twice."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fsspec")
+
+from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.embedding import shared_cache
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.shared_cache import SharedVectorCache
+from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.jobs import RunJobs, kept_materials
+from repoeval_bench.runs.request import RunRequest
+from support.encoders import CountingEncoder
+from support.folders import content
+from support.minirepo import build_mirror
+from support.stores import WEATHER
+
+TEXTS = [f"text {i}" for i in range(50)]
+
+
+@pytest.fixture(autouse=True)
+def fair_weather(monkeypatch):
+    """The store does as it is told unless a test says otherwise, and blocks are small."""
+    WEATHER.clear()
+    monkeypatch.setattr(shared_cache, "ENTRIES", 16)
+    monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
+
+
+def machine(tmp_path, name, store, notify=lambda _: None):
+    """(encoder, cache, embedder) of a machine with a home of its own."""
+    encoder = CountingEncoder(precision="fp32")
+    cache = SharedVectorCache(tmp_path / name, store, notify)
+    return encoder, cache, CachedEmbedder(encoder, cache)
+
+
+def objects(store):
+    return {name: store.read(name) for name in store.names("vectors")}
+
+
+@pytest.mark.parametrize("protocol", ["memory", "file"])
+def test_what_one_machine_computed_no_other_computes(tmp_path, protocol):
+    """The second encodes only what is new, and puts only that; a third has the vectors of both."""
+    store = ObjectStore(f"{protocol}://{tmp_path}/store")
+    first, cache, embedder = machine(tmp_path, "a", store)
+    expected = embedder.encode(TEXTS[:40], "document")
+    cache.flush()
+    assert len(first.asked) == 40
+    before = objects(store)
+    second, cache, embedder = machine(tmp_path, "b", store)
+    assert embedder.encode(TEXTS[:40], "document").tobytes() == expected.tobytes()
+    cache.flush()
+    assert (len(second.asked), objects(store)) == (0, before)
+    whole = embedder.encode(TEXTS, "document")
+    cache.flush()
+    assert len(second.asked) == 10
+    assert objects(store).items() > before.items()
+    third, _, embedder = machine(tmp_path, "c", store)
+    assert embedder.encode(TEXTS, "document").tobytes() == whole.tobytes()
+    assert len(third.asked) == 0
+    alone = CachedEmbedder(CountingEncoder(precision="fp32"), VectorCache(tmp_path / "d"))
+    assert np.array_equal(alone.encode(TEXTS, "document"), whole)
+
+
+def test_a_broken_block_is_computed_again_and_told(tmp_path):
+    """Nothing of it is believed."""
+    store = ObjectStore(f"file://{tmp_path}/store")
+    _, cache, embedder = machine(tmp_path, "a", store)
+    expected = embedder.encode(TEXTS, "document")
+    cache.flush()
+    for path in (tmp_path / "store").rglob("*.block"):
+        path.write_bytes(path.read_bytes()[:-3])
+    said = []
+    encoder, _, embedder = machine(tmp_path, "b", store, said.append)
+    assert np.array_equal(embedder.encode(TEXTS, "document"), expected)
+    assert len(encoder.asked) == 50
+    assert all("is left out (its bytes are not those that its name says)" in line for line in said)
+    assert said
+
+
+def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
+    """Two homes, two folders, one store that fails now and then: the second home embeds nothing; the same bytes."""
+    source = str(build_mirror(tmp_path / "mirror"))
+    url = f"unsteady-local://{tmp_path}/store"
+    asked = [
+        RunRequest(chunker=chunker, source=source, embedder="hash", protocol=protocol)
+        for protocol in ("context", "body")
+        for chunker in ("fixed:max_nws=400", "ast:max_nws=400")
+    ]
+    WEATHER.failing, WEATHER.truncating = 0.05, 0.2
+    encoded = {}
+    for name, store in (("a", url), ("b", url), ("alone", None)):
+        kept_materials.cache_clear()
+        jobs = RunJobs(asked, IN_PROCESS, out=tmp_path / name, home=tmp_path / f"home-{name}", store=store)
+        runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]
+        jobs.check()
+        encoded[name] = sum(run.timings.step("embed").encoded for run in runs)
+    assert content(tmp_path / "a") == content(tmp_path / "b") == content(tmp_path / "alone")
+    assert encoded["a"] == encoded["alone"] > 0
+    assert encoded["b"] == 0
