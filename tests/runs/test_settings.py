@@ -1,14 +1,17 @@
 """Several settings over the same files: one chunker's runs in one job, the same as each made alone."""
 
+import shutil
+
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.runs import planning
+from repoeval_bench.runs import planning, store
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import evaluate_all
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.settings import Setting, evaluate_settings
+from repoeval_bench.runs.view import RunView
 from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
@@ -55,3 +58,27 @@ def test_a_file_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(planning, "build_corpus", counted)
     list(evaluate_settings(asked, CHUNKERS[1:], out=tmp_path))
     assert sum(spec.startswith("ast") for spec in cut) == 1
+
+
+def test_an_interrupted_evaluation_makes_what_is_missing(settings, tmp_path, monkeypatch):
+    """Runs that are there are taken as they are, whichever chunker and setting they are of."""
+    _, asked = settings
+    first = list(evaluate_settings(asked, CHUNKERS[:1], out=tmp_path))
+    shutil.rmtree(first[0][1].folder)
+    # Runs are taken from this very code only; a checkout that was changed has none.
+    monkeypatch.setattr(
+        "repoeval_bench.runs.settings.current_run", lambda folder: RunView(folder) if folder.is_dir() else None
+    )
+    stored = []
+    save = store.save
+
+    def counted(outcome, *args, **options):
+        stored.append((outcome.config.chunker, outcome.config.protocol.name))
+        return save(outcome, *args, **options)
+
+    monkeypatch.setattr(store, "save", counted)
+    runs = list(evaluate_settings(asked, CHUNKERS, out=tmp_path))
+    assert [run.run_id for run in runs[0]] == [run.run_id for run in first[0]]
+    (lost, *others) = stored
+    assert lost == (runs[0][1].metrics.chunker, NAMES[1])
+    assert others == [(runs[1][0].metrics.chunker, name) for name in NAMES]
