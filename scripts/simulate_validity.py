@@ -15,7 +15,7 @@ from math import sqrt
 import numpy as np
 from simulate_coverage import benchmark_layout
 
-from repoeval_bench.analysis.validity import ends, within_queries
+from repoeval_bench.analysis.validity import within_queries
 
 RUNS, DRAWS = 6, 2_000
 SLOPES = {"none": (0.0, 0.0), "weak": (0.2, 0.2), "strong": (0.8, 0.4)}
@@ -45,11 +45,11 @@ def main() -> None:
     for name, slopes in SLOPES.items():
         for alike in (0.0, 0.7):
             measure, target, files = drawn(rng, np.tile(sizes, 100), slopes, alike)
-            truth = float(within_queries([measure], target, files.tolist(), rng, 1)[0][0])
+            truth = float(within_queries([measure], target, files.tolist(), rng, 1).values[0])
             held = 0
             for _ in range(samples):
                 measure, target, files = drawn(rng, sizes, slopes, alike)
-                found = ends(within_queries([measure], target, files.tolist(), rng, DRAWS)[1], 0)
+                found = within_queries([measure], target, files.tolist(), rng, DRAWS).interval(0)
                 assert found is not None, "there are enough files"
                 held += found[0] <= truth <= found[1]
             share = held / samples

@@ -2,19 +2,21 @@
 
 Within queries: does the run with the higher value for a query also have the better completion of it? Every query is
 centred, so that easy and hard tasks do not matter. Over runs: are the runs' means in the same order? Both are of these
-runs and of this model alone. Intervals are percentiles of a bootstrap over clusters: on RepoEval's files those within
-queries hold the truth in 92 to 95 % (scripts/simulate_validity.py).
+runs and of this model alone. Intervals are expanded percentiles of a bootstrap over clusters: on RepoEval's files those
+within queries hold the truth in 93 to 96 % (scripts/simulate_validity.py).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.analysis.choosing import DRAWS, resampled_sums
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
+from repoeval_bench.analysis.robust_errors import effective_clusters
 from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.core.errors import UsageError
@@ -25,8 +27,9 @@ from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
     from pathlib import Path
+    from typing import Self
 
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.analysis.statistics import FloatArray
@@ -158,25 +161,71 @@ def _target(
     scores = joined[0]
     written = np.column_stack([run.values[target] for run in joined])
     held = [np.column_stack([run.values[name] for run in joined]) for name in predictors]
-    at_within, drawn_within = within_queries(held, written, scores.clusters, rngs[0], draws)
+    within = within_queries(held, written, scores.clusters, rngs[0], draws)
     table = np.column_stack([run.table([target, *predictors]) for run in joined])
     means = Sample.of(table, scores.clusters, scores.repos, over)
-    at_over = _of_runs(means.mean()[None, :], len(joined))[0]
-    drawn_over = None if drawn_within is None else _of_runs(resampled_sums(means, rngs[1], draws), len(joined))
-    firsts = _firsts(drawn_within)
+    over_runs = Correlations.of(means, lambda each: _of_runs(each, len(joined)), rngs[1], draws)
+    firsts = within.firsts()
     rows = [
         Predictor(
             measure=name,
-            within=_number(at_within[i]),
-            within_ci=ends(drawn_within, i),
+            within=within.value(i),
+            within_ci=within.interval(i),
             first_in=None if firsts is None else float(firsts[i]),
-            over=_number(at_over[i]),
-            over_ci=ends(drawn_over, i),
+            over=over_runs.value(i),
+            over_ci=over_runs.interval(i),
         )
         for i, name in enumerate(predictors)
     ]
     rows.sort(key=lambda row: (row.within is None, -(row.within or 0.0), row.measure))
     return Target(measure=target, varying=int((np.ptp(written, axis=1) > 0).sum()), predictors=tuple(rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correlations:
+    """Correlations of measures with a target, float64 (n_measures,), and of resamples, (draws, n_measures).
+
+    NaN where one side does not vary. `drawn` is None for fewer than six clusters; `clusters` is how many of equal
+    weight would tell as much.
+    """
+
+    values: FloatArray
+    drawn: FloatArray | None
+    clusters: float
+
+    @classmethod
+    def of(
+        cls, sample: Sample, correlate: Callable[[FloatArray], FloatArray], rng: np.random.Generator, draws: int
+    ) -> Self:
+        """What `correlate` makes of means, (n, n_columns) -> (n, n_measures): of the sample's, and of resamples."""
+        drawn = correlate(resampled_sums(sample, rng, draws)) if sample.n_clusters >= FEWEST_CLUSTERS else None
+        return cls(correlate(sample.mean()[None, :])[0], drawn, effective_clusters(sample))
+
+    def value(self, i: int) -> float | None:
+        """The correlation of a measure; None where there is none."""
+        return None if np.isnan(self.values[i]) else float(self.values[i])
+
+    def interval(self, i: int) -> Interval:
+        """Its 95 % interval: Hesterberg's expanded percentiles (2015); None where one draw in a hundred has none.
+
+        A bootstrap of n clusters is too narrow by sqrt((n - 1) / n), and by the normal quantile in place of t's.
+        """
+        from scipy.special import ndtr, stdtrit
+
+        if self.drawn is None or np.isnan(self.drawn[:, i]).mean() > 0.01:
+            return None
+        n = self.clusters
+        tail = 100 * float(ndtr(-sqrt(n / (n - 1)) * stdtrit(n - 1, 0.975)))
+        low, high = np.nanpercentile(self.drawn[:, i], [tail, 100 - tail])
+        return float(low), float(high)
+
+    def firsts(self) -> FloatArray | None:
+        """In which share of draws each measure has the highest correlation; ties are shared out."""
+        if self.drawn is None:
+            return None
+        known = np.round(np.nan_to_num(self.drawn, nan=-2.0), 12)
+        best = (known == known.max(axis=1, keepdims=True)) & ~np.isnan(self.drawn)
+        return np.asarray((best / np.maximum(best.sum(axis=1, keepdims=True), 1)).mean(axis=0), dtype=np.float64)
 
 
 def within_queries(
@@ -185,19 +234,13 @@ def within_queries(
     clusters: Sequence[Hashable],
     rng: np.random.Generator,
     draws: int = DRAWS,
-) -> tuple[FloatArray, FloatArray | None]:
-    """(rank correlation of each measure with the target within queries, those of resamples of clusters).
-
-    `target` and each measure are float64 (n_queries, n_runs), the correlations (n_measures,) and (draws, n_measures),
-    NaN where one side does not vary. None for fewer than six clusters.
-    """
+) -> Correlations:
+    """Rank correlations within queries; `target` and each measure are float64 (n_queries, n_runs)."""
     written = _centred(target)
     products = [(written**2).sum(axis=1)]
     for ranks in map(_centred, measures):
         products += [(ranks * written).sum(axis=1), (ranks**2).sum(axis=1)]
-    sample = Sample.micro(np.column_stack(products), clusters)
-    drawn = _ratios(resampled_sums(sample, rng, draws)) if sample.n_clusters >= FEWEST_CLUSTERS else None
-    return _ratios(sample.mean()[None, :])[0], drawn
+    return Correlations.of(Sample.micro(np.column_stack(products), clusters), _ratios, rng, draws)
 
 
 def _centred(values: FloatArray) -> FloatArray:
@@ -225,24 +268,3 @@ def _of_runs(means: FloatArray, n_runs: int) -> FloatArray:
     scale = np.sqrt((ranks**2).sum(axis=1) * (ranks[:, :, :1] ** 2).sum(axis=1))
     found = np.divide(both, scale, out=np.full(both.shape, np.nan), where=scale > 1e-12)
     return np.asarray(found[:, 1:], dtype=np.float64)
-
-
-def _firsts(drawn: FloatArray | None) -> FloatArray | None:
-    """In which share of draws each predictor has the highest correlation; ties are shared out."""
-    if drawn is None:
-        return None
-    known = np.round(np.nan_to_num(drawn, nan=-2.0), 12)
-    best = (known == known.max(axis=1, keepdims=True)) & ~np.isnan(drawn)
-    return np.asarray((best / np.maximum(best.sum(axis=1, keepdims=True), 1)).mean(axis=0), dtype=np.float64)
-
-
-def ends(drawn: FloatArray | None, i: int) -> Interval:
-    """The middle 95 % of the draws; None where one in a hundred has no correlation."""
-    if drawn is None or np.isnan(drawn[:, i]).mean() > 0.01:
-        return None
-    low, high = np.nanpercentile(drawn[:, i], [2.5, 97.5])
-    return float(low), float(high)
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

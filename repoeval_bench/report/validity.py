@@ -57,8 +57,8 @@ def _notes(found: Validity) -> list[str]:
         "within queries: does the run with the higher value for a query have its better completion too? Ranks of the "
         "runs, centred in each query. A query whose completions score alike counts against a measure that differs. "
         f"over runs: Spearman's correlation of the runs' {found.mean} means.",
-        f"Intervals are percentiles of a bootstrap over {found.n_clusters} {by}; first in: share of resamples in which "
-        "the measure predicts best within queries.",
+        f"Intervals are expanded percentiles of a bootstrap over {found.n_clusters} {by}; first in: share of resamples "
+        "in which the measure predicts best within queries.",
         f"limits: {len(found.runs)} runs that share texts are few for a correlation over runs. The measure at the top "
         "was picked as the best of all of these. Another model, budget or protocol can order them otherwise.",
     ]
