@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.runs.request import ExecutionRequest
+    from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 
 

@@ -13,8 +13,9 @@ import click
 from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.request import ComparisonRequest, DataRequest, ExecutionRequest, RunRequest
+from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

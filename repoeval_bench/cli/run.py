@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.benchmark_file import Benchmarking
-    from repoeval_bench.runs.request import ExecutionRequest, RunRequest
+    from repoeval_bench.runs.execution_request import ExecutionRequest
+    from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.report.table import Table
-    from repoeval_bench.runs.request import ExecutionRequest
+    from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.ray_executor import RayCluster
-    from repoeval_bench.runs.request import ExecutionRequest, RunRequest
+    from repoeval_bench.runs.request import RunRequest
 
 EXECUTORS = ("local", "ray")
 

@@ -383,25 +383,6 @@ class ComparisonRequest(Request):
     )
 
 
-class ExecutionRequest(Request):
-    """Where runs are made: it decides no number."""
-
-    executor: str | None = option(
-        None,
-        "Make each run as a job of its own: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends "
-        "its run alone.",
-        "WHERE",
-    )
-    gpus_per_embedder: float | None = option(
-        None, "With ray: the share of a GPU for each copy of the embedding model, such as 0.5.", "SHARE", gt=0
-    )
-    store: str | None = option(
-        None,
-        "With an executor: share runs and vectors through this store: file:///shared, s3://BUCKET, …",
-        "URL",
-    )
-
-
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:
     """The requests of each setting, in their order."""
     found: dict[RunRequest, list[RunRequest]] = {}
