@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class Row(NamedTuple):
@@ -27,6 +31,27 @@ def print_rows(title: str, rows: Iterable[Row]) -> int:
         missed += row.passed is False
         print(f"  {row.what:66} {row.figure:>22}  {row.bar:14} {verdict}".rstrip())
     return missed
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """A time in which what is started has one core, so that all its work is in one process."""
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(every)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
+
+
+def spent(*words: str | Path) -> tuple[float, float]:
+    """(seconds of processor time, peak MB) of a Python process."""
+    line = [sys.executable, *map(str, words)]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"error: {' '.join(line)} failed; run it by hand to see why")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024 * 1.048576
 
 
 def memory(field: str) -> int:

@@ -6,15 +6,12 @@ python scripts/bench_packs.py [--megabytes 40] [--recommend 1]
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from _bench import Row, print_rows
+from _bench import Row, one_core, print_rows, spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,20 +58,21 @@ def write_tree(root: Path, megabytes: int) -> None:
 
 def cost(folder: Path, megabytes: int, *options: str) -> tuple[float, float]:
     """(seconds of processor time, peak MB) of building a pack of such a tree, as a whole process."""
-    return spent(
+    return command(
         "data", "build", tree(folder, megabytes), "-o", folder / f"pack-{len(list(folder.iterdir()))}", *options
     )
 
 
 def cost_of_answer(folder: Path, megabytes: int) -> tuple[float, float]:
     """The same of a recommendation by BM25. It has one core, so that all its work is in one process."""
-    every = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(every)})
-    try:
+    with one_core():
         out = folder / f"answer-{megabytes}"
-        return spent("recommend", tree(folder, megabytes), "--retriever", "bm25", "--out", out)
-    finally:
-        os.sched_setaffinity(0, every)
+        return command("recommend", tree(folder, megabytes), "--retriever", "bm25", "--out", out)
+
+
+def command(*words: str | Path) -> tuple[float, float]:
+    """The same of a command."""
+    return spent("-m", "repoeval_bench", *words)
 
 
 def tree(folder: Path, megabytes: int) -> Path:
@@ -83,16 +81,6 @@ def tree(folder: Path, megabytes: int) -> Path:
     if not root.is_dir():
         write_tree(root, megabytes)
     return root
-
-
-def spent(*words: str | Path) -> tuple[float, float]:
-    """(seconds of processor time, peak MB) of a command."""
-    line = [sys.executable, "-m", "repoeval_bench", *map(str, words)]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"error: {' '.join(line)} failed; run it by hand to see why")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024 * 1.048576
 
 
 def rows(megabytes: int = 4 * SMALL, recommended: int = 1) -> Iterator[Row]:
