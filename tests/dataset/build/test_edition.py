@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import zipfile
 
 import pytest
@@ -19,6 +20,7 @@ from repoeval_bench.dataset.sources.index_client import open_index
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.runs.request import RunRequest
 from support import minirepo
+from support.command import bench
 from support.server import Site, serve
 
 NAME = "small-2@2026-11"
@@ -201,3 +203,25 @@ def test_the_shipped_editions_are_whole():
     assert len(new) >= 10
     places = list(shipped.parse_places(shipped.read_table(pack.root / shipped.TASKS)))
     assert len(places) == pack.content.levels["function"].tasks == sum(each.model_extra["tasks"] for each in sources)
+
+
+def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
+    """Without --protocol it is asked by all four, the deciding one first; with one by that one alone."""
+    asked = (
+        "eval",
+        "--pack",
+        "small-2",
+        "--retriever",
+        "bm25",
+        "-c",
+        "fixed",
+        "--few-gold",
+        "--out",
+        tmp_path / "runs",
+    )
+    done = bench(*asked, "--json", home=tmp_path / "home")
+    assert done.code == 0, done.err
+    assert [each["protocol"] for each in json.loads(done.out)] == list(shipped.PROTOCOLS)
+    assert {each["dataset"]["name"] for each in json.loads(done.out)} == {f"pack-{NAME}-function-2k-code"}
+    one = bench(*asked, "--json", "--protocol", "body", home=tmp_path / "home")
+    assert json.loads(one.out)["protocol"] == "body"
