@@ -12,7 +12,7 @@ EXAMPLES = {
         "eval -c ast -c fixed",
         "eval -c ast --retriever bm25 --source FOLDER",
         "eval -c fixed:max_nws=800 --protocol body --embedder st:BAAI/bge-base-en-v1.5",
-        "eval -c py:cutter:Halves -m ndcg@10 -m lineR@1500 --details",
+        "eval -c py:cutter:halves -m ndcg@10 -m lineR@1500 --details",
         "eval -c 'exec:node cut.js' --limit 20 --retriever bm25",
     ),
     "run": ("run repoeval", "run bench.yaml --out results", "run bench.yaml --source FOLDER"),
@@ -41,7 +41,7 @@ EXAMPLES = {
         "import-run run.json --gold gold.jsonl --corpus chunks.jsonl --files src/",
     ),
     "merge": ("merge part1 part2 --out results",),
-    "verify": ("verify latest --source FOLDER", "verify RUN --details", "verify RUN --allow py:cutter:Halves"),
+    "verify": ("verify latest --source FOLDER", "verify RUN --details", "verify RUN --allow py:cutter:halves"),
     "sweep": (
         "sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000",
         "sweep -c ast --retriever bm25",
@@ -68,7 +68,7 @@ EXAMPLES = {
     "score": ("score run.trec qrels.trec -m ndcg@10", "score run.trec qrels.trec --per-query --json"),
     "chunk": ("chunk src/main.py -c ast:max_nws=800", "chunk src/ -c fixed --json --skip-errors"),
     "chunk-stats": ("chunk-stats -c ast -c fixed src/", "chunk-stats -c chonkie --source FOLDER"),
-    "check-chunker": ("check-chunker py:cutter:Halves", "check-chunker 'exec:node cut.js' --examples 200 --seed 1"),
+    "check-chunker": ("check-chunker py:cutter:halves", "check-chunker 'exec:node cut.js' --examples 200 --seed 1"),
 }
 """Command -> what is typed after `repoeval-bench`."""
 
