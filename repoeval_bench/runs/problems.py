@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.dataset import shipped
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_asked, check_choice, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
@@ -134,9 +135,21 @@ def _check_protocol(request: RunRequest, found: Problems) -> Protocol | None:
     with found.about("relevance"):
         relevance_rule(protocol.relevance if protocol else request.relevance or "overlap")
     with found.about("pack"):
-        if not _PACK.match(request.pack):
-            raise UsageError(f"pack {request.pack!r} is not of the form NAME@VERSION, such as mine@1")
+        _check_pack(request.pack)
     return protocol
+
+
+def _check_pack(name: str) -> None:
+    """A UsageError where a name is no definition's, or that of a shipped pack in an edition that does not ship."""
+    if shipped.edition_of(name):
+        return
+    known = list(shipped.editions())
+    if any(name.partition("@")[0] == each.partition("@")[0] for each in known):
+        raise UsageError(f"pack {name!r} does not ship with this version; choose from {', '.join(known)}")
+    if not _PACK.match(name):
+        raise UsageError(
+            f"pack {name!r} is neither one that ships ({', '.join(known)}) nor of the form NAME@VERSION, such as mine@1"
+        )
 
 
 def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:

@@ -12,6 +12,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import DEFAULT
+from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol, passed_over
@@ -56,9 +57,12 @@ def data_of(
 ) -> Benchmark:
     """The data that a run is about, from a source; where that has none like it, the last that was tried.
 
-    Which it is, its fingerprint says once the protocol has selected from it. `questions` is a file of your own.
+    Which it is, its fingerprint says once the protocol has selected from it. `questions` is a file of your own. Without
+    a source, a run over a shipped pack has that pack.
     """
     config, unscored = config_of(run), run.manifest.counts.tasks_unscored
+    if source in {"", "auto"}:
+        source = edition_of(config.pack) or source
     protocol = Protocol.parse(config.protocol.name)
     for benchmark in _candidates(run, protocol, source, questions, home, notify):
         chosen = select(benchmark, protocol)

@@ -65,7 +65,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     """Unknown keys, wrong shapes, wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     told = mistakes(tmp_path, BROKEN)
     for line, piece in (
-        (1, "pack 'repoeval' is not of the form NAME@VERSION"),
+        (1, "pack 'repoeval' is neither one that ships"),
         (2, "unknown key 'levl'; did you mean 'level'"),
         (4, "did you mean 'ast'"),
         (5, "unknown option 'max_nsw'"),
@@ -75,7 +75,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         (10, "did you mean 'minilm'"),
         (11, "unknown policy for long texts 'middle'"),
         (13, "did you mean 'ndcg'"),
-        (14, "raise K to 500"),
+        (14, "raise --k to 500"),
         (16, "did you mean 'scope'"),
         (17, "limit: a number of 1 or more"),
     ):
@@ -105,7 +105,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         ("chunkers: [fixed, asst]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
         ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
         ("chunkers: [ast]\nlevel: functions", ":2: there is no RepoEval task file for level functions"),
-        ("chunkers: [ast]\nk: 5", "raise K to 10"),
+        ("chunkers: [ast]\nk: 5", "raise --k to 10"),
         ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
         ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
         ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),

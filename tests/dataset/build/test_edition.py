@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zipfile
 
 import pytest
@@ -172,6 +173,19 @@ def test_a_request_takes_it_as_pack_or_as_source(built):
         RunRequest(pack="small-2", source="/somewhere")
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("small-2@2025-01", f"'small-2@2025-01' does not ship with this version; choose from .*{NAME}"),
+        ("small-3", f"'small-3' is neither one that ships .*{NAME}"),
+    ],
+)
+def test_another_edition_is_refused_and_nothing_else_is_run_in_its_place(built, name, says):
+    done = bench("eval", "-c", "fixed", "--retriever", "bm25", "--pack", name)
+    assert (done.code, done.out) == (2, "")
+    assert re.search(says, done.err)
+
+
 def test_an_unknown_level_is_refused_before_anything_is_fetched(built, index):
     with pytest.raises(UsageError, match="has no task of level line"):
         combination_at("small-2", "line", "2k", "codex")
@@ -225,3 +239,6 @@ def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
     assert {each["dataset"]["name"] for each in json.loads(done.out)} == {f"pack-{NAME}-function-2k-code"}
     one = bench(*asked, "--json", "--protocol", "body", home=tmp_path / "home")
     assert json.loads(one.out)["protocol"] == "body"
+    # A run is checked against the pack that it names.
+    checked = bench("verify", json.loads(one.out)["run_id"], "--out", tmp_path / "runs", home=tmp_path / "home")
+    assert "is what it claims" in checked.out, checked.err
