@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+JSON_INDEX = "application/vnd.pypi.simple.v1+json"
+"""What a package index calls a page in JSON, which says when files were uploaded."""
+
+
 @dataclass
 class Site:
     """What the server holds and how it misbehaves.
@@ -75,7 +79,7 @@ def serve(site: Site) -> Iterator[Site]:
             body = content[start:]
             self.send_header("Content-Length", str(len(body)))
             if self.path.endswith("/"):  # a page of a package index
-                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Type", JSON_INDEX if content.startswith(b"{") else "text/html")
             if site.etag:
                 self.send_header("ETag", site.etag)
             self.end_headers()
