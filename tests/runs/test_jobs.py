@@ -11,7 +11,6 @@ from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.jobs import Code, RunJobs
-from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import RunRequest
 from support.command import bench
 from support.folders import content
@@ -25,14 +24,6 @@ BROKEN = 'class Cutter:\n    spec = "py:{name}:Cutter"\n\n    def chunk(self, fi
 def places(tmp_path_factory):
     folder = tmp_path_factory.mktemp("jobs")
     return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
-
-
-@pytest.fixture
-def clean(monkeypatch):
-    """As if the code were committed: runs of changed code are made again."""
-    state = CodeState(commit="c" * 40, dirty=False)
-    for module in ("store", "view", "jobs"):
-        monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
 
 
 def requests(places, chunkers=CHUNKERS, **given):

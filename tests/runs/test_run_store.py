@@ -11,7 +11,6 @@ from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import RunJobs
 from repoeval_bench.runs.merge import merge_all
-from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import fetch_run, put_run, stored_ids
 from support.command import bench, one_sentence
@@ -34,14 +33,6 @@ def fair_weather(monkeypatch):
 def places(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stores")
     return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
-
-
-@pytest.fixture
-def clean(monkeypatch):
-    """As if the code were committed: runs of changed code are made again."""
-    state = CodeState(commit="c" * 40, dirty=False)
-    for module in ("store", "view", "jobs"):
-        monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
 
 
 def make(places, out, store=None, executor=IN_PROCESS):

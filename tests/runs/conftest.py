@@ -1,0 +1,13 @@
+"""What tests of stored runs share."""
+
+import pytest
+
+from repoeval_bench.runs.records import CodeState
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    """As if the code were committed: runs of changed code are made again."""
+    state = CodeState(commit="c" * 40, dirty=False)
+    for module in ("store", "view", "jobs"):
+        monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
