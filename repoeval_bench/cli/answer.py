@@ -42,8 +42,10 @@ def print_answer(runs: Sequence[RunView], out: Path, comparisons: Sequence[Compa
     different, found = answer_to(runs, comparisons)
     print_paragraph(found.text)
     echo()
-    print_table(answer_table(different, found))
-    echo()
+    table = answer_table(different, found)
+    print_table(table)
+    if table.notes:  # without them the blank line below the rows is the one
+        echo()
     place = "" if out == RESULTS else f" --out {out}"
     echo("stored in " + "\n          ".join(str(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: repoeval-bench report{place}")
