@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import zipfile
+from contextlib import contextmanager
 
 import pytest
 
@@ -44,8 +46,8 @@ def wheels(tmp_path_factory):
     return {repo: wheel(repo, folder / name) for repo, name in WHEELS.items()}
 
 
-@pytest.fixture
-def index(wheels, monkeypatch):
+@contextmanager
+def serving(wheels, patch):
     """A package index on this machine: a page for each package, with the hash of its wheel."""
     site = Site()
     for repo, raw in wheels.items():
@@ -54,22 +56,37 @@ def index(wheels, monkeypatch):
         page = f'<a href="/files/{name}#sha256={hashlib.sha256(raw).hexdigest()}">{name}</a>'
         site.files[f"simple/{project}/"] = f"<!DOCTYPE html><html><body>{page}</body></html>".encode()
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+        patch.delenv(name, raising=False)
+    patch.setenv("PIP_CONFIG_FILE", "/dev/null")
     with serve(site):
-        monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
+        patch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
         yield site
 
 
 @pytest.fixture
-def built(index, tmp_path, monkeypatch):
-    """A pack of the packages, and its facts as they ship."""
+def index(wheels, monkeypatch):
+    with serving(wheels, monkeypatch) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def made(wheels, tmp_path_factory):
+    """A pack of the packages, and the folder of its facts as they ship."""
+    folder = tmp_path_factory.mktemp("made")
     sources = tuple(f"pypi:{repo.replace('_', '-')}==1.0" for repo in WHEELS)
-    pack = build_pack(BuildRequest(sources=sources, name=NAME), tmp_path / "built")
+    with pytest.MonkeyPatch.context() as patch, serving(wheels, patch):
+        pack = build_pack(BuildRequest(sources=sources, name=NAME), folder / "built")
+    ship(pack, folder / "shipped", [{"domain": "letters"} for _ in sources])
+    return pack, folder / "shipped"
+
+
+@pytest.fixture
+def built(made, index, tmp_path, monkeypatch):
+    """The pack, of which the facts ship and the packages are on the index."""
+    pack, facts = made
     folder = tmp_path / "shipped" / NAME
-    ship(pack, folder, [{"domain": "letters"} for _ in sources])
+    shutil.copytree(facts, folder)
     monkeypatch.setattr(shipped, "editions", lambda: {"small-2@2026-10": folder.parent / "none", NAME: folder})
-    index.requests.clear()
     return pack
 
 
