@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.languages import LANGUAGES, language_of
-from repoeval_bench.core.options import OneOf
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import OneOf, option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,7 @@ from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.options import OrNone, Text, Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import OrNone, Text, Whole, option
 from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:

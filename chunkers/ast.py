@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
 from repoeval_bench.chunkers._tokens import Sized
-from repoeval_bench.core.options import Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, segments
 
 if TYPE_CHECKING:

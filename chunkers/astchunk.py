@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import library_language
-from repoeval_bench.core.options import OneOf, Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import OneOf, Whole, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

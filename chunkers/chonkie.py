@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from repoeval_bench.chunkers._adapters import Peer, spans_of
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_named, tokenizer_option
-from repoeval_bench.core.options import OneOf, Text, Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import OneOf, Text, Whole, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._tokens import Sized
-from repoeval_bench.core.options import Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import Whole, option
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile

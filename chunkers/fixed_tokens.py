@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._tokens import check_tokenizer, tokenizer_option, tokens_before
-from repoeval_bench.core.options import Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import Whole, option
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile

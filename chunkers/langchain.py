@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import Text, Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import Text, Whole, option
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:

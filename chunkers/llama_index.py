@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.core.options import Text, Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import Text, Whole, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import Whole
-from repoeval_bench.core.registry import option
+from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
 

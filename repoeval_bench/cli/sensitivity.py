@@ -23,9 +23,10 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
+from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, GridRequest, unread
+from repoeval_bench.runs.request import DataRequest, GridRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,8 +64,7 @@ def sensitivity_command(*, as_json: bool, output: Path | None, out: Path, home: 
     problems = Problems()
     check_grid(request, home, problems)
     problems.check()
-    if options := unread(request.requests()):
-        say(f"note: {', '.join(options)}: not read, as no retriever or measure here needs an embedder")
+    tell_unread(request.requests(), say)
     data = request.model_dump(include=set(DataRequest.model_fields))
     protocols = map(Protocol.parse, request.protocols)
     benchmark = load_benchmark(**data, without=passed_over(protocols, request.level), home=home, notify=say)

@@ -5,16 +5,17 @@ Readers are plain records, so that every object with an option can be pickled.
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Value = str | float | None
 """What an option of a measure can be."""
@@ -184,3 +185,52 @@ def _read(owner: str, key: str, text: str, option: Option) -> Any:
         if isinstance(option.read, OneOf):
             raise SpecError(f"{owner}: {nearest(key, text, option.read.words, wanted)}") from None
         raise SpecError(f"{owner}: {key}={text} is not possible; {wanted}") from None
+
+
+def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:
+    """The options of a class or function: its parameters that can be given by name, except those in `gives`.
+
+    A dataclass's field says with `option` what it means and what is possible; every other parameter is read by its
+    annotation, or by the type of its default.
+    """
+    keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    stated = {each.name: each.metadata.get("option") for each in fields(factory)} if is_dataclass(factory) else {}
+    return {
+        name: stated.get(name) or _annotated(parameter)
+        for name, parameter in _parameters(factory).items()
+        if parameter.kind in keyword and name not in gives
+    }
+
+
+def _parameters(factory: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(factory, eval_str=True).parameters
+    except (NameError, AttributeError, TypeError, SyntaxError):  # imported for a type checker alone
+        plain = inspect.signature(factory).parameters
+        return {name: each.replace(annotation=_evaluated(each.annotation)) for name, each in plain.items()}
+
+
+def _evaluated(annotation: object) -> object:
+    known = {kind.__name__: kind for kind in _READERS if isinstance(kind, type)}
+    return known.get(annotation, inspect.Parameter.empty) if isinstance(annotation, str) else annotation
+
+
+_READERS: Mapping[object, Reader] = {int: Whole(), float: Number(), bool: Switch(), str: Text()}
+
+
+def _annotated(parameter: inspect.Parameter) -> Option:
+    required = parameter.default is parameter.empty
+    kind = parameter.annotation
+    if kind is parameter.empty:
+        kind = str if required else type(parameter.default)
+    members = [member for member in get_args(kind) if member is not type(None)]
+    optional = type(None) in get_args(kind)
+    reader = _READERS.get(members[0] if optional and len(members) == 1 else kind, Text())
+    return Option(
+        None if required else parameter.default, "", OrNone(reader) if optional else reader, required=required
+    )
+
+
+def option(default: Any, meaning: str, read: Reader) -> Any:
+    """A field of a dataclass that is an option of the part."""
+    return field(default=default, metadata={"option": Option(default, meaning, read)})

@@ -9,7 +9,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.protocols.protocol import passed_over
 from repoeval_bench.runs.parts import make_embedder, silent, vectors_folder
-from repoeval_bench.runs.request import DataRequest, unread
+from repoeval_bench.runs.request import DataRequest, RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.shared_cache import SharedVectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.planning import Corpora
-    from repoeval_bench.runs.request import RunRequest
 
 
 class Materials:
@@ -88,6 +87,15 @@ def left_out(requests: Sequence[RunRequest]) -> frozenset[str]:
 
 
 def tell_unread(requests: Sequence[RunRequest], notify: Callable[[str], None]) -> None:
-    """Say which options about an embedder change nothing."""
-    if options := unread(requests):
-        notify(f"note: {', '.join(options)}: not read, as no retriever or measure here needs an embedder")
+    """Say which options about an embedder change nothing, as no run of these needs vectors."""
+    if any(request.needs_vectors for request in requests):
+        return
+    usual = RunRequest()
+    named = dict.fromkeys(
+        f"--{name.replace('_', '-')} {getattr(request, name)}"
+        for name in ("embedder", "precision", "long_text")
+        for request in requests
+        if getattr(request, name) != getattr(usual, name)
+    )
+    if named:
+        notify(f"note: {', '.join(named)}: not read, as no retriever or measure here needs an embedder")

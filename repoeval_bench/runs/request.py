@@ -389,17 +389,3 @@ def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunReque
     for request in requests:
         found.setdefault(request.setting, []).append(request)
     return found
-
-
-def unread(requests: Sequence[RunRequest]) -> list[str]:
-    """The options about an embedder that change nothing, as no run of these needs vectors."""
-    if any(request.needs_vectors for request in requests):
-        return []
-    usual = RunRequest()
-    named = [
-        f"--{name.replace('_', '-')} {getattr(request, name)}"
-        for name in ("embedder", "precision", "long_text")
-        for request in requests
-        if getattr(request, name) != getattr(usual, name)
-    ]
-    return list(dict.fromkeys(named))
