@@ -25,6 +25,7 @@ EXTRAS = {
     "polars": "frames",
     "pyarrow": "ranx",
     "pygments": "report",
+    "rapidfuzz": "complete",
     "ray": "ray",
     "sentence_transformers": "dense",
     "sklearn": "dense",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.extras import require
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
 
@@ -53,6 +54,7 @@ def similarity(written: str, truth: str) -> float:
     >>> similarity("return a", "  return b\n")
     0.875
     """
+    require("edit_similarity", "rapidfuzz")
     from rapidfuzz.distance import Levenshtein
 
     wanted = _lines(truth)

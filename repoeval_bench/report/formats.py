@@ -47,9 +47,8 @@ def markdown(tables: Sequence[Table]) -> str:
     """Every table under its title in bold, followed by its notes as a list."""
     blocks = []
     for table in tables:
-        if table.title:
-            first, *more = map(markdown_text, table.title)
-            blocks.append("<br>\n".join([f"**{first}**", *more]))
+        if title := [markdown_text(line) for line in table.title if line.strip()]:
+            blocks.append("<br>\n".join([f"**{title[0]}**", *title[1:]]))
         blocks.append(markdown_table(table) if table.columns else "")
         blocks.append(
             "\n".join(f"{'  ' * note.startswith(' ')}- {markdown_text(note.strip())}" for note in table.notes)

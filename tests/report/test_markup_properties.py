@@ -8,7 +8,7 @@ import subprocess
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -66,6 +66,7 @@ def shown(text):
 
 
 @given(NAMES)
+@example("\r\r")
 def test_markdown_shows_the_name_and_no_markup_of_it(name):
     """Another library's rendering of the exported table has the name as the cell's text, and no tag of the name's."""
     (table,) = [block for block in markdown(tables(name)).split("\n\n") if block.startswith("| chunker")]

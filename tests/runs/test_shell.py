@@ -3,6 +3,7 @@
 import shlex
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,14 @@ FIELDS = {
     "measures": st.lists(TEXTS, max_size=3).map(tuple),
     "repos": st.none() | st.lists(st.from_regex(r"[a-z_.-]{1,9}", fullmatch=True), min_size=1, max_size=3).map(tuple),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_from_outside():
+    """No option takes its default from the environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("REPOEVAL_SOURCE", raising=False)
+        yield
 
 
 @given(st.fixed_dictionaries({}, optional=FIELDS))

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import LanguageError, SpecError, UsageError, all_mistakes
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.languages import language_of
@@ -73,6 +74,7 @@ def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, c
 
 def check_request(request: CompletionRequest) -> tuple[Model, Limits]:
     """The model and the limits of a request; a UsageError lists all that is wrong with it."""
+    require("complete", "rapidfuzz")
     problems = [
         nearest("--context", context, CONTEXTS, f"choose from {', '.join(CONTEXTS)}")
         for context in request.shown
