@@ -58,19 +58,31 @@ def identifiers(text: str) -> list[str]:
     ['parsehttpheader', 'parse', 'http', 'header', 'self', '_max_len', 'max', 'len']
     """
     found: list[str] = []
-    for word in _code_words(text):
+    for word in re.findall(word_of_code(text), text):
         found += _with_parts(word)
     return found
 
 
-def _code_words(text: str) -> list[str]:
-    r"""`\w+`; the accents and vowel signs that an identifier may hold, which are no `\w`, do not break it."""
-    if text.isascii():
-        return _WORD.findall(text)
-    others = sorted(char for char in set(text) if not char.isalnum() and f"a{char}".isidentifier())
-    first = "".join(char for char in others if char.isidentifier())
+def word_of_code(text: str, also: str = "") -> str:
+    r"""The pattern of a word in a text of code: `\w+`, with the characters of `also`.
+
+    The accents and vowel signs that an identifier may hold, which are no `\w`, do not break it.
+
+    >>> re.findall(word_of_code("cafe\u0301 $x"), "cafe\u0301 $x") == ["cafe\u0301", "x"]
+    True
+    """
+    letters = r"\w" + re.escape(also)
+    others = [] if text.isascii() else [char for char in set(text) if not _is_word(char) and f"a{char}".isidentifier()]
+    if not others:
+        return f"[{letters}]+"
     # Characters of the text, escaped: no pattern is read from it.
-    return re.findall(rf"[\w{re.escape(first)}][\w{re.escape(''.join(others))}]*", text)
+    marks = re.escape("".join(sorted(others)))
+    first = re.escape("".join(sorted(filter(str.isidentifier, others))))
+    return f"[{letters}{first}][{letters}{marks}]*"
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 @lru_cache(maxsize=65_536)

@@ -1,6 +1,6 @@
 """An interpolated n-gram model of code tokens: how many bits a text costs a reader who has read others.
 
-Tokens are runs of word characters and dollar signs, and single other characters that are not blank, as written; every
+Tokens are words of code, in which `$` is a letter, and single other characters that are not blank, as written; every
 line that is not blank ends with one token more. p_0 = 2^-16 for any token, and for k = 1..6
 
     p_k(token) = (c(history, token) / c(history) + p_(k-1)(token)) / 2
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from repoeval_bench.core.terms import word_of_code
 from repoeval_bench.metrics.judged import share
 
 if TYPE_CHECKING:
@@ -37,12 +38,15 @@ BASE = 2.0**-16
 BREAK = -1
 """Between texts that do not follow each other: no n-gram reaches over it."""
 
-_TOKEN = re.compile(r"[\w$]+|[^\w$\s]")
-
 
 def tokens_of(text: str) -> list[str]:
     """The tokens of a text in order, without those that end lines."""
-    return _TOKEN.findall(text)
+    return _token_of(text).findall(text)
+
+
+def _token_of(text: str) -> re.Pattern[str]:
+    """The pattern of a token in a text and its parts."""
+    return re.compile(rf"{word_of_code(text, '$')}|[^\w$\s]")
 
 
 class _Numbers(dict[str, int]):
@@ -72,7 +76,8 @@ class Tokens:
 
     def read(self, text: str) -> TokenLines:
         """A text's tokens, line by line as `str.splitlines()` has them."""
-        lines = [self.numbers([*tokens, "\n"]) if (tokens := tokens_of(line)) else [] for line in text.splitlines()]
+        found = map(_token_of(text).findall, text.splitlines())
+        lines = [self.numbers([*tokens, "\n"]) if tokens else [] for tokens in found]
         numbers = np.fromiter(chain.from_iterable(lines), dtype=np.int32)
         return TokenLines(numbers, tuple(accumulate(map(len, lines), initial=0)))
 

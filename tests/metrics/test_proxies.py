@@ -12,6 +12,7 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import BUDGETS, ChunkPlace, Completion, Context, score_ceilings, score_run
+from repoeval_bench.metrics.ngrams import tokens_of
 
 # The prompt is line 0 of a.py, lines 1 and 2 are to be written. Names that only they have: helper, total, Known, part.
 OWN = SourceFile("r", "a.py", "x = given\ntotal = helper(x, len(given))\nreturn Known.part  # unit\nunit = total\n")
@@ -74,6 +75,20 @@ def test_the_ceiling_reads_most_new_identifiers_per_nws():
 def test_a_header_costs_and_supplies_nothing():
     chunks = {"def": ("r/b.py", 0, 2, 7)}
     assert scores(["def"], context(chunks), "identifier_recall@19", "identifier_recall@20")[0] == [0, 1 / 4]
+
+
+@pytest.mark.parametrize("name", ["संख्या", "cafe\u0301", "ÄΣσ字", "$x·y", "_\u0907\u0928\u094d\u092a\u0941\u091f"])
+@pytest.mark.parametrize("path", ["a.js", "a.py"])
+def test_a_name_with_marks_is_one_word(path, name):
+    """As the syntax tree has it: not its letters alone, and a prompt that has it supplies it."""
+    if path == "a.py":
+        name = name.lstrip("$")
+    truth, shown = SourceFile("r", path, f"x = 1\ny({name})\n"), SourceFile("r", "b.py", f"# the {name}\n")
+    where = {"b": ("r/b.py", 0, 1)}
+    for prompt, expected in (("x = 1\n", 1 / 2), (f"x = {name}\n", 0)):
+        asked = Task("q", "r", path, prompt, f"y({name})\n", LineSpan(1, 2), 0, "function")
+        assert scores(["b"], context(where, (truth, shown), asked), "identifier_recall@99")[0] == [expected]
+    assert tokens_of(f"{name}+1 \u0301") == [name, "+", "1", "\u0301"]
 
 
 def test_nothing_to_supply_scores_0():
