@@ -44,24 +44,37 @@ def choice_table(choice: Choice, comparisons: Sequence[Comparison] = ()) -> Tabl
         for each in choice.candidates
     ]
     title = f"which to choose, by {heading(choice.measure)}, {choice.over} mean"
-    return make_table(columns, rows, title=title, notes=choice_notes(choice))
+    return make_table(columns, rows, title=title, notes=choice_notes(choice, comparisons))
 
 
-def choice_notes(choice: Choice) -> list[str]:
+def choice_notes(choice: Choice, comparisons: Sequence[Comparison] = ()) -> list[str]:
     """What is said below the runs: the sentences, and what the columns mean."""
-    return [*choice_sentences(choice), *_meaning(choice)]
+    return [*choice_sentences(choice, comparisons), *_meaning(choice)]
 
 
-def choice_sentences(choice: Choice) -> list[str]:
-    """The runs that cannot be told apart, and how many more files or repositories would settle the top pair."""
+def choice_sentences(choice: Choice, comparisons: Sequence[Comparison] = ()) -> list[str]:
+    """The runs that cannot be told apart, and how many more files or repositories would settle the top pair.
+
+    A lead that `comparisons` do not show, for one file carries it or for they are more tests, is named with why.
+    """
     names = [each.run for each in choice.candidates]
     short = dict(zip(names, short_names(names), strict=True))
     alike = [short[each.run] for each in choice.alike]
+    best = short[choice.best.run]
+    doubts = [
+        f"the lead of {best} over {short[each.run]} is not shown: {doubt}."
+        for each in choice.candidates
+        if each not in choice.alike and (doubt := _doubt(each, choice, comparisons))
+    ]
     if len(alike) == 1:
-        return [f"{alike[0]} is told apart from all others.", *missing_data(choice)]
-    shown = ", ".join(alike[:NAMED]) + (f" and {len(alike) - NAMED} more" if len(alike) > NAMED else "")
-    cheap = f", the cheapest first ({choice.cost_unit} a query)" if choice.cost_unit else ""
-    return [f"cannot be told apart from the best{cheap}: {shown}.", *missing_data(choice)]
+        apart = len(names) - 1 - len(doubts)
+        said = "all others" if not doubts else count(apart, "other run")
+        told = [f"{best} is told apart from {said}."] if apart else []
+    else:
+        shown = ", ".join(alike[:NAMED]) + (f" and {len(alike) - NAMED} more" if len(alike) > NAMED else "")
+        cheap = f", the cheapest first ({choice.cost_unit} a query)" if choice.cost_unit else ""
+        told = [f"cannot be told apart from the best{cheap}: {shown}."]
+    return [*told, *doubts, *missing_data(choice)]
 
 
 def choice_record(choice: Choice) -> dict[str, Any]:
@@ -75,9 +88,15 @@ def standing(each: Candidate, choice: Choice, comparisons: Sequence[Comparison])
         return "best"
     if each in choice.alike:
         return "not told apart"
+    doubt = _doubt(each, choice, comparisons)
+    return f"behind; {doubt}" if doubt else "behind"
+
+
+def _doubt(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -> str:
+    """The verdict of the pair with the best, where it is not that one run is better."""
     pair = {each.run, choice.best.run}
-    carried = [c for c in comparisons if c.primary and {c.baseline, c.treatment} == pair and c.rests_on_one]
-    return f"behind; {carried[0].verdict}" if carried else "behind"
+    found = [c for c in comparisons if c.measure == choice.measure and {c.baseline, c.treatment} == pair]
+    return "" if not found or found[0].is_shown else found[0].verdict
 
 
 def missing_data(choice: Choice) -> list[str]:

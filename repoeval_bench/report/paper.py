@@ -38,14 +38,14 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
         if each.is_shown:
             won = each if each.difference > 0 else each.reversed()
             beaten.setdefault((won.measure, won.treatment), []).append(letters[won.baseline])
-    best = {name: max(f"{run.metrics.over(over)[name]:{_NUMBER}}" for run in runs) for name in chosen}
+    best = {name: max(_printed(run.metrics.over(over)[name]) for run in runs) for name in chosen}
     rows = []
     for run, name, short in zip(runs, full, short_names(full), strict=True):
         means = run.metrics.over(over)
         cells = [
             Score(
                 means[measure],
-                best=len(runs) > 1 and f"{means[measure]:{_NUMBER}}" == best[measure],
+                best=len(runs) > 1 and _printed(means[measure]) == best[measure],
                 beats="".join(sorted(beaten.get((measure, name), ()))),
             )
             for measure in chosen
@@ -63,12 +63,27 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     )
 
 
+def _printed(mean: float) -> float:
+    """The mean rounded as it is printed: means that are printed alike are alike."""
+    return float(f"{mean:{_NUMBER}}")
+
+
 def _notes(comparisons: Sequence[Comparison]) -> list[str]:
     if not comparisons:
         return []
     first = comparisons[0]
     files = count(first.n_clusters, "query" if first.clustered_by == "query" else first.clustered_by)
+    primary = next((heading(each.measure) for each in comparisons if each.by_file), "")
+    held = f"; by {primary}, also without any one file or repository" if primary else ""
+    carried = [
+        f"no letter for {heading(each.measure)} of {ahead.treatment} over {ahead.baseline}: it {each.verdict}, without "
+        "which no difference is shown"
+        for each in comparisons
+        if each.rests_on_one
+        for ahead in [each if each.difference > 0 else each.reversed()]
+    ]
     return [
-        f"bold: the best of a column. A letter: better than the run of that letter (p < {ALPHA}).",
+        f"bold: the best of a column. A letter: better than the run of that letter (p < {ALPHA}{held}).",
+        *carried,
         f"two-sided sign-flip test of the {first.headline} mean over {files}{families(comparisons)}",
     ]

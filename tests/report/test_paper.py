@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
@@ -36,6 +37,31 @@ def test_against_a_baseline_only_its_differences_are_marked(tmp_path):
     runs = [made(tmp_path, "100", 0.2), made(tmp_path, "200", 0.8), made(tmp_path, "300", 0.5)]
     marks = re.findall(r"textsuperscript\{(\w+)\}", latex([paper_table(runs, compare(runs, runs[2]), ["ndcg@10"])]))
     assert marks == ["c", "a"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.5, -0.2), (-0.3, 0.1), (9.0, 10.0), (99.9994, 100.2)])
+def test_the_best_is_the_greatest_number_not_the_last_text(tmp_path, low, high):
+    """Of negative means, and of means with more digits; the measure is an imported one's of any range."""
+    runs = [made(tmp_path, "100", low), made(tmp_path, "200", high)]
+    text = latex([paper_table(runs, [], ["ndcg@10"])])
+    assert re.findall(r"textbf\{([^}]*)\}", text.replace("$-$", "-")) == [f"{runs[1].metrics.micro['ndcg@10']:.3f}"]
+
+
+def test_a_lead_that_one_file_carries_has_no_letter_and_says_so(tmp_path):
+    """The notes name the pair, and what its lead rests on."""
+    plain = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
+    lead = np.array(plain) + np.random.default_rng(1).normal(0.01, 0.03, 40)[np.arange(80) // 2]
+    files = [f"f{i // 2}" for i in range(80)]
+    runs = [
+        write_run(tmp_path / name, {"ndcg@10": list(values)}, files=files, headline_measure="ndcg@10")
+        for name, values in (("b", plain), ("c", lead))
+    ]
+    table = paper_table(runs, compare(runs), ["ndcg@10"])
+    assert "textsuperscript" not in latex([table])
+    assert table.notes[0].endswith("(p < 0.05; by nDCG@10, also without any one file or repository).")
+    assert table.notes[1] == (
+        "no letter for nDCG@10 of c over b: it rests on repo/f33, without which no difference is shown"
+    )
 
 
 def test_more_runs_than_letters_are_refused(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.report.choosing import standing
+from repoeval_bench.report.choosing import choice_table, standing
 from repoeval_bench.report.page import rests
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_run
@@ -119,6 +119,9 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
         "best",
         "behind; rests on repo/f33",
     ]
+    notes = choice_table(choice, found.differences).notes
+    assert notes[0] == "the lead of c over b is not shown: rests on repo/f33."
+    assert not any("told apart" in note for note in notes)
 
 
 def test_both_questions_are_answered_beside_each_other(tmp_path, plain):

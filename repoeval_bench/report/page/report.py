@@ -128,7 +128,7 @@ def _choice(choice: Choice, positions: Mapping[str, int], found: Verdict) -> dic
             }
             for each in choice.candidates
         ],
-        "sentences": choice_notes(choice),
+        "sentences": choice_notes(choice, found.differences),
     }
 
 
