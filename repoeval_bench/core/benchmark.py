@@ -75,6 +75,7 @@ class Benchmark:
     never pass for the whole; `asked_repos` counts those that the protocol scores, where it names them (else 0).
     `undecodable` names the files that are not UTF-8 and were left out. `is_published`: whether this is the published
     benchmark, or a part of it, and not a user's own set. `unscored` counts the tasks that the protocol has no gold for.
+    `of_definitions`: the definitions that tasks use are the gold, and are part of the fingerprint.
     `limit` is how many tasks were asked for at most.
     """
 
@@ -90,6 +91,7 @@ class Benchmark:
     asked_repos: int = 0
     is_published: bool = False
     unscored: int = 0
+    of_definitions: bool = False
     limit: int | None = None
 
     @classmethod

@@ -14,6 +14,7 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.dataset import repoeval
+from repoeval_bench.dataset.uses.table import dump_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,6 +79,15 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
     return digest.hexdigest()[:12]
 
 
+def with_fingerprint(benchmark: Benchmark) -> Benchmark:
+    """The benchmark with the fingerprint of its tasks and files, and of the definitions used where these are gold."""
+    mark = fingerprint(benchmark.tasks, benchmark.files)
+    if benchmark.of_definitions:
+        uses = dump_uses(benchmark.tasks, {task.task_id: task.uses or () for task in benchmark.tasks})
+        mark = hashlib.sha256(f"{mark}\n{uses}".encode()).hexdigest()[:12]
+    return replace(benchmark, fingerprint=mark)
+
+
 def _line(*values: object) -> bytes:
     return json.dumps(values).encode() + b"\n"
 
@@ -93,4 +103,4 @@ def published_subset(benchmark: Benchmark, name: str) -> Benchmark:
     part = replace(benchmark, asked_repos=benchmark.whole_repos - len(outside) if benchmark.is_published else 0)
     if len(tasks) == len(benchmark.tasks):
         return part
-    return replace(part, tasks=tasks, files=files, fingerprint=fingerprint(tasks, files))
+    return with_fingerprint(replace(part, tasks=tasks, files=files))

@@ -5,7 +5,6 @@ Definitions that the prompt shows whole drop out, and so do tasks that then use 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -13,8 +12,7 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.places import Place, join, without
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS
-from repoeval_bench.dataset.assembly import fingerprint
-from repoeval_bench.dataset.uses.table import dump_uses
+from repoeval_bench.dataset.assembly import with_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,14 +82,14 @@ def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
             tasks.append(replace(task, uses=kept))
     repos = {task.repo for task in tasks}
     left = {repo: found for repo, found in benchmark.files.items() if repo in repos}
-    uses = dump_uses(tasks, {task.task_id: task.uses or () for task in tasks})
-    digest = hashlib.sha256(f"{fingerprint(tasks, left)}\n{uses}".encode())
-    return replace(
-        benchmark,
-        tasks=tuple(tasks),
-        files=left,
-        fingerprint=digest.hexdigest()[:12],
-        unscored=benchmark.unscored + len(benchmark.tasks) - len(tasks),
+    return with_fingerprint(
+        replace(
+            benchmark,
+            tasks=tuple(tasks),
+            files=left,
+            of_definitions=True,
+            unscored=benchmark.unscored + len(benchmark.tasks) - len(tasks),
+        )
     )
 
 

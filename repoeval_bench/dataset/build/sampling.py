@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.assembly import with_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -93,7 +93,7 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
     tasks = tuple(task for task in benchmark.tasks if task.task_id in drawn)
     repos = {task.repo for task in tasks}
     held = {repo: files for repo, files in benchmark.files.items() if repo in repos}
-    return replace(benchmark, tasks=tasks, files=held, fingerprint=fingerprint(tasks, held))
+    return with_fingerprint(replace(benchmark, tasks=tasks, files=held))
 
 
 class Distinct:
