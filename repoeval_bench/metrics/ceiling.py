@@ -1,4 +1,4 @@
-"""What a ranker that knows the gold reaches: 1 - ceiling is what the chunker lost, the rest what the retriever lost."""
+"""What a ranker that knows the gold reaches: over chunks the best possible, else by a greedy choice."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def score_ceilings(
     share) among the chunks of the gold's files, proxies of completion on that of the identifiers or n-grams that the
     prompt lacks among all chunks that the query sees. That is a lower bound of the best possible, and raised to
     what was `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over
-    the same chunks may state slightly different ones. `excluded` is query_id -> the chunks a query may not see; qrels
+    the same chunks may state slightly different ones. N-grams are counted, not bits, so that of `ngram_bits` may fall
+    as the budget grows. `excluded` is query_id -> the chunks a query may not see; qrels
     without them are given by the caller.
     """
     parsed = parse_measures(measures)

@@ -22,8 +22,9 @@ class Definition:
 
     `compute(judged, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be
     written, and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`.
-    `bands` are (from, word), best first; `avoid` says when another measure serves better. `ceiling` says which best
-    possible ranking bounds it: the relevant chunks by gain, the greedy choice of what is named, or none.
+    `bands` are (from, word), best first; `avoid` says when another measure serves better. `ceiling` says which ranking
+    gives its ceiling: the relevant chunks by gain (the best possible), the greedy choice of what is named (another may
+    pass it), or none.
     """
 
     name: str

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from repoeval_bench.metrics.measure import Measure
 
+_CHOSEN = {
+    "lines": "gold lines per nws",
+    "definitions": "definitions per nws",
+    "identifiers": "new identifiers per nws",
+    "ngrams": "new n-grams per nws (not of bits)",
+}
+
 
 def explain(name: str) -> str:
-    """Meaning, formula, range, the bands it is read by, when not to use it, options, inputs and source, as text.
+    """Meaning, formula, range, ceiling, bands it is read by, when not to use it, options, inputs and source, as text.
 
     An unknown measure is a UsageError that offers the nearest. A measure that must have a cutoff is explained
     without one too.
@@ -16,6 +23,7 @@ def explain(name: str) -> str:
     rows = [
         ("formula", definition.formula),
         ("range", definition.range),
+        ("ceiling", _ceiling(definition.ceiling)),
         ("bands", _bands(definition.bands)),
         ("not where", definition.avoid),
         *(
@@ -30,6 +38,15 @@ def explain(name: str) -> str:
     lines = [f"{measure}: {definition.meaning}"]
     lines.extend(f"  {label:<{width}}  {text}" for label, text in rows if text)
     return "\n".join(lines)
+
+
+def _ceiling(of: str | None) -> str:
+    if of is None:
+        return "none is computed"
+    if of == "relevant":
+        return "the best possible: all relevant chunks by gain"
+    choice = f"that of a greedy choice of {_CHOSEN[of]}, and never below the run's score; other rankings may score more"
+    return f"{choice}, and it may fall as B grows" if of == "ngrams" else choice
 
 
 def _bands(bands: tuple[tuple[float, str], ...]) -> str:

@@ -135,7 +135,9 @@ DEFINITIONS = (
         "learning from the lines read before the budget of B non-whitespace characters is spent too.",
         formula="H(prompt) - H(prompt and lines read), H = mean over the ground truth's tokens of -log2 p_6; p_0 = "
         "2^-16, p_k = (c(history, token) / c(history) + p_(k-1)) / 2 with the k - 1 tokens before as history, p_(k-1) "
-        "where c(history) = 0",
+        "where c(history) = 0. Tokens are words and signs, case kept, and an end of each non-blank line; c(history) is "
+        "how often a token followed it, all tokens for k = 1; no history crosses a gap between lines read; the ground "
+        "truth's first ones begin with the prompt's last 5 tokens. Every step: docs/measures.md",
         range="bits, 0 where nothing is read; below 0 where what is read misleads",
         source="Hellendoorn and Devanbu 2017 (Jelinek-Mercer with weight 1/2, order 6; without their nested caches)",
         avoid="what a model writes is known: score that; a copy is worth much here, a definition's meaning nothing",

@@ -98,6 +98,14 @@ def test_nothing_to_supply_scores_0():
     assert scores(["below"], where, "identifier_recall@500", "ngram_bits@500") == ([0, 0], [0, 0])
 
 
+def test_a_ceiling_of_bits_may_fall():
+    """The chunk with a new n-gram is read on where that costs bits; a ranking that stops is above it."""
+    files = (SourceFile("r", "a.py", "f(1)\nf(1)\ng\n"), SourceFile("r", "c.py", "g\n" + "z\n" * 60))
+    asked = Task("q", "r", "a.py", "f(1)\n", "f(1)\ng\n", LineSpan(1, 3), 0, "function")
+    _, ceilings = scores([], context({"c": ("r/c.py", 0, 61)}, files, asked), "ngram_bits@1", "ngram_bits@61")
+    assert ceilings[0] > ceilings[1]
+
+
 def test_bits_by_hand():
     """Prompt `x = 1`, to be written `y = 1`, read `y = 2`; 4 tokens each, the end of the line is one of them."""
     files = (SourceFile("r", "a.py", "x = 1\ny = 1\n"), SourceFile("r", "b.py", "y = 2\n"))
@@ -148,7 +156,8 @@ def plain_bits(texts, truth, history):
 
 
 def plain_tokens(lines):
-    return [token for line in lines if line.strip() for token in [*re.findall(r"[\w$]+|[^\w$\s]", line), "\n"]]
+    word = r"[\w$][\w$\u0301]*"
+    return [token for line in lines if line.strip() for token in [*re.findall(rf"{word}|[^\w$\s]", line), "\n"]]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -156,7 +165,10 @@ def test_bits_are_those_of_a_plain_count(seed):
     rng = random.Random(seed)
 
     def lines(n):
-        return [" ".join(rng.choices(["a", "b", "f(", ")", "$x", "=", "1"], k=rng.randint(0, 7))) for _ in range(n)]
+        return [
+            " ".join(rng.choices(["a", "b", "A", "f(", ")", "$x", "=", "e\u0301"], k=rng.randint(0, 7)))
+            for _ in range(n)
+        ]
 
     texts = {"r/a.py": lines(36), "r/b.py": lines(36)}
     own, start = texts["r/a.py"], rng.randint(0, 8)

@@ -97,6 +97,15 @@ def test_every_measure_is_explained(name):
     assert text.startswith(f"{name}: ")
 
 
+@pytest.mark.parametrize("definition", REGISTRY.values(), ids=REGISTRY)
+def test_what_a_ceiling_is_is_said(definition):
+    """Only that over chunks is the best possible; that of bits need not even rise with the budget."""
+    text = explain(definition.name)
+    assert ("the best possible: all" in text) == (definition.ceiling == "relevant")
+    assert ("other rankings may score more" in text) == (definition.ceiling not in {"relevant", None})
+    assert ("may fall as B grows" in text) == (definition.name == "ngram_bits")
+
+
 def test_bands_are_those_that_people_read_by():
     """nDCG from 0.9 excellent down to below 0.3 poor; recall from 0.8; ILD from 0.8; a measure without bands has none."""
     assert "from 0.9 excellent, from 0.7 very good, from 0.5 good, from 0.3 fair, below poor" in explain("ndcg@10")
