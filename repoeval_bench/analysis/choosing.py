@@ -17,6 +17,7 @@ from repoeval_bench.analysis.robust_errors import POWER, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs, near_holm
 from repoeval_bench.analysis.statistics import SEED, Sample, holm
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import together
@@ -84,6 +85,8 @@ def choice_of(
     def rng() -> np.random.Generator:
         return np.random.default_rng(seed)
 
+    if lower_is_better(measure):
+        table = 0.0 - table  # so that the highest is the best
     sample = Sample.of(table, scores.clusters, scores.repos, over)
     means = np.round(sample.mean(), _DIGITS)
     order = sorted(range(len(means)), key=lambda i: (-means[i], candidates[i].cost or 0.0, candidates[i].run_id))

@@ -18,7 +18,7 @@ from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_sign
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.metrics import CEILING
+from repoeval_bench.metrics import CEILING, lower_is_better
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import together
@@ -140,7 +140,8 @@ def _comparisons(
         adjusted |= dict(zip(family, holm([means[headline][i].p for i in family]), strict=True))
     by_cluster = samples["micro"].files
     tests, effects = beside(by_cluster), effect_sizes(differences)
-    moved = np.sign(np.round(differences, 12))
+    # 1 where the treatment of a query is better, -1 where the baseline is.
+    moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
     found = []
     for i, column in enumerate(columns):
         is_primary, p = column.measure == question.primary, adjusted.get(i)
@@ -170,7 +171,12 @@ def _comparisons(
                 clustered_by=scores.clustered_by,
                 family=sizes.get(i, 0),
                 verdict=_verdict(
-                    means[headline][i], p, margin, influences, enough=by_cluster.n_clusters >= FEWEST_CLUSTERS
+                    means[headline][i],
+                    p,
+                    margin,
+                    influences,
+                    enough=by_cluster.n_clusters >= FEWEST_CLUSTERS,
+                    lower=lower_is_better(column.measure),
                 ),
                 margin=margin,
                 by_file=influences[0],
@@ -312,6 +318,7 @@ def _verdict(
     influences: tuple[Influence | None, Influence | None],
     *,
     enough: bool,
+    lower: bool,
 ) -> str:
     if p is None:
         return "not tested"
@@ -323,6 +330,6 @@ def _verdict(
         carried = [each.rests_on for each in influences if each is not None and each.rests_on is not None]
         if carried:
             return f"rests on {carried[0]}"
-        word = "better" if mean.difference > 0 else "worse"
+        word = "better" if (mean.difference > 0) != lower else "worse"
         return f"{word}, but {within}" if within else word + doubt
     return f"equal {within}" if within else "no difference shown" + doubt

@@ -12,6 +12,7 @@ from repoeval_bench.analysis.segments import Segment, find
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, ove
     values = _values(limit, run, baseline)
     segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
     part = run.take(segment.positions)
-    warning = _few_clusters(part)
+    turned = f"less of {limit.measure} is better, and this gate holds off less of it"
+    warning = "; ".join(filter(None, [_few_clusters(part), turned if lower_is_better(limit.measure) else ""]))
     (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over)
     if limit.max_drop is not None:
         rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop

@@ -8,7 +8,7 @@ from typing import Literal, Self, SupportsIndex, overload
 from repoeval_bench.analysis.sign_flips import ALPHA
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notebook import html_table
-from repoeval_bench.metrics import Measure
+from repoeval_bench.metrics import Measure, lower_is_better
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
@@ -168,6 +168,11 @@ class Comparison:
         return self.verdict.startswith(("better", "worse"))
 
     @property
+    def favours_treatment(self) -> bool:
+        """Whether the treatment's mean is the better one, shown or not."""
+        return self.difference != 0 and (self.difference > 0) != lower_is_better(self.measure)
+
+    @property
     def hangs_on_repositories(self) -> bool:
         """Whether the difference is shown over files, but not with the signs of whole repositories flipped."""
         ci = self.mean.ci_repositories
@@ -256,7 +261,7 @@ class Comparisons(list[Comparison]):
 class Candidate:
     """One of the runs to choose from.
 
-    `probability` is the share of resamples of clusters in which its mean is the highest; None where the clusters are
+    `probability` is the share of resamples of clusters in which its mean is the best; None where the clusters are
     too few. `p` is the sign-flip test's of the best against it, adjusted by Holm over all others; None for the best.
     `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's unit.
     """
@@ -306,7 +311,7 @@ class Choice:
 
     @property
     def best(self) -> Candidate:
-        """The run with the highest mean."""
+        """The run with the best mean."""
         return self.candidates[0]
 
     @property

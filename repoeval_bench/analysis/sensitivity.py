@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class PairedResult:
             return "undecided"
         if self.band is not None and abs(self.difference) <= self.band:
             return "noise"
-        return "wins" if self.difference > 0 else "loses"
+        return "wins" if (self.difference > 0) != lower_is_better(self.cell.measure) else "loses"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, with the protocol's choices beside its name, so that a reader can group by them."""

@@ -22,7 +22,7 @@ from repoeval_bench.metrics.lists import (
     recall_at_k,
     reciprocal_rank,
 )
-from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure
+from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
     DEFAULT_MEASURES,
@@ -80,6 +80,7 @@ __all__ = [
     "inputs_of",
     "intra_list_diversity",
     "is_measure",
+    "lower_is_better",
     "mean_average_precision",
     "mean_reciprocal_rank",
     "ndcg_at_k",

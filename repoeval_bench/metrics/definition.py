@@ -24,7 +24,8 @@ class Definition:
     written, and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`.
     `bands` are (from, word), best first; `avoid` says when another measure serves better. `ceiling` says which ranking
     gives its ceiling: the relevant chunks by gain (the best possible), the greedy choice of what is named (another may
-    pass it), or none.
+    pass it), or none. Of two runs the one with the higher mean is better, or with the lower one where
+    `lower_is_better`.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Definition:
     needs: frozenset[str] = frozenset({"ranking"})
     bands: tuple[tuple[float, str], ...] = ()
     ceiling: Literal["relevant", "lines", "definitions", "identifiers", "ngrams"] | None = "relevant"
+    lower_is_better: bool = False
 
     def __call__(self, judged: Judged, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:
         """The measure's value for every query, float64 (n_queries,)."""

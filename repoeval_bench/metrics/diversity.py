@@ -134,6 +134,7 @@ DEFINITIONS = (
         source="complement of distinct_files over k",
         avoid="several chunks of one file are wanted, as for long gold",
         compute=redundancy,
+        lower_is_better=True,
         needs=frozenset({"ranking", "places"}),
     ),
     _among_first(

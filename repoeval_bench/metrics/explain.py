@@ -24,6 +24,7 @@ def explain(name: str) -> str:
         ("formula", definition.formula),
         ("range", definition.range),
         ("ceiling", _ceiling(definition.ceiling)),
+        ("better", "lower" if definition.lower_is_better else ""),
         ("bands", _bands(definition.bands)),
         ("not where", definition.avoid),
         *(

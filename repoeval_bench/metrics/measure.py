@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, cast
@@ -94,6 +95,19 @@ def is_measure(text: str) -> bool:
     try:
         return match is not None and bool(_definition(_canonical(match["name"])))
     except SpecError:
+        return False
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether less of a stored column is better; False of a name that is not a measure's.
+
+    `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
+    """
+    if name.startswith("py:") and name.split(":")[1] not in sys.modules:
+        return False
+    try:
+        return Measure.parse_name(name).definition.lower_is_better
+    except UsageError:
         return False
 
 

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
 from repoeval_bench.report.scores import headline_ends, losses, shown_measures
 from repoeval_bench.report.table import Column, Estimate, Row, figures, make_table
@@ -87,7 +87,8 @@ def _differences(runs: Sequence[RunView], found: Verdict, title: str, notes: Seq
     rows = []
     for measure in measures:
         means = [run.metrics.over(over)[measure] for run in runs]
-        order = sorted(range(len(runs)), key=lambda i: (i != found.reference, -means[i]))
+        order = sorted(range(len(runs)), key=lambda i: means[i], reverse=not lower_is_better(measure))
+        order.sort(key=lambda i: i != found.reference)
         for at, i in enumerate(order):
             each = against.get((measure, full[i]))
             rows.append(Row(_row(heading(measure) if at == 0 else "", names[i], means[i], each), _emphasis(each)))

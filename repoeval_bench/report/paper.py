@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparable import run_names, shared_measures
 from repoeval_bench.analysis.sign_flips import ALPHA
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families
 from repoeval_bench.report.table import Column, Score, figures, make_table
 from repoeval_bench.report.text import count, heading, short_names
@@ -25,8 +26,9 @@ _NUMBER = ".3f"
 def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
     """A row for each run and a column for each measure, the protocol's mean.
 
-    The best of a column is bold, as are those that are printed like it. Letters name the runs that a mean is better
-    than, by the verdicts of `comparisons`. A UsageError where a measure is not shared, or letters run out.
+    The best of a column (the lowest mean where less is better) is bold, as are those that are printed like it. Letters
+    name the runs that a mean is better than, by the verdicts of `comparisons`. A UsageError where a measure is not
+    shared, or letters run out.
     """
     if len(runs) > len(ascii_lowercase):
         raise UsageError(f"a table marks up to {len(ascii_lowercase)} runs by letters, not {len(runs)}; name fewer")
@@ -36,9 +38,12 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     beaten: dict[tuple[str, str], list[str]] = {}
     for each in comparisons:
         if each.is_shown:
-            won = each if each.difference > 0 else each.reversed()
+            won = each if each.favours_treatment else each.reversed()
             beaten.setdefault((won.measure, won.treatment), []).append(letters[won.baseline])
-    best = {name: max(_printed(run.metrics.over(over)[name]) for run in runs) for name in chosen}
+    best = {
+        name: (min if lower_is_better(name) else max)(_printed(run.metrics.over(over)[name]) for run in runs)
+        for name in chosen
+    }
     rows = []
     for run, name, short in zip(runs, full, short_names(full), strict=True):
         means = run.metrics.over(over)
@@ -59,7 +64,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
         [Column(name="#"), Column(name="run"), *figures(*map(heading, chosen), number=_NUMBER)],
         rows,
         title=title,
-        notes=_notes(comparisons),
+        notes=_notes(comparisons, [heading(name) for name in chosen if lower_is_better(name)]),
     )
 
 
@@ -68,7 +73,7 @@ def _printed(mean: float) -> float:
     return float(f"{mean:{_NUMBER}}")
 
 
-def _notes(comparisons: Sequence[Comparison]) -> list[str]:
+def _notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> list[str]:
     if not comparisons:
         return []
     first = comparisons[0]
@@ -80,10 +85,11 @@ def _notes(comparisons: Sequence[Comparison]) -> list[str]:
         "which no difference is shown"
         for each in comparisons
         if each.rests_on_one
-        for ahead in [each if each.difference > 0 else each.reversed()]
+        for ahead in [each if each.favours_treatment else each.reversed()]
     ]
+    of_lower = f" (lower is better: {', '.join(lower)})" if lower else ""
     return [
-        f"bold: the best of a column. A letter: better than the run of that letter (p < {ALPHA}{held}).",
+        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter (p < {ALPHA}{held}).",
         *carried,
         f"two-sided sign-flip test of the {first.headline} mean over {files}{families(comparisons)}",
     ]

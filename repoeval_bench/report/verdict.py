@@ -14,6 +14,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.diff import SAME
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.text import count, heading, probability, short_names
@@ -33,8 +34,8 @@ NAMED = 3
 class Verdict:
     """The sentences, what to mind, and every difference to the run that the others are held against.
 
-    `reference` is the position of that run: the one with the highest mean, or the baseline that was asked for. `clear`
-    says whether the highest mean's lead over every other one is shown. `measure` is what decides.
+    `reference` is the position of that run: the one with the best mean, or the baseline that was asked for. `clear`
+    says whether the best mean's lead over every other one is shown. `measure` is what decides.
     """
 
     who: str
@@ -65,14 +66,14 @@ class Rival:
     doubt: str = ""
 
 
-def who_wins(best: str, reached: str, where: str, rivals: Sequence[Rival]) -> str:
+def who_wins(best: str, reached: str, where: str, rivals: Sequence[Rival], extreme: str = "highest") -> str:
     """The first sentence: the winner, or that none is shown; `reached` is `area lineR (micro mean)` and its value.
 
-    `rivals` are the nearest first.
+    `rivals` are the nearest first; `extreme` is what the best value is.
     """
     what, _, mean = reached.rpartition(" ")
     if abs(rivals[0].lead) < SAME:
-        return f"No winner is shown {where}: {best} and {rivals[0].name} reach the same highest {what}, {mean}."
+        return f"No winner is shown {where}: {best} and {rivals[0].name} reach the same {extreme} {what}, {mean}."
     leads = listed([f"{_digits(each.lead)} over {each.name}{_ends(each.ci)}" for each in rivals])
     if all(each.told_apart for each in rivals):
         return f"{best} wins {where}: its {what} is {mean}, ahead by {leads}."
@@ -80,7 +81,7 @@ def who_wins(best: str, reached: str, where: str, rivals: Sequence[Rival]) -> st
     if alike := [each.name for each in rivals if not each.told_apart and not each.doubt]:
         doubts.append(f"it cannot be told apart from {listed(alike)}")
     return (
-        f"No winner is shown {where}: {best} has the highest {what}, {mean}, but {' and '.join(doubts)}; "
+        f"No winner is shown {where}: {best} has the {extreme} {what}, {mean}, but {' and '.join(doubts)}; "
         f"it is ahead by {leads}."
     )
 
@@ -88,7 +89,7 @@ def who_wins(best: str, reached: str, where: str, rivals: Sequence[Rival]) -> st
 def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
     """What `comparisons` of all pairs, or of all with a baseline, say of the runs; without any all pairs are compared.
 
-    The run whose mean is highest is held against every other one. It was picked from the data that test it, so its
+    The run whose mean is best is held against every other one. It was picked from the data that test it, so its
     pairs stay in the family of all pairs: there p holds for every run that could be picked.
     """
     names = run_names(runs)
@@ -101,7 +102,8 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> 
     measure = comparisons[0].measure
     means = [run.metrics.over(over)[measure] for run in runs]
     what = f"{heading(measure)} ({over} mean)"
-    best = max(range(len(runs)), key=lambda i: means[i])
+    lower = lower_is_better(measure)
+    best = (min if lower else max)(range(len(runs)), key=lambda i: means[i])
     differences = _against(names[best], comparisons)
     reference = best
     if {each.treatment for each in differences} != {*names} - {names[best]}:
@@ -109,11 +111,11 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> 
         differences = _against(names[reference], comparisons)
     of_measure = {each.treatment: each for each in differences if each.measure == measure}
     # The nearest to the reference first.
-    others = sorted((i for i in range(len(runs)) if i != reference), key=lambda i: -means[i])
+    others = sorted((i for i in range(len(runs)) if i != reference), key=lambda i: means[i], reverse=not lower)
     against = {i: of_measure[names[i]] for i in others}
     if reference == best:
         rivals = [_rival(short[i], each) for i, each in against.items()]
-        who = who_wins(short[best], f"{what} {means[best]:.3f}", where, rivals)
+        who = who_wins(short[best], f"{what} {means[best]:.3f}", where, rivals, "lowest" if lower else "highest")
     else:
         who = f"Against the baseline {short[reference]}, whose {what} is {means[reference]:.3f} {where}: "
         who += _beside_baseline(short, against)
@@ -163,9 +165,9 @@ def _alone(run: RunView, name: str, where: str) -> Verdict:
 
 
 def _rival(name: str, each: Comparison) -> Rival:
-    turned = each.reversed()
+    lead = each if lower_is_better(each.measure) else each.reversed()
     doubt = each.verdict if each.rests_on_one else ""
-    return Rival(name=name, lead=turned.difference, ci=turned.ci, told_apart=each.is_shown, doubt=doubt)
+    return Rival(name=name, lead=lead.difference, ci=lead.ci, told_apart=each.is_shown, doubt=doubt)
 
 
 def _beside_baseline(short: Sequence[str], against: dict[int, Comparison]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.metrics import DEFAULT_MEASURES, Context, Measure, explain, inputs_of
+from repoeval_bench.metrics import DEFAULT_MEASURES, MEASURES, Context, Measure, explain, inputs_of, lower_is_better
 from repoeval_bench.metrics.registry import FAMILIES, REGISTRY
 
 
@@ -117,6 +118,16 @@ def test_bands_are_those_that_people_read_by():
 def test_novelty_ndcg_says_why_it_is_not_called_alpha_ndcg():
     """The explanation names Clarke et al. and the difference."""
     assert "Clarke" in explain("novelty_ndcg@10")
+
+
+def test_of_the_built_in_measures_less_is_better_of_redundancy_alone():
+    """`explain` says so; a stored name that is no measure has no direction, and `py:` names import nothing."""
+    assert [row.name for row in MEASURES if row.load().lower_is_better] == ["redundancy"]
+    assert re.search(r"better +lower", explain("redundancy@10"))
+    assert not re.search(r"better +lower", explain("ndcg@10"))
+    assert lower_is_better("redundancy@10")
+    assert not lower_is_better("ndcg@10 ceiling")
+    assert not lower_is_better("py:this_module_does_not_exist:x@3")
 
 
 def test_explaining_an_unknown_measure_offers_the_nearest():

@@ -47,6 +47,21 @@ def test_the_best_is_the_greatest_number_not_the_last_text(tmp_path, low, high):
     assert re.findall(r"textbf\{([^}]*)\}", text.replace("$-$", "-")) == [f"{runs[1].metrics.micro['ndcg@10']:.3f}"]
 
 
+def test_less_redundancy_is_better(tmp_path):
+    """Bold and letters go to the lowest mean, and the notes say of which measure."""
+    less, more = ([value + 0.001 * (i % 3) for i in range(40)] for value in (0.1, 0.6))
+    runs = [
+        write_run(tmp_path / name, {"redundancy@10": column, "ndcg@10": column}, files=FILES)
+        for name, column in (("a", more), ("b", less))
+    ]
+    measures = ["redundancy@10", "ndcg@10"]
+    table = paper_table(runs, compare(runs, measures=measures), measures)
+    text = latex([table])
+    assert r"a & a & 0.601 & \textbf{0.601}\textsuperscript{b} \\" in text
+    assert r"b & b & \textbf{0.101}\textsuperscript{a} & 0.101 \\" in text
+    assert table.notes[0].startswith("bold: the best of a column (lower is better: redundancy@10). A letter")
+
+
 def test_a_lead_that_one_file_carries_has_no_letter_and_says_so(tmp_path):
     """The notes name the pair, and what its lead rests on."""
     plain = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]

@@ -5,6 +5,7 @@ import pytest
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table, standing
 from repoeval_bench.report.page import rests
 from repoeval_bench.report.verdict import verdict
@@ -122,6 +123,28 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
     notes = choice_table(choice, found.differences).notes
     assert notes[0] == "the lead of c over b is not shown: rests on repo/f33."
     assert not any("told apart" in note for note in notes)
+
+
+def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
+    """Sentences, verdict, wins, colours, order and the choice agree that less redundancy is better."""
+    less = [value - 0.1 - 0.001 * (i % 3) for i, value in enumerate(plain)]
+    runs = [
+        write_run(tmp_path / name, {"redundancy@10": values}, files=FILES, headline_measure="redundancy@10")
+        for name, values in (("b", plain), ("c", less))
+    ]
+    (compared,) = compare(runs)
+    assert (compared.verdict, compared.wins, compared.losses) == ("better", 80, 0)
+    assert compared.difference < 0
+    assert compared.reversed().verdict == "worse"
+    found = verdict(runs)
+    assert found.clear
+    assert found.who.startswith(
+        "c wins under protocol context: its redundancy@10 (micro mean) is 0.258, ahead by 0.101"
+    )
+    rows = answer_table(runs, found).rows
+    assert [(row.cells[1], row.emphasis) for row in rows] == [(("c",), "strong"), (("b",), "worse")]
+    choice = choose(runs)
+    assert (choice.best.run, choice.best.probability, choice.best.mean) == ("c", 1.0, pytest.approx(np.mean(less)))
 
 
 def test_both_questions_are_answered_beside_each_other(tmp_path, plain):

@@ -10,7 +10,7 @@ import numpy as np
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.metrics import CEILING, PASSED, SHARE, TEXT_MEASURES, Measure
+from repoeval_bench.metrics import CEILING, PASSED, SHARE, TEXT_MEASURES, Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.text import heading
 
@@ -85,7 +85,7 @@ class Column:
         values = [cell.value for cell in self.cells if cell.value is not None]
         if len(values) < 2 or not self.judged:
             return None
-        return max(values)
+        return min(values) if self.lowest_first else max(values)
 
 
 def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
@@ -101,7 +101,8 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
         meaning = Measure.parse(name).definition.meaning if known else ""
         found = [means.get(name) for means in by_run]
         if any(cell is not None for cell in found):
-            columns.append(Column(name, title(name), meaning, on_one_scale(found), judged=name not in NEUTRAL))
+            judged, lower = name not in NEUTRAL, lower_is_better(name)
+            columns.append(Column(name, title(name), meaning, on_one_scale(found), judged=judged, lowest_first=lower))
         if name == first and all(run.stored.metrics.ceilings for run in runs):
             columns.append(_shares(runs, first))
     latency = [run.stored.timings.by_step().get("retrieve", []) for run in runs]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparable import run_names
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.plots.curves import curve_of
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
@@ -99,7 +100,8 @@ def score_against_size(runs: Sequence[RunView], measure: str) -> Figure | None:
     names = short_names(run_names(runs))
     curves = [curve_of(run, run.scores.table([measure]), (1,)) for run in runs]
     points = [(size.mean, curve.means[0]) for size, curve in zip(sizes, curves, strict=True)]
-    front = pareto(points)
+    sign = -1 if lower_is_better(measure) else 1
+    front = pareto([(size, sign * score) for size, score in points])
 
     def fill(axes: Axes) -> None:
         if len(front) > 1:
