@@ -23,7 +23,7 @@ from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN
 from repoeval_bench.runs.replay import check_allowed, data_of, replay
-from repoeval_bench.runs.trec import read_qrels, read_run
+from repoeval_bench.runs.trec import read_qrels, read_run, run_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -36,9 +36,10 @@ INTERVALS = "intervals"
 """Stands where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
 
 NOT_COMPUTED = (
-    "the ranking itself (run.trec), which is where the computation starts",
+    "the ranking itself with its scores (run.trec), which is where the computation starts",
     "tokens, truncation and pairs that a model counts",
     "timings.jsonl, versions, the commit and the time",
+    "of manifest.json and the run log: source, index, first_stage and k_raw",
 )
 """What is taken over from a folder as it is."""
 
@@ -168,11 +169,14 @@ def _judged(run: RunView) -> dict[str, Any]:
 
 
 def _ranked(run: RunView) -> dict[str, Any]:
-    """`query rank` -> chunk, the tag, and of the log the order as the run file spells it."""
-    stored = read_run(run.folder / RUN)
-    found: dict[str, Any] = {"tag": stored.tag}
-    for query_id, ranking in stored.rankings.items():
-        found |= {f"{query_id} rank {rank}": chunk_id for rank, (chunk_id, _) in enumerate(ranking, start=1)}
+    """`query rank` -> chunk, with the rank that its line gives if that is another; the tags of all lines."""
+    path = run.folder / RUN
+    written = {(row.query_id, row.chunk_id): row for row in run_rows(path)}
+    found: dict[str, Any] = {"tag": ", ".join(dict.fromkeys(row.tag for row in written.values()))}
+    for query_id, ranking in read_run(path).rankings.items():
+        for rank, (chunk_id, _) in enumerate(ranking, start=1):
+            said = written[query_id, chunk_id].rank
+            found[f"{query_id} rank {rank}"] = chunk_id if said == str(rank) else f"rank {said}: {chunk_id}"
     return found
 
 

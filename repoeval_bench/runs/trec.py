@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -115,6 +115,29 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     return "".join(lines), factor
 
 
+class RunRow(NamedTuple):
+    """A line of a run file, as it is written."""
+
+    query_id: str
+    chunk_id: str
+    rank: str
+    score: float
+    tag: str
+
+
+def run_rows(path: Path) -> Iterator[RunRow]:
+    """Every line of a run file in order; MetricErrors are those of `read_run`."""
+    seen: set[tuple[str, str]] = set()
+    for number, (query_id, _, chunk_id, rank, text, tag) in _rows(path, 6, "query Q0 chunk rank score tag"):
+        score = _number(path, number, "score", text)
+        if math.isinf(score):
+            raise MetricError(f"{path}:{number}: the score {text!r} is not a finite number")
+        if (query_id, chunk_id) in seen:
+            raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
+        seen.add((query_id, chunk_id))
+        yield RunRow(query_id, chunk_id, rank, score, tag)
+
+
 def read_run(path: Path) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
@@ -123,13 +146,7 @@ def read_run(path: Path) -> Run:
     """
     found: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
-    for number, fields in _rows(path, 6, "query Q0 chunk rank score tag"):
-        query_id, _, chunk_id, _, text, tag = fields
-        score = _number(path, number, "score", text)
-        if math.isinf(score):
-            raise MetricError(f"{path}:{number}: the score {text!r} is not a finite number")
-        if chunk_id in found[query_id]:
-            raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
+    for query_id, chunk_id, _, score, tag in run_rows(path):  # noqa: B007 - the last tag is the run's
         found[query_id][chunk_id] = score
     return Run(tag, {query_id: in_order(scores) for query_id, scores in found.items()})
 

@@ -74,6 +74,8 @@ def test_a_part_of_the_data_is_found_again(mirror, home, tmp_path):
     assert done.code == 0, done.out
     assert "is what it claims" in done.out
     assert " 3 of " in done.out
+    said = " ".join(done.out.split())
+    assert all(taken in said for taken in ("source, index, first_stage and k_raw", "with its scores (run.trec)"))
 
 
 def test_a_measure_of_vectors_is_computed_again(mirror, warm_home, tmp_path):
@@ -103,7 +105,22 @@ def _foreign(text):
     return "\n".join([" ".join([*fields[:2], "no/such/file.py@0-9", *fields[3:]]), *rest, ""])
 
 
+def _ranked_otherwise(text):
+    """The rank of the first line is 2, as that of the second; its place by score is the same."""
+    first, rest = text.split(" 1 ", 1)
+    return f"{first} 2 {rest}"
+
+
+def _tagged_otherwise(text):
+    """The first line has another tag."""
+    line, *rest = text.splitlines()
+    return "\n".join([f"{line.rpartition(' ')[0]} mine", *rest, ""])
+
+
 TEXTS = {
+    "another rank": ("run.trec", _ranked_otherwise, "rank 2: "),
+    "another tag": ("run.trec", _tagged_otherwise, "mine, fixed"),
+    "another tag of all": ("run.trec", lambda text: text.replace(" fixed:", " mine:"), "mine:"),
     "another ranking": ("run.trec", _swap, "per_query.jsonl"),
     "a chunk that is not there": ("run.trec", _foreign, "no/such/file.py@0-9"),
     "a judgement more": ("qrels.trec", lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n", "made/up.py@0-9"),
