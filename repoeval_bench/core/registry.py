@@ -247,6 +247,14 @@ def find(kind: str, name: str, target: str = "") -> Row:
     return found
 
 
+def is_outside(kind: str, spec: str) -> bool:
+    """Whether a spec names a module, a program or a plug-in: code that may change while the spec stays."""
+    parsed = Spec.parse(spec)
+    if parsed.name in {"py", "exec"} or parsed.target.startswith("py:"):
+        return True
+    return all(row.name != parsed.name for row in rows(kind)) and parsed.name in _entry_points(kind)
+
+
 def choose(kind: str, spec: str | Spec) -> Chosen:
     """The part that a spec names, options checked and filled in; nothing is made.
 

@@ -78,7 +78,7 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
     headline = run.metrics.headline
     rows: list[Row] = []
     for label, means in _means(run, per_repo=alone):
-        cells = [means[measure] for measure in measures]
+        cells = [means.get(measure) for measure in measures]
         rows.append(Row((_mean_label(label, run.metrics), *cells), "strong" if label == headline else ""))
     low, high = headline_ends(run, measures)
     for label, values, number in (

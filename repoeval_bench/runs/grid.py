@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.registry import is_outside
 from repoeval_bench.metrics import score_run
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
@@ -189,7 +190,8 @@ class Grid:
     def _kept(self, chunker: Chunker, retriever: ChosenRetriever) -> CellFile:
         key = chunker.spec, retriever.spec
         if key not in self._cells:
-            self._cells[key] = CellFile(self._folder, "_".join(key), self._identity(chunker, retriever))
+            ours = not is_outside("chunker", chunker.spec) and not is_outside("retriever", retriever.spec)
+            self._cells[key] = CellFile(self._folder, "_".join(key), self._identity(chunker, retriever), keeps=ours)
         return self._cells[key]
 
     def _missing(self, kept: CellFile, retriever: ChosenRetriever, view: tuple[str, Exclusion]) -> list[_Setting]:

@@ -59,12 +59,15 @@ class Scores:
 
 
 class CellFile:
-    """The cells of one arm; `identity` is everything beside the code that decides their values, as plain values."""
+    """The cells of one arm; `identity` is everything beside the code that decides their values, as plain values.
 
-    def __init__(self, folder: Path, name: str, identity: Mapping[str, Any]) -> None:
+    Without `keeps` nothing is read or written: they are of code that may change while its name stays.
+    """
+
+    def __init__(self, folder: Path, name: str, identity: Mapping[str, Any], *, keeps: bool = True) -> None:
         state = code_state()
         # Files that differ from the commit are not a version, so what they computed is not kept.
-        self._keeps = not state.dirty
+        self._keeps = keeps and not state.dirty
         key = json.dumps([FORMAT, identity, state.as_json(), versions()], sort_keys=True, ensure_ascii=False)
         self.path = folder / f"{slug(name)}-{short_hash(key, 16)}.cells"
         self._values = self._read() if self._keeps else {}

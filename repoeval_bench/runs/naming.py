@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ResultError, SpecError, UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.parts import RESULTS
@@ -48,6 +49,9 @@ def find_run(name: str, results: Path) -> RunView:
     known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
     if not known:
         raise UsageError(f"no run {name!r}: {results} has no runs yet; make one with repoeval-bench eval")
+    usual = _plain(_of_chunker(name, results), results)
+    if len(usual) == 1:
+        return RunView.open(results / usual[0])
     ways: list[Callable[[], list[str]]] = [
         lambda: [run_id for run_id in known if run_id.startswith(name) or run_id.endswith(name)],
         lambda: [run.run_id for run in stored_runs(results) if is_chunker(name, _chunker(run))],
@@ -65,6 +69,15 @@ def find_run(name: str, results: Path) -> RunView:
         f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
         "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
     )
+
+
+def _of_chunker(name: str, results: Path) -> list[str]:
+    """The runs of exactly this chunker, its options as they are where nothing is said of them."""
+    try:
+        spec = make_chunker(name).spec
+    except (SpecError, UsageError):  # not a chunker, or one whose extra is missing
+        return []
+    return [run.run_id for run in stored_runs(results) if _chunker(run) == spec]
 
 
 def _plain(run_ids: list[str], results: Path) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
 from repoeval_bench.core.notebook import html_table
+from repoeval_bench.core.registry import is_outside
 from repoeval_bench.runs.inspection import read_inspection
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.provenance import code_state, versions
@@ -210,12 +211,20 @@ def _schema(text: bytes) -> Any:
 
 
 def current_run(folder: Path) -> RunView | None:
-    """The run in a folder if it exists and was made by exactly this code and these packages; else None."""
+    """The run in a folder if it exists and was made by exactly this code and these packages; else None.
+
+    A run of somebody's module, program or plug-in is None too: that code may have changed, and nothing stored says so.
+    """
     if not (folder / MANIFEST).is_file():
         return None
     try:
         run = RunView.open(folder)
     except ResultError:  # broken, or of another version: it is made again
+        return None
+    config = run.manifest.config
+    if config and any(is_outside(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")):
+        return None
+    if config and any(name.startswith("py:") for name in (run.metrics.protocol, *config.measures)):
         return None
     state = code_state()
     made_by_this_code = run.manifest.code == state and not state.dirty
