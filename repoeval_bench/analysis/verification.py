@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.json_reader import faults_as, read_rows
-from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import silent
-from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN
 from repoeval_bench.runs.replay import check_allowed, data_of, replay
@@ -109,13 +107,12 @@ def verify(
             f"{run.run_id} was completed by a model, which is not asked again; verify {done.base}, whose ranking it has"
         )
     config = check_allowed(run, allowed)
-    benchmark = data_of(run, source, questions=questions, home=home, notify=notify)
-    chosen = select(benchmark, Protocol.parse(config.protocol.name))
+    chosen = data_of(run, source, questions=questions, home=home, notify=notify)
     if chosen.fingerprint != config.fingerprint:
         other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
         return Verification(run_id=run.run_id, data=chosen.label, differences=(other,), compared={MANIFEST: 1})
     with TemporaryDirectory() as folder:
-        made, unseen = replay(run, benchmark, Path(folder), home=home, notify=notify)
+        made, unseen = replay(run, chosen, Path(folder), home=home, notify=notify)
         found = [
             _difference(RUN, f"{query_id} {chunk_id}", "ranked", "no chunk that this query sees")
             for query_id, ids in unseen.items()

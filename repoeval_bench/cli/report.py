@@ -91,6 +91,9 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             say(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
             continue
         benchmark = data_of(run, source, home=home, notify=say)
+        if benchmark.fingerprint != dataset.fingerprint:
+            say(f"{run.run_id} was made from other data than --source {source} has, so BM25 is not shown beside it")
+            continue
         chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
         made = evaluate(
             benchmark,
@@ -102,7 +105,4 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             out=run.folder.parent,
             home=home,
         )
-        if made.metrics.dataset.fingerprint == dataset.fingerprint:
-            say(f"{metrics.chunker} by BM25 -> {made.folder}")
-        else:
-            say(f"{run.run_id} was made from other data than --source {source} has, so BM25 is not shown beside it")
+        say(f"{metrics.chunker} by BM25 -> {made.folder}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,15 @@ class Query:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """At most so many tasks of the `of` that a protocol scores: repositories and files take turns, by a seed."""
+
+    most: int
+    of: int
+    seed: int
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Benchmark:
     """Tasks and the repository files they are answered from, as loaded and selected.
@@ -76,7 +85,8 @@ class Benchmark:
     `undecodable` names the files that are not UTF-8 and were left out. `is_published`: whether this is the published
     benchmark, or a part of it, and not a user's own set. `unscored` counts the tasks that the protocol has no gold for.
     `of_definitions`: the definitions that tasks use are the gold, and are part of the fingerprint.
-    `limit` is how many tasks were asked for at most.
+    `repos` are the repositories that were asked for by name, none for all, `limit` is how many tasks were asked for at
+    most, and `sample` says how tasks were drawn from those that are scored.
     """
 
     name: str
@@ -92,7 +102,9 @@ class Benchmark:
     is_published: bool = False
     unscored: int = 0
     of_definitions: bool = False
+    repos: tuple[str, ...] = field(default=(), compare=False)
     limit: int | None = None
+    sample: Sample | None = None
 
     @classmethod
     def from_folder(cls, folder: str | Path, **options: Any) -> Benchmark:
@@ -132,7 +144,8 @@ class Benchmark:
         part = (
             f" ({len(self.files)} of the protocol's {self.asked_repos})" if len(self.files) < self.asked_repos else ""
         )
+        drawn = f" (drawn from {self.sample.of}, seed {self.sample.seed})" if self.sample else ""
         return (
-            f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks, "
+            f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks{drawn}, "
             f"{len(self.files)} of {self.whole_repos} repositories{part} · {self.fingerprint}"
         )

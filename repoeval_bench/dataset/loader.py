@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import UsageError
@@ -54,11 +54,12 @@ def load_benchmark(
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
     if isinstance(repos, str):
         repos = repos.replace(",", " ").split()
+    asked: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
     chosen = combination_at(str(source), level, context, tokenizer)
     if is_code_folder(str(source)):
         benchmark = load_folder(str(source), chosen, notify)
         repoeval.check_repositories(repos or (), benchmark.files)
-        benchmark = replace(benchmark, limit=limit)
+        benchmark = replace(benchmark, **asked)
         return with_questions(benchmark, Path(questions)) if questions else benchmark
     obtained = obtain(str(source), chosen, data_home(home))
     installed = obtained.installed
@@ -67,9 +68,9 @@ def load_benchmark(
         notify(describe(obtained, tasks))
     if questions:
         whole = _assemble(installed, tasks, _select(tasks, repos, None, ()), notify)
-        return with_questions(replace(whole, limit=limit), Path(questions))
+        return with_questions(replace(whole, **asked), Path(questions))
     selected = _select(tasks, repos, limit, without)
-    benchmark = replace(_assemble(installed, tasks, selected, notify), limit=limit)
+    benchmark = replace(_assemble(installed, tasks, selected, notify), **asked)
     files = benchmark.by_name
     misplaced = sum(is_misplaced(task, files) for task in benchmark.tasks)
     if misplaced:

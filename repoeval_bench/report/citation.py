@@ -116,8 +116,10 @@ def _data(dataset: DatasetRecord) -> str:
     repositories = (
         f" over {count(len(dataset.repositories), 'repository', 'repositories')}" if dataset.repositories else ""
     )
+    sample = dataset.part and dataset.part.sample
+    drawn = f" (drawn from {sample.of}, files in turn, seed {sample.seed})" if sample else ""
     return (
-        f"The data is {latex_text(dataset.name)}{cite}: {dataset.tasks}{whole} tasks{repositories}, "
+        f"The data is {latex_text(dataset.name)}{cite}: {dataset.tasks}{whole} tasks{drawn}{repositories}, "
         f"fingerprint {latex_text(dataset.fingerprint)}."
     )
 

@@ -53,8 +53,28 @@ class Record(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+class SampleRecord(Record):
+    """How tasks were drawn: at most so many of the `of` that the protocol scores, files in turn, by a seed."""
+
+    most: Count
+    of: Count
+    seed: int
+    rule: Literal["files in turn"]
+
+
+class PartRecord(Record):
+    """What was asked of the data: repositories by name, so many tasks at most, and a sample of those scored."""
+
+    repositories: tuple[str, ...] = ()
+    limit: Count | None = None
+    sample: SampleRecord | None = None
+
+
 class DatasetRecord(Record):
-    """The data that a run is about; of imported data only its name, fingerprint, label and size are known."""
+    """The data that a run is about; of imported data only its name, fingerprint, label and size are known.
+
+    `part` is missing where all was asked for, and in folders from before it was stored.
+    """
 
     name: str
     fingerprint: str
@@ -65,6 +85,7 @@ class DatasetRecord(Record):
     whole_tasks: Count | None = None
     repositories: tuple[str, ...] = ()
     whole_repositories: Count | None = None
+    part: PartRecord | None = None
 
 
 class ProtocolChoices(Record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
@@ -27,7 +28,7 @@ from repoeval_bench.runs.trec import as_field, read_run
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
@@ -55,56 +56,55 @@ def data_of(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> Benchmark:
-    """The data that a run is about, from a source; where that has none like it, the last that was tried.
+    """The data that a run is about, from a source, as the run's protocol selects it.
 
-    Which it is, its fingerprint says once the protocol has selected from it. `questions` is a file of your own. Without
-    a source, a run over a shipped pack has that pack.
+    Its fingerprint is another where the source has other data. `questions` is a file of your own. Without a source, a
+    run over a shipped pack has that pack.
     """
-    config, unscored = config_of(run), run.manifest.counts.tasks_unscored
+    config, dataset = config_of(run), run.manifest.dataset
     if source in {"", "auto"}:
         source = edition_of(config.pack) or source
     protocol = Protocol.parse(config.protocol.name)
-    for benchmark in _candidates(run, protocol, source, questions, home, notify):
-        chosen = select(benchmark, protocol)
-        if chosen.fingerprint == config.fingerprint and (chosen.unscored == unscored or not protocol.counts_unscored):
-            break
-    return benchmark
-
-
-def _candidates(
-    run: RunView,
-    protocol: Protocol,
-    source: str,
-    questions: str | None,
-    home: Path | None,
-    notify: Callable[[str], None],
-) -> Iterator[Benchmark]:
-    """The whole; of a run over a part first so many tasks of all repositories, then of its own, then spread ones."""
-    dataset = run.manifest.dataset
     _, *combination = dataset.name.rsplit("-", 3)
     named = dict(zip(("level", "context", "tokenizer"), combination, strict=False)) if len(combination) == 3 else {}
     without = passed_over([protocol], named.get("level", DEFAULT.level))
 
-    def load(repos: Sequence[str] | None, limit: int | None) -> Benchmark:
-        return load_benchmark(
+    def load(repos: Sequence[str], limit: int | None) -> Benchmark:
+        found = load_benchmark(
             source,
             **named,
-            repos=repos,
+            repos=repos or None,
             limit=limit,
             questions=questions,
             without=without,
             home=home,
             notify=notify,
         )
+        return select(found, protocol)
 
-    if dataset.tasks == dataset.whole_tasks:
-        yield load(None, None)
-        return
-    limit = dataset.tasks + run.manifest.counts.tasks_unscored
-    yield load(None, limit)
-    yield load(dataset.repositories, limit)
-    # As `recommend` takes a part of what it asks.
-    yield part_of(select(load(None, None), protocol), dataset.tasks)
+    if not dataset.part:
+        return _unnamed(run, protocol, load)
+    selected = load(dataset.part.repositories, dataset.part.limit)
+    sample = dataset.part.sample
+    return part_of(selected, sample.most, sample.seed) if sample else selected
+
+
+def _unnamed(run: RunView, protocol: Protocol, load: Callable[[Sequence[str], int | None], Benchmark]) -> Benchmark:
+    """The whole, as of every run that names no part; else the part of a folder that is older than such names."""
+    config, dataset, unscored = config_of(run), run.manifest.dataset, run.manifest.counts.tasks_unscored
+
+    def fits(found: Benchmark) -> bool:
+        counted = found.unscored == unscored or not protocol.counts_unscored
+        return found.fingerprint == config.fingerprint and found.whole_tasks == dataset.whole_tasks and counted
+
+    whole = load((), None)
+    # Functions whose docstring asks nothing are no tasks that a limit counts.
+    limit = dataset.tasks + (0 if protocol.tasks == "docstring" else unscored)
+    parts: list[tuple[Sequence[str], int | None]] = [((), limit)]
+    if whole.files.keys() >= set(dataset.repositories):
+        parts += [(dataset.repositories, None), (dataset.repositories, limit)]
+    tried = chain([whole], (replace(load(*part), repos=(), limit=None) for part in parts))
+    return next(filter(fits, tried), whole)
 
 
 def code_named_by(config: StoredConfig) -> list[str]:

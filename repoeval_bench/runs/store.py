@@ -7,7 +7,7 @@ timings.jsonl and the manifest's `created`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError
@@ -30,7 +30,9 @@ from repoeval_bench.runs.records import (
     Manifest,
     Means,
     Metrics,
+    PartRecord,
     QueryRow,
+    SampleRecord,
     Sizes,
     StoredConfig,
     TimeRow,
@@ -213,7 +215,20 @@ def _dataset(benchmark: Benchmark) -> DatasetRecord:
         whole_tasks=benchmark.whole_tasks,
         repositories=tuple(benchmark.files),
         whole_repositories=benchmark.whole_repos,
+        **_part(benchmark),
     )
+
+
+def _part(benchmark: Benchmark) -> dict[str, PartRecord]:
+    """The field `part`, where a part of the data was asked for."""
+    asked: dict[str, Any] = {}
+    if benchmark.repos:
+        asked["repositories"] = benchmark.repos
+    if benchmark.limit is not None:
+        asked["limit"] = benchmark.limit
+    if benchmark.sample:
+        asked["sample"] = SampleRecord(**asdict(benchmark.sample), rule="files in turn")
+    return {"part": PartRecord(**asked)} if asked else {}
 
 
 def _metrics(outcome: Outcome, dataset: DatasetRecord) -> Metrics:

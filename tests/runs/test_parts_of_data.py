@@ -1,5 +1,7 @@
 """A run over a part of the data: its fingerprint covers what that of the whole does, and it is found again."""
 
+import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,11 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.records import MANIFEST, METRICS
+from repoeval_bench.runs.view import RunView
+from support.command import bench
 
 N_FILES = 6
 USES = Protocol.parse("uses")
@@ -86,9 +92,68 @@ def test_other_gold_makes_other_runs(benchmark, tmp_path):
     assert not set(first.runs) & set(second.runs)
 
 
-def test_a_sampled_run_is_found_again(benchmark, pack, tmp_path):
-    """Under every kind of gold."""
+def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark, pack, tmp_path):
+    """Under every kind of gold; what is not scored and what was not drawn make up the others."""
     found = recommend(benchmark, protocols=("uses", "docstring", "body"), tasks=8, out=tmp_path, **ASKED)
     assert len(found.runs) == 6
     for folder in found.runs:
-        assert verify(folder, str(pack)).differences == ()
+        run = RunView(folder)
+        dataset, counts = run.manifest.dataset, run.manifest.counts
+        sample = dataset.part.sample
+        assert (dataset.tasks, sample.most, sample.seed) == (8, 8, 0)
+        if run.metrics.protocol != "docstring":  # its unscored functions are no tasks
+            assert dataset.whole_tasks == sample.of + counts.tasks_unscored
+        assert f"8 of {dataset.whole_tasks} tasks (drawn from {sample.of}, seed 0)" in dataset.label
+        assert verify(run, str(pack)).differences == ()
+
+
+PARTS = ({}, {"repos": ("beta",)}, {"limit": 14}, {"limit": 500}, {"repos": ("beta",), "limit": 7})
+
+
+def _evaluated(pack, protocol, part, out):
+    return evaluate(load_benchmark(pack, **part), "fixed:max_nws=200", protocol=protocol, retriever="bm25", out=out)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+@pytest.mark.parametrize("protocol", ["body", "uses", "docstring"])
+def test_a_part_is_found_again(pack, tmp_path, protocol, part):
+    """What was asked of the data is stored."""
+    run = _evaluated(pack, protocol, part, tmp_path)
+    stored = run.manifest.dataset.part
+    assert (stored.as_json() if stored else {}) == {
+        {"repos": "repositories"}.get(name, name): list(value) if name == "repos" else value
+        for name, value in part.items()
+    }
+    assert verify(run, str(pack)).differences == ()
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+@pytest.mark.parametrize("protocol", ["body", "uses", "docstring"])
+def test_a_part_that_an_older_folder_does_not_name_is_found_again(pack, tmp_path, protocol, part):
+    run = _evaluated(pack, protocol, part, tmp_path)
+    for name in (MANIFEST, METRICS):
+        stored = json.loads((run.folder / name).read_text())
+        stored["dataset"].pop("part", None)
+        (run.folder / name).write_text(json.dumps(stored))
+    assert verify(run.folder, str(pack)).differences == ()
+
+
+@pytest.mark.parametrize("protocol", ["uses", "docstring"])
+def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
+    """BM25 stands beside a part; for other data nothing is evaluated, and the message is true."""
+    out = tmp_path / "runs"
+    run = evaluate(
+        load_benchmark(pack, repos=("beta",)), "fixed:max_nws=200", protocol=protocol, retriever="random", out=out
+    )
+    words = ("report", run.folder, "--bm25", "-o", tmp_path / "page.html", "--out", out)
+    other = tmp_path / "other"
+    shutil.copytree(pack.parent / "beta", other / "beta")
+    with (other / "beta" / "helpers.py").open("a") as file:
+        file.write("\n\nAGAIN = 1\n")
+    changed = build_pack(BuildRequest(sources=(str(pack.parent / "alpha"), str(other / "beta"))), other / "pack").root
+    done = bench(*words, "--source", changed, home=tmp_path / "home")
+    assert (done.code, "made from other data" in done.err) == (0, True), done.err
+    assert [path.name for path in out.iterdir() if path.is_dir()] == [run.run_id]
+    done = bench(*words, "--source", pack, home=tmp_path / "home")
+    assert (done.code, "other data" in done.err) == (0, False), done.err
+    assert len([path for path in out.iterdir() if path.is_dir()]) == 2

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from repoeval_bench.core.benchmark import Sample
 from repoeval_bench.dataset.assembly import with_fingerprint
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
     tasks = tuple(task for task in benchmark.tasks if task.task_id in drawn)
     repos = {task.repo for task in tasks}
     held = {repo: files for repo, files in benchmark.files.items() if repo in repos}
-    return with_fingerprint(replace(benchmark, tasks=tasks, files=held))
+    sample = Sample(most=most, of=len(benchmark.tasks), seed=seed)
+    return with_fingerprint(replace(benchmark, tasks=tasks, files=held, sample=sample))
 
 
 class Distinct:

@@ -144,6 +144,8 @@ def _dataset(dataset: DatasetRecord) -> list[str]:
     for name in ("level", "context", "tokenizer"):
         if (value := getattr(combination, name)) != getattr(DEFAULT, name):
             options += [f"--{name}", value]
-    if dataset.tasks != dataset.whole_tasks:
-        options += ["--repos", " ".join(dataset.repositories), "--limit", str(dataset.tasks)]
+    if dataset.part and dataset.part.repositories:
+        options += ["--repos", " ".join(dataset.part.repositories)]
+    if dataset.part and dataset.part.limit is not None:
+        options += ["--limit", str(dataset.part.limit)]
     return options

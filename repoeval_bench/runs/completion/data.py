@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import combination_at, obtain
-from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.parts import silent
-from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.replay import config_of, data_of
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ def benchmark_of(
             f"protocol {config.protocol.name} asks questions, and nothing is to be completed; choose a run of another "
             "protocol"
         )
-    selected = select(data_of(run, source, home=home, notify=notify), Protocol.parse(config.protocol.name))
+    selected = data_of(run, source, home=home, notify=notify)
     if selected.fingerprint == config.fingerprint:
         return selected
     raise UsageError(
