@@ -23,6 +23,7 @@ from repoeval_bench.metrics.lists import (
     reciprocal_rank,
 )
 from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
+from repoeval_bench.metrics.proxies import IDENTIFIER_RECALL, LACKING, identifiers_lacking
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
     DEFAULT_MEASURES,
@@ -50,6 +51,8 @@ __all__ = [
     "DEFAULT_MEASURES",
     "DEFINITION_MEASURES",
     "EVAL_MEASURES",
+    "IDENTIFIER_RECALL",
+    "LACKING",
     "LINE_MEASURES",
     "MEASURES",
     "PASSED",
@@ -77,6 +80,7 @@ __all__ = [
     "evaluate_retrieval",
     "explain",
     "ideal_rankings",
+    "identifiers_lacking",
     "inputs_of",
     "intra_list_diversity",
     "is_measure",

@@ -20,9 +20,14 @@ from repoeval_bench.metrics.sources import Sources
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from repoeval_bench.metrics.context import ChunkPlace, Completion
+    from repoeval_bench.metrics.context import ChunkPlace, Completion, Context
     from repoeval_bench.metrics.judged import FloatArray, Judged
     from repoeval_bench.metrics.ngrams import TokenArray, TokenLines
+
+IDENTIFIER_RECALL = "identifier_recall"
+
+LACKING = "identifiers_lacking"
+"""The fact of a query that `identifiers_lacking` counts, in runs that are scored by `identifier_recall`."""
 
 _BREAK = np.full(1, BREAK, dtype=np.int32)
 
@@ -31,6 +36,13 @@ def identifier_recall(judged: Judged, budget: int) -> FloatArray:
     """Identifiers read within the budget, over those to be written that the prompt lacks: float64 (n_queries,)."""
     limit = max(budget, BUDGETS[-1])
     return share_within(judged.once(("identifiers", limit), lambda: _identifier_ends(judged, limit)), budget)
+
+
+def identifiers_lacking(context: Context) -> dict[str, int]:
+    """query_id -> how many identifiers are to be written that its prompt lacks: with 0, `identifier_recall` is 0."""
+    asked = {query_id: completion.task for query_id, completion in (context.completions or {}).items()}
+    wanted = Sources.of(context.sources or {}).lacking(asked.values())
+    return {query_id: len(wanted[task.task_id]) for query_id, task in asked.items()}
 
 
 def ngram_bits(judged: Judged, budget: int) -> FloatArray:
@@ -116,7 +128,7 @@ _at_budget = partial(
 
 DEFINITIONS = (
     _at_budget(
-        name="identifier_recall",
+        name=IDENTIFIER_RECALL,
         aliases=("idr",),
         meaning="A proxy of completion: share of the identifiers to be written, and not in the prompt, that are read "
         "before the budget of B non-whitespace characters is spent.",

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.metrics import CEILING, LINE_MEASURES, PASSED, PROXIES, SHARE, TEXT_MEASURES
+from repoeval_bench.metrics import (
+    CEILING,
+    IDENTIFIER_RECALL,
+    LACKING,
+    LINE_MEASURES,
+    PASSED,
+    PROXIES,
+    SHARE,
+    TEXT_MEASURES,
+)
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.formats import as_csv
@@ -185,6 +194,11 @@ def losses(run: RunView) -> list[str]:
         lines.append(
             f"note: {without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking, "
             "so these means describe the chunks more than the ranking"
+        )
+    if without := run.scores.facts.get(LACKING, []).count(0):
+        lines.append(
+            f"{IDENTIFIER_RECALL}: {without} of {counts.queries} queries have no identifier that their prompt lacks, "
+            "so they score 0 with every ranking"
         )
     lost = {
         "documents merged into an identical one": counts.chunks_merged,
