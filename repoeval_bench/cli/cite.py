@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def cite_command(*, runs: tuple[str, ...], out: Path) -> None:
     """Print a methods paragraph and the BibTeX entries that it cites, in LaTeX, for RUNs of one protocol and data.
 
-    Every fact is from the runs' manifests: data and its fingerprint, chunker, retriever, model, protocol, measures,
-    test and versions.
+    Every fact is from the runs' manifests: data and its fingerprint, chunker, retriever, model, what completed the
+    tasks, protocol, measures, test and versions. What differs between runs is stated of each.
     """
     stored = [find_run(name, out) for name in dict.fromkeys(runs)]
     check_comparable(pairwise(stored))

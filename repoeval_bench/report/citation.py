@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.report.formats import latex_text
-from repoeval_bench.report.text import count
+from repoeval_bench.report.text import completed_by, count, unscored_words
 from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from repoeval_bench.runs.records import DatasetRecord, Manifest, StoredConfig
+    from repoeval_bench.runs.records import Completed, DatasetRecord, Manifest, StoredConfig
 
 ENTRIES = {
     "repoeval": (
@@ -84,33 +87,36 @@ _OF_EMBEDDING = (
 def citation(manifests: Sequence[Manifest]) -> str:
     """A methods paragraph with its citations, then the BibTeX entries that it cites.
 
-    The manifests are of runs that may be compared; what the first says of data and protocol holds for all.
+    The manifests are of runs that may be compared, so they share data and protocol. All else is stated of each, or once
+    where it is the same; `run 1` is the first of them.
     """
     sentences = [*_sentences(manifests)]
     text = " ".join(sentences)
     cited = [key for key in ENTRIES if f"\\cite{{{key}}}" in text]
-    return "\n".join([f"{text}\n", *(_article(key) for key in cited), _software(manifests[0])])
+    return "\n".join([f"{text}\n", *(_article(key) for key in cited), _software(manifests)])
 
 
 def _sentences(manifests: Sequence[Manifest]) -> Iterator[str]:
-    first = manifests[0]
-    yield _data(first.dataset)
+    made_here = next((each for each in manifests if each.config is not None), manifests[0])
+    config = made_here.config
+    yield _data(made_here.dataset, config.protocol.tasks if config else "")
     for manifest in manifests:
         yield _made(manifest)
-    if first.config is not None:
-        yield _protocol(first, first.config)
-        yield f"The measures are {_listed(first.config.measures)}."
-    mean = {"micro": "queries", "macro": "repositories"}.get(first.config.protocol.headline if first.config else "")
+    if config is not None:
+        yield _protocol(made_here, config)
+        yield _measures([each for each in manifests if each.config is not None])
+    mean = {"micro": "queries", "macro": "repositories"}.get(config.protocol.headline if config else "")
     yield (
         (f"Means are over {mean}. " if mean else "")
         + "Intervals (95\\,\\%) and two-sided tests flip the signs of paired differences, of all queries of a "
-        + ("file" if first.config else "cluster")
+        + ("file" if config else "cluster")
         + " together; p is adjusted by Holm's method, the protocol's first measure apart from all others."
     )
-    yield _versions(manifests)
+    yield from _versions(manifests)
 
 
-def _data(dataset: DatasetRecord) -> str:
+def _data(dataset: DatasetRecord, tasks: str) -> str:
+    """The data, and what of it is asked."""
     cite = r" \cite{repoeval}" if dataset.name.startswith("repoeval-") else ""
     whole = f" of {dataset.whole_tasks}" if dataset.whole_tasks is not None else ""
     repositories = (
@@ -118,8 +124,12 @@ def _data(dataset: DatasetRecord) -> str:
     )
     sample = dataset.part and dataset.part.sample
     drawn = f" (drawn from {sample.of}, files in turn, seed {sample.seed})" if sample else ""
+    asked = {
+        "docstring": "questions, each the first paragraph of a function's docstring (docstrings are not searched)",
+        "questions": "questions of our own",
+    }.get(tasks, "tasks")
     return (
-        f"The data is {latex_text(dataset.name)}{cite}: {dataset.tasks}{whole} tasks{drawn}{repositories}, "
+        f"The data is {latex_text(dataset.name)}{cite}: {dataset.tasks}{whole} {asked}{drawn}{repositories}, "
         f"fingerprint {latex_text(dataset.fingerprint)}."
     )
 
@@ -139,12 +149,43 @@ def _made(manifest: Manifest) -> str:
     if config.embedder != NO_EMBEDDER:
         ranked += f" with {_spec(config.embedder)}{_model(config)}"
     sentence = f"{cut} ({counts.chunks:,} chunks of {counts.files:,} files), {ranked}, to a depth of {config.k}."
+    if counts.queries_without_relevant:
+        sentence += f" No chunk is relevant to {counts.queries_without_relevant:,} of {counts.queries:,} queries."
     if counts.queries_truncated or counts.chunks_truncated:
         sentence += (
             f" The model cuts {counts.queries_truncated or 0:,} of {counts.queries:,} queries and "
             f"{counts.chunks_truncated or 0:,} of {counts.chunks:,} chunks."
         )
+    return sentence + (_completed(manifest.completion) if manifest.completion else "")
+
+
+def _completed(done: Completed) -> str:
+    """What wrote the completions, and what it was shown."""
+    ours = "" if done.context == "none" else " by our own count"
+    sentence = (
+        f" A language model completes the tasks of this run: {latex_text(completed_by(done))}{ours}, in RepoCoder's "
+        rf"layout \cite{{repoeval}} (version {latex_text(done.layout)})."
+    )
+    if done.cut_off:
+        sentence += f" {count(done.cut_off, 'answer')} ended at the limit of tokens."
+    if done.executed is not None:
+        left_out = sum(done.executed.left_out.values())
+        sentence += f" Tests judge {count(done.executed.kept, 'task')}; {left_out:,} are left out, as theirs cannot."
     return sentence
+
+
+def _measures(manifests: Sequence[Manifest]) -> str:
+    """What all runs are scored by, and what only some."""
+    scored = [_scored_by(each) for each in manifests]
+    everywhere = [name for name in scored[0] if all(name in names for names in scored)]
+    partly = [name for name in dict.fromkeys(chain(*scored)) if name not in everywhere]
+    some = f"; some runs are also scored by {_listed(partly)}" if partly else ""
+    return f"The measures are {_listed(everywhere)}{some}."
+
+
+def _scored_by(manifest: Manifest) -> tuple[str, ...]:
+    own = manifest.config.measures if manifest.config else ()
+    return (*own, *(manifest.completion.measures if manifest.completion else ()))
 
 
 def _model(config: StoredConfig) -> str:
@@ -163,18 +204,28 @@ def _protocol(manifest: Manifest, config: StoredConfig) -> str:
     name = protocol.name.partition("+")[0]
     cite = {"coderag": r" \cite{coderag}", "linemap": r" \cite{cast}"}.get(name, "")
     choices = ", ".join(f"{choice} {latex_text(str(getattr(protocol, choice)))}" for choice in CHOICES)
-    lost = {
-        "without a relevant chunk": manifest.counts.queries_without_relevant,
-        "tasks without gold, not scored": manifest.counts.tasks_unscored,
-    }
-    said = "".join(f"; {number:,} {what}" for what, number in lost.items() if number)
+    unscored = manifest.counts.tasks_unscored
+    said = f"; left out: {unscored:,} {unscored_words(protocol.tasks)}" if unscored else ""
     queries = count(manifest.counts.queries, "query", "queries")
     return f"The protocol is {latex_text(protocol.name)}{cite} ({choices}), with {queries}{said}."
 
 
-def _versions(manifests: Sequence[Manifest]) -> str:
-    first = manifests[0]
-    embedded = any(each.config is None or each.config.embedder != NO_EMBEDDER for each in manifests)
+def _versions(manifests: Sequence[Manifest]) -> Iterator[str]:
+    """The code and the packages, of each group of runs that share them."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for at, each in enumerate(manifests):
+        groups[json.dumps([each.versions, each.code.as_json()], sort_keys=True)].append(at)
+    if len(groups) > 1:
+        yield f"The runs are of {len(groups)} states of code and packages."
+    for members in groups.values():
+        group = [manifests[at] for at in members]
+        whose = "All numbers are" if len(groups) == 1 else f"Run {', '.join(str(at + 1) for at in members)}: numbers"
+        yield _installed(group, whose, _commit(group[0]) if len(groups) > 1 else "")
+
+
+def _installed(group: Sequence[Manifest], whose: str, commit: str) -> str:
+    first = group[0]
+    embedded = any(each.config is None or each.config.embedder != NO_EMBEDDER for each in group)
     named = [
         f"{name} {version}"
         for name, version in first.versions.items()
@@ -182,18 +233,26 @@ def _versions(manifests: Sequence[Manifest]) -> str:
     ]
     on = first.versions.get("platform")
     return (
-        f"All numbers are from repoeval-bench {first.versions.get('repoeval-bench') or '(version unknown)'} "
-        rf"\cite{{repoeval-bench}}{f' on {latex_text(on)}' if on else ''}, with {latex_text(', '.join(named))}."
+        f"{whose} from repoeval-bench {first.versions.get('repoeval-bench') or '(version unknown)'} "
+        rf"\cite{{repoeval-bench}}{f' ({commit})' if commit else ''}{f' on {latex_text(on)}' if on else ''}"
+        f"{f', with {_listed(named)}' if named else ''}."
     )
 
 
-def _software(manifest: Manifest) -> str:
+def _commit(manifest: Manifest) -> str:
+    """The commit, and whether files differed from it; empty where it is not known."""
     code = manifest.code
-    facts = [f"runs of {manifest.created[:10]}"]
-    if code.commit:
-        facts.insert(0, f"commit {code.commit[:12]}{', with uncommitted changes' if code.dirty else ''}")
-    version = manifest.versions.get("repoeval-bench") or "unknown"
-    return _SOFTWARE.format(version=version, year=manifest.created[:4], note=latex_text("; ".join(facts)))
+    return f"commit {code.commit[:12]}{', with uncommitted changes' if code.dirty else ''}" if code.commit else ""
+
+
+def _software(manifests: Sequence[Manifest]) -> str:
+    commits = dict.fromkeys(_commit(each) or "commit unknown" for each in manifests)
+    if [*commits] == ["commit unknown"]:
+        commits = {}
+    days = sorted({each.created[:10] for each in manifests})
+    versions = dict.fromkeys(each.versions.get("repoeval-bench") or "unknown" for each in manifests)
+    note = "; ".join([*commits, f"runs of {', '.join(days)}"])
+    return _SOFTWARE.format(version=latex_text(", ".join(versions)), year=days[-1][:4], note=latex_text(note))
 
 
 def _article(key: str) -> str:

@@ -11,7 +11,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families
 from repoeval_bench.report.table import Column, Score, figures, make_table
-from repoeval_bench.report.text import count, heading, short_names
+from repoeval_bench.report.text import completed_by, count, heading, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +60,17 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     title = f"{over.capitalize()} means on {first.dataset.label}, protocol {first.protocol}"
     if len({(run.metrics.embedder, run.metrics.retriever) for run in runs}) == 1:
         title = f"{title}, {', '.join(same)}"
+    completions = [completed_by(each.manifest.completion) if each.manifest.completion else "" for each in runs]
+    if completions[0] and len(set(completions)) == 1:
+        title = f"{title}, completed by {completions[0]}"
+        completions = []
+    notes = _notes(comparisons, [heading(name) for name in chosen if lower_is_better(name)])
+    notes += [f"{letters[name]} is completed by {by}" for name, by in zip(full, completions, strict=False) if by]
     return make_table(
         [Column(name="#"), Column(name="run"), *figures(*map(heading, chosen), number=_NUMBER)],
         rows,
         title=title,
-        notes=_notes(comparisons, [heading(name) for name in chosen if lower_is_better(name)]),
+        notes=notes,
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.dataset.documented import LEAST
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repoeval_bench.analysis.intervals import HalfOpen
+    from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "
 """Separates the parts of a run's name."""
@@ -109,6 +111,21 @@ def _shorten(column: Sequence[str]) -> list[str]:
         }
         short.append(str(Spec(spec.name, spec.target, differing)))
     return short
+
+
+def completed_by(done: Completed) -> str:
+    """What completed a run's tasks: the model without its server's address, and how much it was shown."""
+    spec = Spec.parse(done.model)
+    model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
+    shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
+    return f"{model}, context {done.context}{shown}"
+
+
+def unscored_words(tasks: str) -> str:
+    """What a run's unscored tasks are, by what the protocol asks (`ProtocolChoices.tasks`)."""
+    if tasks == "docstring":
+        return f"documented functions whose docstring begins with under {LEAST} words or shares a line with code"
+    return "tasks that use no definition that their prompt does not show"
 
 
 def printable(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.repoeval import DEFAULT, combination_of
+from repoeval_bench.report.text import unscored_words
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
 from repoeval_bench.runs.parts import usual_measures
 
@@ -26,7 +27,6 @@ COUNTS = {
     "queries_not_in_log": "queries that are not in the log",
     "queries_without_gold": "logged queries without gold",
     "queries_no_answer": "queries that no chunk answers, not scored",
-    "tasks_unscored": "tasks that use no definition that their prompt does not show, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks cut by the model",
     "chunks_tokens": "tokens of the chunks",
@@ -71,11 +71,13 @@ def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
     """Everything about the runs except scores; `command` are the words that make the page from them."""
     stored = [run.stored for run in runs]
     counts = [run.counts.stated() for run in stored]
-    names = dict.fromkeys([*COUNTS, *(name for row in counts for name in row)])
+    config = stored[0].manifest.config
+    words = COUNTS | {"tasks_unscored": f"{unscored_words(config.protocol.tasks if config else '')}, not scored"}
+    names = dict.fromkeys([*words, *(name for row in counts for name in row)])
     left_out = dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))
     return Artefacts(
         _table([_facts(run) for run in stored]),
-        _table([{COUNTS.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
+        _table([{words.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
         _table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
         tuple(left_out),
         (*dict.fromkeys(map(_command, stored)), shlex.join(command)),
