@@ -144,8 +144,8 @@ def test_only_so_many_tasks_are_asked(answered):
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
     assert found.left_out == (
-        "docstring: 32 of 40 tasks; --tasks 40 asks all",
-        "body: 32 of 40 tasks; --tasks 40 asks all",
+        "docstring: 32 of 40 tasks; the mean is over the asked tasks, spread over files; --tasks 40 asks all",
+        "body: 32 of 40 tasks; the mean is over the asked tasks, spread over files; --tasks 40 asks all",
     )
     for answer in found.answers:
         run = RunView(out / next(iter(answer.arms)))
