@@ -273,8 +273,8 @@ def _asked(benchmark: Benchmark, setting: RunRequest, most: int, left_out: list[
     asked = part_of(selected, most)
     if len(asked.tasks) < len(selected.tasks):
         left_out.append(
-            f"{setting.protocol}: {len(selected.tasks) - most:,} of {len(selected.tasks):,} tasks; the mean is over the "
-            f"asked tasks, spread over files; --tasks {len(selected.tasks)} asks all"
+            f"{setting.protocol}: {len(selected.tasks) - most:,} of {len(selected.tasks):,} tasks; "
+            f"the mean is over the asked tasks, spread over files; --tasks {len(selected.tasks)} asks all"
         )
     return asked
 

@@ -12,6 +12,7 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.page.report import report_page
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import MANIFEST, METRICS
@@ -157,3 +158,14 @@ def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
     done = bench(*words, "--source", pack, home=tmp_path / "home")
     assert (done.code, "other data" in done.err) == (0, False), done.err
     assert len([path for path in out.iterdir() if path.is_dir()]) == 2
+
+
+def test_a_page_names_the_command_that_asks_for_the_same_part(benchmark, pack, tmp_path):
+    """Of a sample, which `eval` does not draw, that of `recommend`."""
+    run = _evaluated(pack, "uses", {"repos": ("beta",), "limit": 7}, tmp_path)
+    assert " --repos beta --limit 7\n" in report_page([run], "page.html")
+    whole = _evaluated(pack, "uses", {}, tmp_path)
+    assert "--limit" not in report_page([whole], "page.html")
+    found = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)
+    drawn = "recommend SOURCE --tasks 8 --protocol uses --retriever bm25"
+    assert drawn in report_page([RunView(found.runs[0])], "page.html")

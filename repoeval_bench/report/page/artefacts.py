@@ -122,6 +122,11 @@ def _command(run: RunView) -> str:
     config, imported, metrics = run.manifest.config, run.manifest.imported, run.metrics
     if imported:
         return shlex.join(["repoeval-bench", "import-run", imported.log, "--gold", imported.gold])
+    part = metrics.dataset.part
+    if part and part.sample:
+        asked = ["--tasks", str(part.sample.most), "--protocol", metrics.protocol, "--retriever", metrics.retriever]
+        asked += _dataset(metrics.dataset)
+        return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {shlex.join(asked)}"
     words = ["repoeval-bench", "eval"]
     if config is None or config.protocol.documents != "windows":
         words += ["--chunker", metrics.chunker]
