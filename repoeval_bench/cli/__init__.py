@@ -112,7 +112,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or offer the nearest one."""
+        """Find the command, or offer the nearest one; an empty word is refused, which would mean the current folder."""
+        for before, word in zip(["", *args], args, strict=False):
+            if not word or (word.startswith("--") and word.endswith("=")):
+                place = f"after {before}" if not word else f"of {word}"
+                raise click.UsageError(f"the value {place} is empty, as an unset variable leaves it; give one", ctx)
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.UsageError(nearest("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)

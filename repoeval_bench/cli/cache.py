@@ -185,6 +185,8 @@ def pull(*, home: Path | None, url: str, as_json: bool) -> None:
     from repoeval_bench.embedding.blocks import pull as read_blocks
 
     done = read_blocks(vectors_folder(home), ObjectStore(url))
+    if not (done.blocks or done.here or done.broken):
+        raise UsageError(f"{url} holds no vectors; name a store that cache push has written")
     if as_json:
         print_json(asdict(done))
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table, record_table, with_notes
-from repoeval_bench.report.text import count, heading, interval
+from repoeval_bench.report.text import cluster_count, count, heading, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 
 def _pair_table(pair: Sequence[Comparison]) -> Table:
     first = pair[0]
-    clusters = count(first.n_clusters, "cluster" if first.clustered_by == "query" else first.clustered_by)
+    clusters = cluster_count(first.n_clusters, first.clustered_by)
     means = (f"{over}{' (decides)' if over == first.headline else ''}, 95 % CI" for over in ("micro", "macro"))
     columns = [
         Column(name="measure"),

@@ -11,7 +11,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families
 from repoeval_bench.report.table import Column, Score, figures, make_table
-from repoeval_bench.report.text import completed_by, count, heading, short_names
+from repoeval_bench.report.text import cluster_count, completed_by, heading, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ def _notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> list[str]
     if not comparisons:
         return []
     first = comparisons[0]
-    files = count(first.n_clusters, "query" if first.clustered_by == "query" else first.clustered_by)
+    files = cluster_count(first.n_clusters, first.clustered_by)
     primary = next((heading(each.measure) for each in comparisons if each.by_file), "")
     held = f"; by {primary}, also without any one file or repository" if primary else ""
     carried = [

@@ -11,7 +11,7 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.choosing import choice_record, missing_data
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.table import figures, make_table, spec_column
-from repoeval_bench.report.text import count, heading, with_interval
+from repoeval_bench.report.text import cluster_count, count, heading, with_interval
 from repoeval_bench.report.verdict import NAMED, listed
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def answer_sentences(answer: Answer) -> list[str]:
     """Which chunker and size; how sure that is, its gain and its cost; then what more data it would take."""
     choice, found = answer.choice, _who(answer)
     if not answer.enough:
-        asked = f"{count(answer.n_queries, 'query', 'queries')} in {count(choice.n_clusters, choice.clustered_by)}"
+        asked = (
+            f"{count(answer.n_queries, 'query', 'queries')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
+        )
         found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
     return [
         *filter(None, [found, _gain_and_cost(answer)]),

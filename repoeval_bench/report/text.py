@@ -76,6 +76,11 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def cluster_count(number: int, clustered_by: str) -> str:
+    """What is resampled together, counted: `113 files`, or `20 clusters` where each query is one."""
+    return count(number, "cluster" if clustered_by == "query" else clustered_by)
+
+
 def short_names(names: Sequence[str]) -> list[str]:
     """Each name without the options that all of its kind share; the full names where short ones would be equal.
 

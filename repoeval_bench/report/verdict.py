@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.text import count, heading, probability, short_names
+from repoeval_bench.report.text import cluster_count, count, heading, probability, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,8 +197,7 @@ def _sure(what: str, short: Sequence[str], against: dict[int, Comparison], compa
     if rest:
         parts.append(f"the {what} {said(rest)} is not shown to be more than chance, which does not mean equal")
     text = ", ".join(parts).replace("p = <", "p < ")
-    kind = "cluster" if first.clustered_by == "query" else first.clustered_by
-    test = f"sign-flip test over {count(first.n_clusters, kind)} with {first.n_queries} queries"
+    test = f"sign-flip test over {cluster_count(first.n_clusters, first.clustered_by)} with {first.n_queries} queries"
     pairs = len({(each.baseline, each.treatment) for each in comparisons})
     return f"{text[0].upper()}{text[1:]}: {test}, Holm over {family_words(first, pairs)}."
 
@@ -226,7 +225,7 @@ def _doubts(against: Sequence[Comparison]) -> list[str]:
     if not against:
         return []
     first, lines = against[0], []
-    clusters = count(first.n_clusters, "cluster" if first.clustered_by == "query" else first.clustered_by)
+    clusters = cluster_count(first.n_clusters, first.clustered_by)
     if first.n_clusters < FEWEST_CLUSTERS:
         lines.append(f"Over {clusters} no test shows a difference: it takes at least {FEWEST_CLUSTERS}.")
     elif first.n_clusters < FEW_CLUSTERS:

@@ -64,6 +64,8 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
             wrong.append(f"{run} and {other} have one id and differ in {', '.join(files)}")
         elif run.name not in new:
             there[run.name] = None
+    if not found:
+        raise UsageError(f"{', '.join(map(str, folders))}: no finished run is there; name folders of runs")
     if wrong:
         raise ResultError("nothing was merged:\n  " + "\n  ".join(wrong))
     for run in new.values():

@@ -51,3 +51,11 @@ def test_the_lines_make_the_same_runs(mirror, tmp_path, words):
 def test_mistakes_are_errors_before_anything_is_printed(tmp_path):
     """A line that cannot be run is not printed."""
     assert "did you mean 'fixed'" in one_sentence(bench("sweep", "-c", "fixd", "--commands", "--out", tmp_path), 2)
+
+
+@pytest.mark.parametrize("words", [["merge", ""], ["eval", "--out", ""], ["eval", "--out="], ["recommend", ""]])
+def test_an_empty_value_is_not_the_current_folder(words):
+    """An unset variable of a shell leaves one."""
+    done = bench(*words)
+    assert done.code == 2
+    assert "is empty, as an unset variable leaves it; give one" in done.err

@@ -83,3 +83,10 @@ def test_runs_that_differ_only_in_when_they_were_made_are_equal(tmp_path):
     edit(RunView(second / "a"), "manifest.json", code={**manifest["code"], "commit": "f" * 40})
     with pytest.raises(ResultError, match=r"differ in manifest\.json"):
         merge([second], tmp_path / "out")
+
+
+def test_folders_without_a_run_are_a_mistake_of_the_name(tmp_path):
+    """Nothing to merge is not a success."""
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="no finished run is there; name folders of runs"):
+        merge([tmp_path / "empty"], tmp_path / "out")
