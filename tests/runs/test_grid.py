@@ -41,6 +41,13 @@ def scores(values, headline="micro", repos=None, files=None):
     )
 
 
+def test_where_less_is_better_the_lower_mean_wins():
+    """A negative difference of redundancy is a win, a positive one is not."""
+    cell = Cell("context", "bm25", "redundancy@10")
+    assert result("a", "b", "own", cell, (0.3, 0.5), -0.2, (-0.3, -0.1), None, 9, 9, "micro").verdict == "wins"
+    assert result("a", "b", "own", cell, (0.5, 0.3), 0.2, (0.1, 0.3), None, 9, 9, "micro").verdict == "loses"
+
+
 @pytest.mark.parametrize(
     ("difference", "low", "high", "band", "verdict"),
     [
