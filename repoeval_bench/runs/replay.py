@@ -103,8 +103,11 @@ def _unnamed(run: RunView, protocol: Protocol, load: Callable[[Sequence[str], in
     parts: list[tuple[Sequence[str], int | None]] = [((), limit)]
     if whole.files.keys() >= set(dataset.repositories):
         parts += [(dataset.repositories, None), (dataset.repositories, limit)]
-    tried = chain([whole], (replace(load(*part), repos=(), limit=None) for part in parts))
-    return next(filter(fits, tried), whole)
+    tried = (
+        replace(each, repos=(), limit=None, sample=None)
+        for each in chain([part_of(whole, dataset.tasks)], (load(*part) for part in parts))
+    )
+    return next(filter(fits, chain([whole], tried)), whole)
 
 
 def code_named_by(config: StoredConfig) -> list[str]:

@@ -108,6 +108,20 @@ def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark,
         assert verify(run, str(pack)).differences == ()
 
 
+@pytest.mark.parametrize("protocol", ["body", "docstring"])
+def test_a_sample_that_an_older_folder_does_not_name_is_found_again(benchmark, pack, tmp_path, protocol):
+    """Its label does not say what it was drawn from either."""
+    folder, _ = recommend(benchmark, protocols=(protocol,), tasks=8, out=tmp_path, **ASKED).runs
+    for name in (MANIFEST, METRICS):
+        stored = json.loads((folder / name).read_text())
+        sample = stored["dataset"].pop("part")["sample"]
+        drawn = f" (drawn from {sample['of']}, seed 0)"
+        assert drawn in stored["dataset"]["label"]
+        stored["dataset"]["label"] = stored["dataset"]["label"].replace(drawn, "")
+        (folder / name).write_text(json.dumps(stored))
+    assert verify(folder, str(pack)).differences == ()
+
+
 PARTS = ({}, {"repos": ("beta",)}, {"limit": 14}, {"limit": 500}, {"repos": ("beta",), "limit": 7})
 
 
