@@ -1,7 +1,7 @@
 """Whether a run folder is what it claims: what follows from data, request and ranking is computed again and compared.
 
-Of the folder only its ranking and what it says was asked are taken over. Nothing that it names is run unless it is
-part of this package, or was allowed by name.
+Of the folder only its ranking, the texts that a model wrote and what it says was asked are taken over. Nothing that it
+names is run unless it is part of this package, or was allowed by name.
 """
 
 from __future__ import annotations
@@ -13,8 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.json_reader import faults_as, read_rows
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.completion.complete import score_texts
+from repoeval_bench.runs.completion.folder import Spent, save
+from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import silent
@@ -27,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.runs.records import Record
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.runs.records import Completed, Record
     from repoeval_bench.runs.view import RunView
 
 INTERVALS = "intervals"
@@ -40,6 +46,12 @@ NOT_COMPUTED = (
     "of manifest.json and the run log: source, index, first_stage and k_raw",
 )
 """What is taken over from a folder as it is."""
+
+NOT_ASKED_AGAIN = (
+    "what a model was asked and wrote, which tasks have tests that can judge, and whether they passed "
+    "(completions.jsonl, and completion in manifest.json)"
+)
+"""What is taken over from a completed run too."""
 
 _TOKENS = {
     *(f"{what}_{fact}" for what in ("queries", "chunks") for fact in ("truncated", "tokens", "tokens_lost")),
@@ -79,6 +91,7 @@ class Verification:
     measure: str | None = None
     mean: float | None = None
     ci: Interval = None
+    taken_over: tuple[str, ...] = NOT_COMPUTED
 
     @property
     def holds(self) -> bool:
@@ -102,10 +115,6 @@ def verify(
     that is missing or broken is a ResultError.
     """
     run = opened(run)
-    if done := run.manifest.completion:
-        raise UsageError(
-            f"{run.run_id} was completed by a model, which is not asked again; verify {done.base}, whose ranking it has"
-        )
     config = check_allowed(run, allowed)
     chosen = data_of(run, source, questions=questions, home=home, notify=notify)
     if chosen.fingerprint != config.fingerprint:
@@ -118,6 +127,9 @@ def verify(
             for query_id, ids in unseen.items()
             for chunk_id in ids
         ]
+        if settings := run.manifest.completion:
+            made, other_tasks = _completed_again(run, settings, made, chosen, into=Path(folder))
+            found += other_tasks
         compared: dict[str, int] = {}
         for (file, claimed), (_, computed) in zip(_contents(run), _contents(made), strict=True):
             compared[file] = len(computed)
@@ -134,12 +146,43 @@ def verify(
         measure=measure,
         mean=mean,
         ci=ci,
+        taken_over=(*NOT_COMPUTED, NOT_ASKED_AGAIN) if run.manifest.completion else NOT_COMPUTED,
     )
+
+
+def _completed_again(
+    run: RunView, settings: Completed, made: RunView, benchmark: Benchmark, *, into: Path
+) -> tuple[RunView, list[Difference]]:
+    """(`made`, which only retrieves, completed with the texts that a run stores; a difference for each task without).
+
+    A task may have none only where tests were run, for not all tasks have some that can judge.
+    """
+    require("complete", "rapidfuzz")
+    rows: dict[str, CompletionRow] = {}
+    with faults_as(ResultError, run.folder / COMPLETIONS, "complete the run again"):
+        for number, row in read_rows(run.folder / COMPLETIONS, CompletionRow):
+            if row.query_id in rows:
+                raise JsonFaultError(f"{row.query_id!r} appears twice", line=number)
+            rows[row.query_id] = row
+    tasks = [task.task_id for task in benchmark.tasks]
+    found = [_difference(COMPLETIONS, query_id, "completed", None) for query_id in sorted(rows.keys() - set(tasks))]
+    if settings.executed is None:
+        found += [_difference(COMPLETIONS, query_id, None, "a task") for query_id in tasks if query_id not in rows]
+    kept = [rows[query_id] for query_id in tasks if query_id in rows]
+    if settings.executed and settings.executed.kept != len(kept):
+        found.append(_difference(MANIFEST, "completion.executed.kept", settings.executed.kept, len(kept)))
+    if not kept:
+        raise ResultError(f"{run.folder / COMPLETIONS} has no row of a task; complete the run again")
+    scores = score_texts(kept, benchmark)
+    again = settings.model_copy(update={"base": made.run_id, "measures": tuple(scores.values)})
+    name = Spec.parse(settings.model).target or ""
+    nothing = Spent(0.0, 0, {})
+    return save(made, again, scores, kept, nothing, name=name, out=into, created=run.manifest.created), found
 
 
 def _contents(run: RunView) -> Iterator[tuple[str, dict[str, Any]]]:
     """(file, value's name -> value) of every file that can be computed again, and the intervals."""
-    yield MANIFEST, _flat(run.manifest.as_json())
+    yield MANIFEST, _flat({**run.manifest.as_json(), "completion": {}})
     yield METRICS, _flat(run.metrics.as_json())
     yield PER_QUERY, _keyed((row.query_id, row.as_json()) for row in run.query_rows())
     yield QRELS, _judged(run)

@@ -48,7 +48,8 @@ def verify_command(
     """Compute chunks, qrels, measures, means and intervals of RUN again, from its stored ranking and the data.
 
     Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
-    Nothing in the folder is believed but its ranking, and no code or server that it names is used without --allow.
+    Nothing in the folder is believed but its ranking and the texts that a model wrote, and no code or server that it
+    names is used without --allow.
     """
     found = verify(find_run(run, out), source, questions=questions, allowed=allowed, home=home, notify=say)
     if as_json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.verification import NOT_COMPUTED
 from repoeval_bench.report.table import Column, make_table, spec_column
 from repoeval_bench.report.text import count, heading, with_interval
 
@@ -37,7 +36,7 @@ def verification_lines(found: Verification) -> list[str]:
         lines.append(
             f"computed from the stored ranking: {heading(found.measure)} {with_interval(found.mean, found.ci)}"
         )
-        lines.append(f"taken over, not computed: {'; '.join(NOT_COMPUTED)}")
+        lines.append(f"taken over, not computed: {'; '.join(found.taken_over)}")
     else:
         lines.append("nothing else was computed, because other data gives other numbers; name the run's with --source")
     return lines

@@ -128,8 +128,6 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     gates = stored / "gates.yaml"
     gates.write_text("gates: [{measure: edit_similarity, at_least: 0.01}, {measure: exact_match, at_least: 1.0}]\n")
     assert "exact_match" in bench("gate", ids[0], "--config", gates, *out).out
-    verified = bench("verify", ids[0], *out, "--source", stored / "mirror", home=stored / "home")
-    assert "was completed by a model" in one_sentence(verified, 2)
     held = json.loads(bench("cache", "info", "--json", home=stored / "home").out)["models"]
     assert [model["answers"] > 0 for model in held if model["identity"]["model"] == "ngram"] == [True]
     for kind in ("compare", "segments", "report"):
@@ -139,6 +137,43 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
         done = bench(*words, *out, home=stored / "home")
         assert done.code == 0, done.err
     assert "edit similarity" in (stored / "r.html").read_text()
+
+
+def test_a_completed_run_is_verified_without_its_model(stored, server, complete, tmp_path):
+    """From the texts that it stores: measures, means and the id are computed again, and no server is asked."""
+    made = find_run(json.loads(complete("ast", "--json").out)["run_id"], stored / "runs")
+    server.seen()
+
+    def verified(change=None, name=COMPLETIONS):
+        folder = shutil.copytree(made.folder, tmp_path / "claimed", dirs_exist_ok=True)
+        if change:
+            (folder / name).write_text(change((folder / name).read_text()))
+        return bench("verify", folder, "--source", stored / "mirror", home=stored / "home")
+
+    def written(text):
+        first, *rest = text.splitlines()
+        return "\n".join([json.dumps(json.loads(first) | {"text": "    unheard_of = 1\n"}), *rest, ""])
+
+    def better(text):
+        first, *rest = text.splitlines()
+        row = json.loads(first)
+        row["measures"]["edit_similarity"] = 0.987
+        return "\n".join([json.dumps(row), *rest, ""])
+
+    done = verified()
+    assert done.code == 0, done.out + done.err
+    assert "what a model was asked and wrote" in " ".join(done.out.split())
+    for change, name, named in (
+        (written, COMPLETIONS, "measures.edit_similarity"),
+        (lambda text: text.partition("\n")[2], COMPLETIONS, COMPLETIONS),
+        (better, "per_query.jsonl", "measures.edit_similarity"),
+        (lambda text: text.replace('"budget": ', '"budget": 1'), "manifest.json", "run_id"),
+    ):
+        done = verified(change, name)
+        assert (done.code, named in done.out) == (1, True), (name, done.out, done.err)
+    assert "appears twice" in one_sentence(verified(lambda text: text + text), 1)
+    assert "has no row of a task" in one_sentence(verified(lambda _: ""), 1)
+    assert server.seen() == []
 
 
 def test_a_prompt_is_shown_and_no_server_is_asked(stored, server, complete):
@@ -234,6 +269,11 @@ def test_tests_judge_what_was_written(stored, complete):
     assert "tasks are judged by tests" in complete("ast", *sandbox, "--repository", f"acme_inventory={shop}").out
     for command in ("segments", "diagnose"):
         assert bench(command, run.run_id, "--out", stored / "runs").code == 0
+    again = ("verify", run.run_id, "--out", stored / "runs", "--source", stored / "mirror")
+    done = bench(*again, home=stored / "home")
+    assert done.code == 0, done.out + done.err
+    (run.folder / COMPLETIONS).write_text("".join((run.folder / COMPLETIONS).read_text().splitlines(True)[1:]))
+    assert "completion.executed.kept" in bench(*again, home=stored / "home").out
     assert "is not NAME=FOLDER" in one_sentence(complete("ast", *sandbox, "--repository", "shop=/nowhere"), 2)
 
 

@@ -63,13 +63,18 @@ def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, c
     files = benchmark.by_name
     found = []
     for task in benchmark.tasks:
-        language = language_of(task.path, files[task.file].text)
-        if language is None:
-            raise UsageError(f"{task.file}: its language is not known, so nothing can be put above its code")
+        language = _language(files[task.file])
         fragments, hidden = shown[task.task_id]
         prompt = lay_out(task.prompt, fragments, language.line_comment, budget=request.budget, most=request.fragments)
         found.append(Prompted(task, prompt, language, hidden))
     return found
+
+
+def _language(file: SourceFile) -> Language:
+    language = language_of(file.path, file.text)
+    if language is None:
+        raise UsageError(f"{file.name}: its language is not known, so nothing can be put above its code")
+    return language
 
 
 def check_request(request: CompletionRequest) -> tuple[Model, Limits]:
@@ -160,7 +165,7 @@ def complete(
     if judge is not None and baseline is not None:
         passed = judge.passed([each.task for each in prompted], {row.query_id: row.text for row in rows}, baseline)
         rows = [row.model_copy(update={"passed": passed[row.query_id]}) for row in rows]
-    scores = _scores(rows, prompted, benchmark)
+    scores = score_texts(rows, benchmark)
     executed = {"executed": _executed(request, baseline)} if baseline else {}
     settings = Completed(
         base=run.run_id,
@@ -253,24 +258,27 @@ def _row(each: Prompted, asked: Asked, answered: Answered, *, chat: bool) -> Com
     )
 
 
-def _scores(rows: Sequence[CompletionRow], prompted: Sequence[Prompted], benchmark: Benchmark) -> RunScores:
-    files = benchmark.by_name
+def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScores:
+    """The measures of what was written, in the order of the rows, each of a task of `benchmark`; none appears twice."""
+    files, tasks = benchmark.by_name, {task.task_id: task for task in benchmark.tasks}
     written = {}
-    by_file: dict[str, list[tuple[CompletionRow, Prompted]]] = {}
-    for row, each in zip(rows, prompted, strict=True):
-        by_file.setdefault(each.task.file, []).append((row, each))
+    by_file: dict[str, list[tuple[CompletionRow, Task]]] = {}
+    for row in rows:
+        task = tasks[row.query_id]
+        by_file.setdefault(task.file, []).append((row, task))
     for name, pairs in by_file.items():
-        file, language = files[name], pairs[0][1].language
+        file = files[name]
+        language = _language(file)
         as_it_is = parse(file, language)
-        for row, each in pairs:
-            hole = each.task.body
+        for row, task in pairs:
+            hole = task.body
             # An empty completion has no name, and the file need not be parsed with it.
             completed = parse(spliced(file, hole, row.text), language) if row.text else as_it_is
             written[row.query_id] = Written(
                 text=row.text,
-                truth=each.task.ground_truth,
+                truth=task.ground_truth,
                 names=_names(completed, hole.start, row.text),
-                true_names=_names(as_it_is, hole.start, each.task.ground_truth),
+                true_names=_names(as_it_is, hole.start, task.ground_truth),
                 passed=row.passed,
             )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
