@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -46,7 +47,7 @@ def print_answer(runs: Sequence[RunView], out: Path, comparisons: Sequence[Compa
     print_table(table)
     if table.notes:  # without them the blank line below the rows is the one
         echo()
-    place = "" if out == RESULTS else f" --out {out}"
+    place = "" if out == RESULTS else f" --out {quote(str(out))}"
     echo("stored in " + "\n          ".join(str(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: repoeval-bench report{place}")
 

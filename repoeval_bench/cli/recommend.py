@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,7 +69,7 @@ def recommend_command(
     echo()
     echo(found.data)
     print_table(recommendation_table(found))
-    place = "" if out == Path("results") else f" --out {out}"
+    place = "" if out == Path("results") else f" --out {quote(str(out))}"
     print_lines(
         [f"look closer: repoeval-bench report{place}", f"each pair tested: repoeval-bench compare{place} RUN RUN"]
     )
