@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ from ir_measures import RR, P, R, Success, nDCG
 from jsonschema import Draft202012Validator
 
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
+from support.folders import copy_home
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
@@ -182,7 +182,7 @@ def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_hom
         "--limit",
         "4",
     )
-    shutil.copytree(warm_home, home := tmp_path / "home")
+    home = copy_home(warm_home, tmp_path / "home")
     dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)
     assert [(row["chunker"].partition(":")[0], row["texts"]) for row in dry["texts"]] == [
         ("all", "queries"),

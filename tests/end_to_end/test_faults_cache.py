@@ -13,6 +13,7 @@ import pytest
 
 from repoeval_bench.embedding.storage import seal
 from support.command import bench, bench_process, one_sentence
+from support.folders import copy_home
 
 AST = "ast:max_nws=400"
 
@@ -20,7 +21,7 @@ AST = "ast:max_nws=400"
 @pytest.fixture
 def home(warm_home, tmp_path):
     """A copy of the warm home, to be damaged."""
-    return shutil.copytree(warm_home, tmp_path / "home", ignore=shutil.ignore_patterns("first"))
+    return copy_home(warm_home, tmp_path / "home")
 
 
 @pytest.fixture

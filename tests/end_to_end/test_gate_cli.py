@@ -81,7 +81,7 @@ def test_the_workflow_by_hand_runs_as_printed(tmp_path, mirror, limit, code):
     text = DOCS.read_text().partition("### By hand")[2]
     job = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])["jobs"]["gate"]
     install, *lines = [step["run"] for step in job["steps"] if "run" in step]
-    assert install == "pip install repoeval-bench"
+    assert install == "pip install git+https://github.com/OWNER/repoeval-bench@REF"
     tool = tmp_path / "bin" / "repoeval-bench"
     tool.parent.mkdir()
     tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m repoeval_bench "$@"\n')
