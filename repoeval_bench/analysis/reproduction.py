@@ -5,7 +5,6 @@ Nothing is tuned towards a published number: every setting below was chosen from
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.runs.experiment import evaluate, plan_run
 from repoeval_bench.runs.parts import make_embedder, silent
 from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.shell import shell_line
 from repoeval_bench.runs.stages import embed
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _options(request: RunRequest) -> dict[str, Any]:
 
 def _command(request: RunRequest, source: str) -> str:
     named = request.model_copy(update={"source": source}) if source else request
-    return shlex.join(["repoeval-bench", "eval", *named.words("protocol")])
+    return shell_line(["eval", *named.words("protocol")])
 
 
 def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Path | None) -> None:

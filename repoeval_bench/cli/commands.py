@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.problems import Problems, check_requests
+from repoeval_bench.runs.shell import eval_line, shell_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,8 +44,7 @@ def print_commands(
     found = problems or Problems()
     check_requests(requests, home, found)
     found.check()
-    places = [*(["--out", str(out)] if out != RESULTS else []), *(["--home", str(home)] if home else [])]
-    lines = [["eval", *request.words(), *places] for request in requests]
+    for request in requests:
+        echo(eval_line(request, out=out, home=home, short=True))
     shared = requests[0].setting.words() if requests else []
-    for words in (*lines, [*last, *shared, *places]):
-        echo(shlex.join(["repoeval-bench", *words]))
+    echo(shell_line([*last, *shared], out=out, home=home))

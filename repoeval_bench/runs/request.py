@@ -42,9 +42,9 @@ class Option:
     words: bool = False
     variable: str | None = None
 
-    def words_of(self, name: str, value: Any) -> list[str]:
-        """How the option of a field is given on the command line: its shortest spelling, and the value in words."""
-        spelled = self.also if self.also.startswith("-") and len(self.also) == 2 else self.spelled
+    def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
+        """How the option of a field is given on the command line; `short`: in one letter where it has one."""
+        spelled = self.also if short and self.also.startswith("-") and len(self.also) == 2 else self.spelled
         spelled = spelled or f"--{name.replace('_', '-')}"
         if value is True:
             return [spelled]
@@ -64,16 +64,20 @@ class Request(BaseModel):
         extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
         return {name: extra["option"] for name, extra in extras.items()}
 
-    def words(self, *shown: str) -> list[str]:
-        """The options of a command line that ask for this: those beside their defaults, and the `shown` ones."""
-        usual = type(self)()
-        # What a run is comes before the data it is over.
-        names = sorted(self.options(), key=lambda name: (name != "chunker", name in DataRequest.model_fields))
+    def words(self, *shown: str, short: bool = True) -> list[str]:
+        """The options of a command line that ask for this: those beside their defaults, and the `shown` ones.
+
+        They are `short`, and what a run is comes before the data it is over; else they are spelled and ordered as help
+        has them.
+        """
+        usual, names = type(self)(), list(self.options())
+        if short:
+            names.sort(key=lambda name: (name != "chunker", name in DataRequest.model_fields))
         return [
             word
             for name in names
             if getattr(self, name) != getattr(usual, name) or name in shown
-            for word in self.options()[name].words_of(name, getattr(self, name))
+            for word in self.options()[name].words_of(name, getattr(self, name), short=short)
         ]
 
     @classmethod

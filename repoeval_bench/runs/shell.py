@@ -1,44 +1,27 @@
-"""A request as the shell line that makes its run."""
+"""What a command line says, as words that a POSIX shell reads back."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from repoeval_bench.runs.request import Request, RunRequest
+    from repoeval_bench.runs.request import RunRequest
 
 PROGRAM = "repoeval-bench"
 
 
-def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None) -> str:
-    """The `eval` that makes the request's run, in one line of words that a POSIX shell reads back."""
-    words = [PROGRAM, "eval", *_options(request)]
-    if out != RESULTS:
-        words += ["--out", str(out)]
-    if home is not None:
-        words += ["--home", str(home)]
-    return shlex.join(words)
+def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None = None) -> str:
+    """The line of a command and its options, with the folders where they are not the usual ones."""
+    places = [*(["--out", str(out)] if out != RESULTS else []), *(["--home", str(home)] if home else [])]
+    return shlex.join([PROGRAM, *words, *places])
 
 
-def _options(request: Request) -> Iterator[str]:
-    """What of a request is not as it is by itself, as options and their values."""
-    usual = type(request)()
-    for name, option in request.options().items():
-        value: Any = getattr(request, name)
-        if value == getattr(usual, name):
-            continue
-        spelled = option.spelled or f"--{name.replace('_', '-')}"
-        if value is True:
-            yield spelled
-        elif option.words:
-            yield from (spelled, ",".join(map(str, value)))
-        elif isinstance(value, tuple):
-            yield from (word for each in value for word in (spelled, each))
-        else:
-            yield from (spelled, str(value))
+def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None, short: bool = False) -> str:
+    """The `eval` that makes the request's run; `short`: see `Request.words`."""
+    return shell_line(["eval", *request.words(short=short)], out=out, home=home)
