@@ -57,7 +57,7 @@ class SharedVectorCache(VectorCache):
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
         """Store all values here; those that are new wait to be put into the store."""
-        there = super().present(values)
+        there = super().present(values) if kind in SHARED else set()
         super().write(values, kind, identity)
         if kind not in SHARED:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
-from repoeval_bench.report.text import heading
+from repoeval_bench.report.text import cluster_count, heading, interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -47,17 +47,17 @@ def _table(target: Target, found: Validity) -> Table:
 
 
 def _interval(ends: Interval) -> str:
-    return "-" if ends is None else f"[{ends[0]:+.3f}, {ends[1]:+.3f}]"
+    return "-" if ends is None else interval(ends, "+.3f")
 
 
 def _notes(found: Validity) -> list[str]:
-    by = "clusters" if found.clustered_by == "query" else f"{found.clustered_by}s"
+    among = cluster_count(found.n_clusters, found.clustered_by)
     return [
         f"model {found.model}; runs: {', '.join(found.runs)}.",
         "within queries: does the run with the higher value for a query have its better completion too? Ranks of the "
         "runs, centred in each query. A query whose completions score alike counts against a measure that differs. "
         f"over runs: Spearman's correlation of the runs' {found.mean} means.",
-        f"Intervals are expanded percentiles of a bootstrap over {found.n_clusters} {by}; first in: share of resamples "
+        f"Intervals are expanded percentiles of a bootstrap over {among}; first in: share of resamples "
         "in which the measure predicts best within queries.",
         f"limits: {len(found.runs)} runs that share texts are few for a correlation over runs. The measure at the top "
         "was picked as the best of all of these. Another model, budget or protocol can order them otherwise.",

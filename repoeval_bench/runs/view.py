@@ -224,7 +224,7 @@ def current_run(folder: Path) -> RunView | None:
     config = run.manifest.config
     if config and any(is_outside(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")):
         return None
-    if config and any(name.startswith("py:") for name in (run.metrics.protocol, *config.measures)):
+    if config and any(name.startswith("py:") for name in (config.protocol.name, *config.measures)):
         return None
     state = code_state()
     made_by_this_code = run.manifest.code == state and not state.dirty

@@ -65,7 +65,11 @@ class Index:
         return found
 
     def fetch(self, name: str, version: str, folder: Path, *, file: str = "") -> tuple[Path, dict[str, str]]:
-        """(the file of a version in this folder, the hashes that it was held against); see `fetch_package`."""
+        """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was held against).
+
+        `file` names another file of it. A SourceError where the index has no such version, neither wheel nor sdist of
+        it, cannot be reached, takes too long, or states another hash.
+        """
 
         def fetch() -> tuple[Path, dict[str, str]]:
             package = _choose(self._finder, name, version, self._warnings, file)
@@ -84,16 +88,6 @@ def open_index() -> Iterator[Index]:
     """The package index that pip's settings name."""
     with _session(pip_settings()) as finder, _heard() as warnings:
         yield Index(finder, warnings)
-
-
-def fetch_package(name: str, version: str, folder: Path) -> tuple[Path, dict[str, str]]:
-    """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was held against).
-
-    A SourceError where the index has no such version, neither wheel nor sdist of it, cannot be reached, takes too long,
-    or states another hash.
-    """
-    with open_index() as index:
-        return index.fetch(name, version, folder)
 
 
 def pip_settings() -> dict[str, str]:

@@ -20,7 +20,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, combinations, dump_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
-from repoeval_bench.dataset.sources.index_client import fetch_package
+from repoeval_bench.dataset.sources.index_client import open_index
 from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
 
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 def fetch_wheels(folder: Path) -> None:
     """Fetch the pinned wheels; a SourceError says why one could not be had, or that it is another one."""
-    for wheel in index.sources().wheels:
-        name, _, version = wheel.requirement.partition("==")
-        path, _ = fetch_package(name, version, folder)
-        if sha256_file(path) != wheel.sha256:
-            raise SourceError(f"the package index has another {path.name} than the one that was published")
+    with open_index() as packages:
+        for wheel in index.sources().wheels:
+            name, _, version = wheel.requirement.partition("==")
+            path, _ = packages.fetch(name, version, folder)
+            if sha256_file(path) != wheel.sha256:
+                raise SourceError(f"the package index has another {path.name} than the one that was published")
 
 
 class PackageIndex(Source):
