@@ -83,6 +83,12 @@ class SourceFile:
         return [count_nws(line) for line in text.splitlines()]
 
 
+def spliced(text: str, lines: LineSpan, new: str) -> str:
+    """The text with another one in place of these lines; everything else stays as it is, line ends too."""
+    kept = text.splitlines(keepends=True)
+    return "".join([*kept[: lines.start], new, *kept[lines.end :]])
+
+
 def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
     """The file with these lines empty; every other line keeps its number."""
     kept = file.text.splitlines(keepends=True)

@@ -8,7 +8,8 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.runs.naming import find_run
-from repoeval_bench.runs.records import Record, pretty
+from repoeval_bench.runs.records import Record
+from repoeval_bench.runs.store import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,6 @@ Nothing here opens a file: `store` writes them, `view` reads them.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
@@ -396,8 +395,3 @@ class TimeRow(Record):
         if self.step is not None and self.seconds is None:
             raise ValueError(f"the seconds of step {self.step!r} are missing")
         return self
-
-
-def pretty(record: Record) -> str:
-    """A record as JSON of several lines, with a final line end."""
-    return json.dumps(record.as_json(), indent=2, ensure_ascii=False) + "\n"

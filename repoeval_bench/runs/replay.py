@@ -40,7 +40,7 @@ _HARMLESS = {"minilm", "hash", "lsa"}
 """Embedders that neither run code of others nor ask a server."""
 
 
-def config_of(run: RunView) -> StoredConfig:
+def stored_config(run: RunView) -> StoredConfig:
     """What was asked of a run; a UsageError for an imported one, whose chunks cannot be cut again."""
     config = run.manifest.config
     if config is None:
@@ -61,12 +61,11 @@ def data_of(
     Its fingerprint is another where the source has other data. `questions` is a file of your own. Without a source, a
     run over a shipped pack has that pack.
     """
-    config, dataset = config_of(run), run.manifest.dataset
+    config, dataset = stored_config(run), run.manifest.dataset
     if source in {"", "auto"}:
         source = edition_of(config.pack) or source
     protocol = Protocol.parse(config.protocol.name)
-    _, *combination = dataset.name.rsplit("-", 3)
-    named = dict(zip(("level", "context", "tokenizer"), combination, strict=False)) if len(combination) == 3 else {}
+    named = combination_of(run)
     without = passed_over([protocol], named.get("level", DEFAULT.level))
 
     def load(repos: Sequence[str], limit: int | None) -> Benchmark:
@@ -89,9 +88,15 @@ def data_of(
     return part_of(selected, sample.most, sample.seed) if sample else selected
 
 
+def combination_of(run: RunView) -> dict[str, str]:
+    """The level, context and tokenizer in the name of a run's data; nothing where it names none."""
+    _, *combination = run.manifest.dataset.name.rsplit("-", 3)
+    return dict(zip(("level", "context", "tokenizer"), combination, strict=False)) if len(combination) == 3 else {}
+
+
 def _unnamed(run: RunView, protocol: Protocol, load: Callable[[Sequence[str], int | None], Benchmark]) -> Benchmark:
     """The whole, as of every run that names no part; else the part of a folder that is older than such names."""
-    config, dataset, unscored = config_of(run), run.manifest.dataset, run.manifest.counts.tasks_unscored
+    config, dataset, unscored = stored_config(run), run.manifest.dataset, run.manifest.counts.tasks_unscored
 
     def fits(found: Benchmark) -> bool:
         counted = found.unscored == unscored or not protocol.counts_unscored
@@ -122,7 +127,7 @@ def code_named_by(config: StoredConfig) -> list[str]:
 
 def check_allowed(run: RunView, allowed: Collection[str]) -> StoredConfig:
     """What was asked of a run; a UsageError where it names code of others that is not `allowed`."""
-    stored = config_of(run)
+    stored = stored_config(run)
     if refused := [spec for spec in code_named_by(stored) if spec not in allowed]:
         raise UsageError(
             f"{run.run_id} names code or a server of its own: {', '.join(refused)}; it is not run because a folder "
@@ -144,7 +149,7 @@ def replay(
     Such ids are left out, and those beyond the depth that was asked for. What the run names is run: `check_allowed`
     comes first.
     """
-    stored = config_of(run)
+    stored = stored_config(run)
     protocol = Protocol.parse(stored.protocol.name)
     cutter = make_parts(protocol, None if protocol.documents == "windows" else stored.chunker)
     inputs, (planned,) = plan_all(benchmark, [cutter], protocol, skip_errors=stored.skip_errors)

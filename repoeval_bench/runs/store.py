@@ -36,7 +36,6 @@ from repoeval_bench.runs.records import (
     Sizes,
     StoredConfig,
     TimeRow,
-    pretty,
 )
 from repoeval_bench.runs.trec import format_qrels, format_run
 
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.config import RunConfig
-    from repoeval_bench.runs.records import Counts, FirstStage, IndexCost
+    from repoeval_bench.runs.records import Counts, FirstStage, IndexCost, Record
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 """How a line is written; `json.dumps` would make a new one for each."""
@@ -354,3 +353,8 @@ def _line(row: QueryRow | TimeRow) -> str:
 def jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as JSON lines."""
     return "".join(_ENCODER.encode(row) + "\n" for row in rows)
+
+
+def pretty(record: Record) -> str:
+    """A record as JSON of several lines, with a final line end."""
+    return json.dumps(record.as_json(), indent=2, ensure_ascii=False) + "\n"

@@ -21,8 +21,8 @@ from repoeval_bench.core.uses import LIMIT, Definition
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
-from repoeval_bench.dataset.uses.script_trees import Trees, text_of
-from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, declared_type, is_bound, receiver_of
+from repoeval_bench.dataset.uses.script_trees import Trees
+from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, declared_type, is_bound, receiver_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.dataset.uses.script_trees import FUNCTIONS, child, text_of
+from repoeval_bench.dataset.uses.script_trees import FUNCTIONS, child
 from repoeval_bench.dataset.uses.script_types import CLASSES, DOTTED, ScriptTypes
+from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

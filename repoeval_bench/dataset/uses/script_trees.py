@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.syntax import parse
 from repoeval_bench.dataset.uses.imports import EVERY
+from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,11 +43,6 @@ _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"}
 _BLOCKS = frozenset({"statement_block", "program", "switch_case", "switch_default", "class_static_block"})
 _WRAPPERS = frozenset({"export_statement", "ambient_declaration", "expression_statement"})
 _DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
-
-
-def text_of(node: Node | None) -> str:
-    """The text of a node; "" of none."""
-    return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
 
 
 def child(node: Node | None, *fields: str) -> Node | None:

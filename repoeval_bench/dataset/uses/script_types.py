@@ -7,11 +7,13 @@ types the parts are taken.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from repoeval_bench.dataset.uses.script_trees import FUNCTIONS, Trees, child, children, text_of
+from repoeval_bench.dataset.uses.script_trees import FUNCTIONS, Trees, child, children
+from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -92,7 +94,7 @@ Names = Mapping[str, "tuple[Type, ...]"]
 """Type parameter -> what it stands for."""
 
 
-class ScriptTypes:
+class ScriptTypes(ABC):
     """The types of the files of one repository, worked out when they are asked for.
 
     What is bound at a place is for a subclass to say.
@@ -349,6 +351,6 @@ class ScriptTypes:
         for each in self.trees.returned(body):
             yield from self.of(of.path, each, of.names)
 
+    @abstractmethod
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
         """What is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
-        raise NotImplementedError

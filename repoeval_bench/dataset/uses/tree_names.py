@@ -58,6 +58,11 @@ _LISTS = frozenset({"formal_parameters", "inferred_parameters", "closure_paramet
 _INSIDE = re.compile(r"pattern$|expression_list$|(?:pointer|reference|array)_declarator$|^tuple_|^object_|^mut_")
 
 
+def text_of(node: Node | None) -> str:
+    """The text of a node; "" of none."""
+    return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
+
+
 def receiver_of(node: Node) -> Node | None:
     """What a name is looked up in; None where it is alone."""
     parent = node.parent
@@ -115,7 +120,7 @@ def declared_type(node: Node) -> str:
 
 
 def _type_name(node: Node) -> str:
-    found = _HEAD.match(node.text.decode("utf-8", "replace")) if node.text else None
+    found = _HEAD.match(text_of(node))
     return "" if found is None or found[2] else re.split(r"[.:]+", found[1].strip(".:"))[-1]
 
 

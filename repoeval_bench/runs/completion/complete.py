@@ -11,6 +11,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.source import spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.syntax import parse
@@ -273,7 +274,8 @@ def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScore
         for row, task in pairs:
             hole = task.body
             # An empty completion has no name, and the file need not be parsed with it.
-            completed = parse(spliced(file, hole, row.text), language) if row.text else as_it_is
+            again = replace(file, text=spliced(file.text, hole, row.text))
+            completed = parse(again, language) if row.text else as_it_is
             written[row.query_id] = Written(
                 text=row.text,
                 truth=task.ground_truth,
@@ -284,12 +286,6 @@ def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScore
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
     measures = (*TEXT_MEASURES, PASSED) if all(row.passed is not None for row in rows) else TEXT_MEASURES
     return score_run({}, qrels, measures, Context(written=written))
-
-
-def spliced(file: SourceFile, hole: LineSpan, text: str) -> SourceFile:
-    """The file with `text` in place of the lines of the hole."""
-    lines = file.text.splitlines(keepends=True)
-    return replace(file, text="".join([*lines[: hole.start], text, *lines[hole.end :]]))
 
 
 def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import combination_at, obtain
 from repoeval_bench.runs.parts import silent
-from repoeval_bench.runs.replay import config_of, data_of
+from repoeval_bench.runs.replay import combination_of, data_of, stored_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ def benchmark_of(
 
     A UsageError where the run was imported, asks questions, or ran on other data.
     """
-    config = config_of(run)
+    config = stored_config(run)
     if config.protocol.tasks != "completion":
         raise UsageError(
             f"protocol {config.protocol.name} asks questions, and nothing is to be completed; choose a run of another "
@@ -46,8 +46,7 @@ def repository_folders(
 
     A UsageError for a name that the benchmark does not have, and for what is not a folder.
     """
-    level, context, tokenizer = run.manifest.dataset.name.rsplit("-", 3)[1:]
-    tree = obtain(source, combination_at(source, level, context, tokenizer), data_home(home)).installed.tree
+    tree = obtain(source, combination_at(source, **combination_of(run)), data_home(home)).installed.tree
     folders = {repo: tree / repo for repo in benchmark.files}
     for each in named:
         name, equals, folder = each.partition("=")

@@ -5,7 +5,7 @@ completions.jsonl   `CompletionRow`: what was asked for a task, and what was kep
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -13,9 +13,6 @@ from repoeval_bench.core.validation import Count  # noqa: TC001 - pydantic reads
 from repoeval_bench.runs.records import Record
 
 COMPLETIONS = "completions.jsonl"
-
-ContextKind = Literal["none", "retrieved", "oracle"]
-"""What is shown above the code: nothing, what the run retrieved, or what resembles the ground truth most."""
 
 
 class CompletionRow(Record):

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from repoeval_bench.core.errors import CompletionError, UsageError
 from repoeval_bench.core.json_reader import JsonFaultError, parse, read_document
+from repoeval_bench.core.source import spliced
 from repoeval_bench.runs.completion import inside
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ class Sandbox:
             copy = Path(folder) / "repository"
             shutil.copytree(repository, copy, symlinks=True)
             for path, lines, text in job.replaced:
-                _replace(copy / path, lines, text)
+                # The file's bytes elsewhere stay as they are, so that CRLF stays too.
+                content = (copy / path).read_bytes().decode("utf-8")
+                (copy / path).write_bytes(spliced(content, lines, text).encode("utf-8"))
             place = copy / FOLDER
             place.mkdir()
             shutil.copy(Path(inside.__file__), place / "inside.py")
@@ -131,13 +134,6 @@ def _bubblewrap(python: str) -> tuple[str, ...]:
     for name, value in {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}.items():  # noqa: S108
         words += ["--setenv", name, value]
     return tuple(words)
-
-
-def _replace(path: Path, lines: LineSpan, text: str) -> None:
-    """Write `text` in place of lines; the file's bytes elsewhere stay as they are, so that CRLF stays too."""
-    content = path.read_bytes().decode("utf-8")
-    kept = content.splitlines(keepends=True)
-    path.write_bytes("".join([*kept[: lines.start], text, *kept[lines.end :]]).encode("utf-8"))
 
 
 def _job(job: Job) -> str:
