@@ -1,6 +1,6 @@
 """Identifiers: which nodes of a syntax tree are one, and which names the language itself gives.
 
-Keywords are no identifiers in any grammar. The tables of built-in names are fixed, so that no score depends on the
+Keywords are not identifiers in any grammar. The tables of built-in names are fixed, so that no score depends on the
 version of an interpreter.
 """
 

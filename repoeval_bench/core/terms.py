@@ -66,7 +66,7 @@ def identifiers(text: str) -> list[str]:
 def word_of_code(text: str, also: str = "") -> str:
     r"""The pattern of a word in a text of code: `\w+`, with the characters of `also`.
 
-    The accents and vowel signs that an identifier may hold, which are no `\w`, do not break it.
+    The accents and vowel signs that an identifier may hold, which are not `\w`, do not break it.
 
     >>> re.findall(word_of_code("cafe\u0301 $x"), "cafe\u0301 $x") == ["cafe\u0301", "x"]
     True

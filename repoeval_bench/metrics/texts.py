@@ -1,4 +1,4 @@
-"""Measures of what a model wrote for a task: against the lines that stand there, or by the tests of the repository."""
+"""Measures of what a model wrote for a task: against the lines that are there, or by the tests of the repository."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was written for a task, and what stands there; `names` and `true_names` are the identifiers of both.
+    """What was written for a task, and what is there; `names` and `true_names` are the identifiers of both.
 
     `passed`: whether the tests pass with it; None where they were not run.
     """

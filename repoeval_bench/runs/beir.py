@@ -117,7 +117,7 @@ def export_beir(
 ) -> Exported:
     """Write what the runs ranked and were judged by as data sets below `folder`.
 
-    There is one for each repository, or a single `pooled` one. The documents of several runs stand side by side. A
+    There is one for each repository, or a single `pooled` one. The documents of several runs are side by side. A
     README.md in `folder` makes the data sets of the repositories the subsets of one. Texts are not stored with a run:
     they are cut again from `benchmark`, which must be that of the runs, and the runs must have one protocol: else it is
     a UsageError.

@@ -140,7 +140,7 @@ def _check_protocol(request: RunRequest, found: Problems) -> Protocol | None:
 
 
 def _check_pack(name: str) -> None:
-    """A UsageError where a name is no definition's, or that of a shipped pack in an edition that does not ship."""
+    """A UsageError where a name is not a definition's, or that of a shipped pack in an edition that does not ship."""
     if shipped.edition_of(name):
         return
     known = list(shipped.editions())

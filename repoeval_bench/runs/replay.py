@@ -103,7 +103,7 @@ def _unnamed(run: RunView, protocol: Protocol, load: Callable[[Sequence[str], in
         return found.fingerprint == config.fingerprint and found.whole_tasks == dataset.whole_tasks and counted
 
     whole = load((), None)
-    # Functions whose docstring asks nothing are no tasks that a limit counts.
+    # Functions whose docstring asks nothing are not tasks that a limit counts.
     limit = dataset.tasks + (0 if protocol.tasks == "docstring" else unscored)
     parts: list[tuple[Sequence[str], int | None]] = [((), limit)]
     if whole.files.keys() >= set(dataset.repositories):

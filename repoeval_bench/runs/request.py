@@ -85,7 +85,7 @@ class Request(BaseModel):
         """The request with these fields; a UsageError names all that are unknown or of another type."""
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
         for name, value in values.items():
-            # One name may stand where several are taken.
+            # One name may be given where several are taken.
             if (
                 isinstance(value, str)
                 and name in cls.model_fields

@@ -38,7 +38,7 @@ def benchmark(mirror, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(benchmark, tmp_path_factory):
-    """A dense run of the bundled model, in which no query sees what stands behind its hole."""
+    """A dense run of the bundled model, in which no query sees what is behind its hole."""
     out = tmp_path_factory.mktemp("results")
     return evaluate(benchmark, "ast:max_nws=400", exclusion="repocoder", out=out, few_gold=True)
 

@@ -95,7 +95,7 @@ def by_ranx(made):
     folder, run = made
     rankings = {query_id: dict(ranking) for query_id, ranking in run.rankings().items()}
     qrels = {q: {chunk_id: int(gain) for chunk_id, gain in gains.items()} for q, gains in run.qrels().items() if gains}
-    # What `Run.save` writes; without numba's compiler its own keys are no texts that JSON can have.
+    # What `Run.save` writes; without numba's compiler its own keys are not texts that JSON can have.
     for name, content in {"mine": rankings, "gold": qrels}.items():
         save_json(content, folder / f"{name}.json")
         save_lz4(content, folder / f"{name}.lz4")

@@ -121,7 +121,7 @@ def test_novelty_ndcg_says_why_it_is_not_called_alpha_ndcg():
 
 
 def test_of_the_built_in_measures_less_is_better_of_redundancy_alone():
-    """`explain` says so; a stored name that is no measure has no direction, and `py:` names import nothing."""
+    """`explain` says so; a stored name that is not a measure has no direction, and `py:` names import nothing."""
     assert [row.name for row in MEASURES if row.load().lower_is_better] == ["redundancy"]
     assert re.search(r"better +lower", explain("redundancy@10"))
     assert not re.search(r"better +lower", explain("ndcg@10"))

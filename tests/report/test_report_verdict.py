@@ -102,7 +102,7 @@ def test_of_many_runs_the_nearest_are_named(tmp_path, plain):
 
 
 def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
-    """It is no win: the sentences, the table of what the verdict rests on and the choice name the file."""
+    """It is not a win: the sentences, the table of what the verdict rests on and the choice name the file."""
     lead = np.array(plain) + np.random.default_rng(1).normal(0.01, 0.03, 40)[np.arange(80) // 2]
     measure = {"headline_measure": "ndcg@10"}
     runs = [made(tmp_path / "b", plain, **measure), made(tmp_path / "c", lead.tolist(), **measure)]

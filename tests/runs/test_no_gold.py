@@ -83,7 +83,7 @@ def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, wi
 
 
 def test_queries_that_lack_no_identifier_are_counted(benchmark, tmp_path):
-    """Their zeros of identifier_recall are no ranking's fault; a run without the measure has no such fact."""
+    """Their zeros of identifier_recall are not a ranking's fault; a run without the measure has no such fact."""
     asked, *others = benchmark.tasks
     shown = replace(benchmark, tasks=(replace(asked, prompt=asked.prompt + asked.ground_truth), *others))
     run = evaluate(shown, "ast:max_nws=400", retriever="bm25", measures=["identifier_recall@500"], out=tmp_path / "a")

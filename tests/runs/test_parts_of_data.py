@@ -78,7 +78,7 @@ def test_the_fingerprint_of_a_sample_covers_what_its_tasks_use(benchmark):
 
 
 def test_a_sample_of_tasks_that_are_no_uses_has_the_fingerprint_of_its_tasks(benchmark):
-    """What tasks use is no gold of `body`: there it changes nothing."""
+    """What tasks use is not gold of `body`: there it changes nothing."""
     body = Protocol.parse("body")
     sample = part_of(select(benchmark, body), 8)
     task = next(task for task in sample.tasks if len(task.uses) > 1)
@@ -102,7 +102,7 @@ def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark,
         dataset, counts = run.manifest.dataset, run.manifest.counts
         sample = dataset.part.sample
         assert (dataset.tasks, sample.most, sample.seed) == (8, 8, 0)
-        if run.metrics.protocol != "docstring":  # its unscored functions are no tasks
+        if run.metrics.protocol != "docstring":  # its unscored functions are not tasks
             assert dataset.whole_tasks == sample.of + counts.tasks_unscored
         assert f"8 of {dataset.whole_tasks} tasks (drawn from {sample.of}, seed 0)" in dataset.label
         assert verify(run, str(pack)).differences == ()
@@ -155,7 +155,7 @@ def test_a_part_that_an_older_folder_does_not_name_is_found_again(pack, tmp_path
 
 @pytest.mark.parametrize("protocol", ["uses", "docstring"])
 def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
-    """BM25 stands beside a part; for other data nothing is evaluated, and the message is true."""
+    """BM25 is shown beside a part; for other data nothing is evaluated, and the message is true."""
     out = tmp_path / "runs"
     run = evaluate(
         load_benchmark(pack, repos=("beta",)), "fixed:max_nws=200", protocol=protocol, retriever="random", out=out

@@ -273,7 +273,7 @@ class ScriptTypes(ABC):
                 elif clause.type in ("extends_type_clause", "implements_clause"):
                     for each in clause.named_children:
                         yield from self.of(of.path, each, of.names)
-                else:  # in JavaScript the base stands alone
+                else:  # in JavaScript the base is alone
                     yield from self.of(of.path, clause)
 
     def members(self, of: Type, name: str, seen: frozenset[tuple[str, int]] = frozenset()) -> Iterator[Type]:

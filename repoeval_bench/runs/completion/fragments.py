@@ -80,7 +80,7 @@ def _retrieved(run: RunView, inspection: Inspection) -> dict[str, list[_Held]]:
             if each.file is None or each.lines is None or each.file not in inspection.sources:
                 raise ResultError(f"{run.folder}: chunk {each.chunk_id!r} has no source in the run; run it again")
             source, chars = inspection.sources[each.file], spans.get(each.chunk_id)
-            # Documents that the protocol fixes are no chunks of the run; theirs are whole lines.
+            # Documents that the protocol fixes are not chunks of the run; theirs are whole lines.
             text = source.line_text(each.lines) if chars is None else source.slice(chars)
             held.append(_Held(each.chunk_id, each.file, each.lines.end, text))
         found[row.query_id] = held

@@ -67,7 +67,7 @@ def lay_out(code: str, fragments: Sequence[Fragment], mark: str, *, budget: int,
     body = code if code.endswith("\n") else f"{code}\n"
     if not blocks:
         return Prompt(body, (), 0, count_tokens(body))
-    # The best one stands last, next to the code.
+    # The best one is last, next to the code.
     return Prompt(f"{heading}{''.join(reversed(blocks))}\n{body}", tuple(shown), spent, spent + count_tokens(body))
 
 

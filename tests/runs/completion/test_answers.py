@@ -92,7 +92,7 @@ def test_what_may_pass_is_tried_again(server, model, fault):
 
 
 def test_a_stream_that_never_ends_is_a_timeout(server):
-    """A byte now and then is no answer."""
+    """A byte now and then is not an answer."""
     model = parse_model(f"openai:ngram,base_url={server.base_url},timeout=1")
     server.fail({"trickle": "HTTP/1.1 200 OK\r\n\r\n"})
     started = time.monotonic()

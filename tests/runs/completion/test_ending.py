@@ -16,7 +16,7 @@ def task(truth, level="function"):
 
 
 def test_a_function_ends_where_its_indentation_does():
-    """Blank lines are within, those at the end are not; what follows the hole is no part of it."""
+    """Blank lines are within, those at the end are not; what follows the hole is not part of it."""
     answer = "    a = 1\n\n    if a:\n        b()\n    return a\n\n\ndef g():\n    pass\n"
     assert cut(answer, task("    return 1\n"), chat=False) == answer.partition("\n\n\ndef g")[0] + "\n"
     assert cut("return 1\n", task("    return 1\n"), chat=False) == ""
