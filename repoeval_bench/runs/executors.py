@@ -14,8 +14,9 @@ import threading
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import islice
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from repoeval_bench.core.errors import BenchError
@@ -97,7 +98,8 @@ class ProcessPool:
     def __enter__(self) -> Self:
         if self._soon and self.workers > 1 and _METHOD == "forkserver":
             multiprocessing.get_context(_METHOD).set_forkserver_preload(_PRELOADED)
-            forkserver.ensure_running()
+            with _interrupts_held():
+                forkserver.ensure_running()
         return self
 
     def __exit__(
@@ -105,7 +107,6 @@ class ProcessPool:
     ) -> None:
         if self._pool is None:
             return
-        self._pool.shutdown(wait=kind is None, cancel_futures=True)
         if kind is not None:
             ours = [each for each in multiprocessing.active_children() if each.pid not in self._others]
             for worker in ours:
@@ -114,6 +115,7 @@ class ProcessPool:
                 worker.join(_SECONDS_TO_CLEAR_UP)
                 worker.kill()
                 worker.join()
+        self._pool.shutdown(cancel_futures=True)
         self._pool = None
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
@@ -121,15 +123,14 @@ class ProcessPool:
         if min(len(jobs), self.workers) < 2:
             yield from InProcess().map(jobs)
             return
-        pool = self._started()
         futures: deque[Future[T]] = deque()
         waiting = iter(jobs)
         try:
-            futures.extend(pool.submit(_run, job) for job in islice(waiting, AHEAD * self.workers))
+            futures.extend(map(self._submit, islice(waiting, AHEAD * self.workers)))
             while futures:
                 yield futures[0].result()
                 futures.popleft()
-                futures.extend(pool.submit(_run, job) for job in islice(waiting, 1))
+                futures.extend(map(self._submit, islice(waiting, 1)))
         except BrokenProcessPool as error:
             raise BenchError(
                 "a worker process was killed; run the same command again, with more memory free if the system ran out "
@@ -138,6 +139,10 @@ class ProcessPool:
         finally:
             for future in futures:
                 future.cancel()
+
+    def _submit(self, job: Callable[[], T]) -> Future[T]:
+        with _interrupts_held():  # a job may start another worker
+            return self._started().submit(_run, job)
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -155,6 +160,29 @@ IN_PROCESS = InProcess()
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back until the block is left: in the middle of a worker's start its server would print a traceback.
+
+    A process that starts in the block never sees Ctrl-C: it inherits the mask. The caller ends it.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    held: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number)) if ours else None
+    if _METHOD == "forkserver":
+        resource_tracker.ensure_running()  # its start lifts the mask
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+    try:
+        yield
+    finally:
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if ours:
+            signal.signal(signal.SIGINT, before)
+    if held:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _begin(threshold: tuple[int, int, int]) -> None:

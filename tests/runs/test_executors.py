@@ -93,3 +93,29 @@ if __name__ == "__main__":
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, preexec_fn=heed_interrupts
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted [] False\n", "")
+
+
+def test_an_interrupt_while_workers_start_is_silent():
+    """Ctrl-C reaches a whole process group: neither the server of the workers nor a half-started one says anything."""
+    script = """
+import multiprocessing, os, signal, threading, time
+from functools import partial
+from repoeval_bench.runs.executors import ProcessPool
+if __name__ == "__main__":
+    for delay in range(0, 60, 5):
+        try:
+            threading.Timer(delay / 1000, partial(os.killpg, 0, signal.SIGINT)).start()
+            with ProcessPool(2) as pool:
+                list(pool.map([partial(time.sleep, 5)] * 2))
+        except KeyboardInterrupt:
+            print(len(multiprocessing.active_children()), end="")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=heed_interrupts,
+        start_new_session=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0" * 12, "")
