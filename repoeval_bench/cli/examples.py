@@ -67,7 +67,11 @@ EXAMPLES = {
     "explain": ("explain ndcg@10", 'explain "area lineR"', "explain linemap", "explain ast"),
     "score": ("score run.trec qrels.trec -m ndcg@10", "score run.trec qrels.trec --per-query --json"),
     "chunk": ("chunk src/main.py -c ast:max_nws=800", "chunk src/ -c fixed --json --skip-errors"),
-    "chunk-stats": ("chunk-stats -c ast -c fixed src/", "chunk-stats -c chonkie --source FOLDER"),
+    "chunk-stats": (
+        "chunk-stats -c ast -c fixed src/",
+        "chunk-stats -c chonkie --source FOLDER",
+        "chunk-stats -c ast -c fixed pypi:requests==2.31.0 --against pypi:requests==2.32.3",
+    ),
     "check-chunker": ("check-chunker py:cutter:halves", "check-chunker 'exec:node cut.js' --examples 200 --seed 1"),
 }
 """Command -> what is typed after `repoeval-bench`."""

@@ -1,7 +1,9 @@
-"""A folder of code as a benchmark without tasks: for questions about it, which need no pack."""
+"""Code without tasks, for questions about it that need no pack: its files, and a folder of it as a benchmark."""
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,36 @@ from repoeval_bench.dataset.pack import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.dataset.repoeval import Combination
 
 FOLDER = "folder"
 """The source of such a benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The files of a source that are its own code, by path. `kind`: folder, git, archive, wheel, sdist or npm."""
+
+    name: str
+    kind: str
+    files: tuple[SourceFile, ...]
+
+
+def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Code:
+    """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.
+
+    `notify` receives a line on what was taken and left out. UsageError: the source does not exist or is of no known
+    form; DatasetError: it cannot be fetched or read, or has no code.
+    """
+    with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
+        origin = open_origin(source, Path(work))
+        found = Gathered()
+        files = tuple(each.file for each in gather(origin, (), found) if each.file is not None)
+    if not files:
+        raise DatasetError(no_code(origin, found, ()))
+    notify(f"{source}: {found.told}")
+    return Code(origin.name, str(origin.facts["kind"]), tuple(sorted(files, key=lambda file: file.path)))
 
 
 def is_code_folder(source: str) -> bool:
@@ -31,19 +59,13 @@ def is_code_folder(source: str) -> bool:
 
 def load_folder(source: str, combination: Combination, notify: Callable[[str], None]) -> Benchmark:
     """The code of a folder by the rules of packs, without tasks; a DatasetError where it has none."""
-    origin = open_origin(source, Path())
-    found = Gathered()
-    files = tuple(each.file for each in gather(origin, (), found) if each.file is not None)
-    if not files:
-        raise DatasetError(no_code(origin, found, ()))
-    notify(f"{source}: {found.told}")
-    files = tuple(sorted(files, key=lambda file: file.path))
+    code = read_code(source, notify)
     return Benchmark(
-        name=f"{FOLDER}-{origin.name}-{combination}",
-        fingerprint=fingerprint((), {origin.name: files}),
+        name=f"{FOLDER}-{code.name}-{combination}",
+        fingerprint=fingerprint((), {code.name: code.files}),
         level=combination.level,
         tasks=(),
-        files={origin.name: files},
+        files={code.name: code.files},
         source=FOLDER,
         whole_tasks=0,
         whole_repos=1,

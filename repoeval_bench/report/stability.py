@@ -1,0 +1,29 @@
+"""What an update of code costs an index, as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.table import figures, make_table, spec_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.analysis.stability import Stability
+    from repoeval_bench.report.table import Table
+
+
+def stability_table(found: Sequence[Stability]) -> Table:
+    """A row for each chunker: the texts of both versions, those to embed again, and their shares."""
+    heads = (
+        *figures("texts before", "texts now", "to embed again", number=","),
+        *figures("share", "of nws", "of tokens", number=".1%"),
+    )
+    rows = [
+        (each.spec, each.old_texts, each.texts, each.new_texts, each.share, each.nws_share, each.tokens_share)
+        for each in found
+    ]
+    notes = ["texts are distinct embedded texts; those to embed again were not in the old version, in any of its files"]
+    if any(each.tokens is None for each in found):
+        notes.append("tokens are not counted; pip install 'repoeval-bench[dense]' installs the tokenizer")
+    return make_table([spec_column("chunker"), *heads], rows, notes=notes)

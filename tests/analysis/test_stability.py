@@ -1,0 +1,95 @@
+"""What an update costs, on edits made by hand whose answers are known."""
+
+import pytest
+
+from repoeval_bench import SourceFile, stability
+from repoeval_bench.chunkers.tools.statistics import default_tokens
+from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.source import count_nws
+from support.command import bench, one_sentence
+
+ONE = "def one(a):\n    b = a\n    return b\n\n\n"
+TWO = "def two(a):\n    return a * 2\n\n\n"
+CLASS = "class Box:\n    size = 1\n\n"
+OPEN = "    def open(self):\n        return self\n\n"
+SHUT = "    def shut(self):\n        self.size = 0\n\n"
+LAST = "def last():\n    pass\n"
+WHOLE = ONE + TWO + CLASS + OPEN + LAST
+
+
+def files(**texts):
+    return [SourceFile("r", f"{name}.py", text) for name, text in texts.items()]
+
+
+def update(chunker, old, new):
+    found = stability(chunker, old, new)
+    return found.old_texts, found.texts, found.new_texts
+
+
+def test_nothing_changed_is_nothing_to_embed():
+    found = stability("functions", files(a=WHOLE), files(a=WHOLE))
+    assert (found.old_texts, found.texts, found.new_texts, found.new_nws, found.new_tokens) == (5, 5, 0, 0, 0)
+    assert (found.share, found.nws_share, found.tokens_share) == (0.0, 0.0, 0.0)
+
+
+def test_a_line_in_a_body_changes_the_chunk_that_holds_it():
+    new = ONE.replace("b = a", "b = a + 1")
+    found = stability("functions", files(a=WHOLE), files(a=WHOLE.replace(ONE, new)))
+    assert (found.texts, found.new_texts) == (5, 1)
+    assert (found.nws, found.new_nws) == (count_nws(WHOLE) + 2, count_nws(new))
+    assert found.share == 1 / 5
+    assert found.new_tokens == default_tokens([new])[0]
+    assert found.tokens_share == found.new_tokens / found.tokens
+
+
+def test_a_method_that_was_added_is_one_more_text():
+    assert update("functions", files(a=WHOLE), files(a=WHOLE.replace(OPEN, OPEN + SHUT))) == (5, 6, 1)
+
+
+def test_a_function_moved_within_a_file_or_to_another_is_not_embedded_again():
+    within = TWO + ONE + CLASS + OPEN + LAST
+    assert update("functions", files(a=WHOLE), files(a=within)) == (5, 5, 0)
+    assert update("functions", files(a=WHOLE, b=LAST), files(a=CLASS + OPEN + LAST, b=ONE + TWO + LAST)) == (5, 5, 0)
+
+
+def test_what_is_in_the_path_of_a_header_is_embedded_again_when_a_file_is_renamed():
+    assert update("functions", files(a=WHOLE, b=ONE), files(c=WHOLE, b=ONE)) == (5, 5, 0)
+    assert update("functions:header=path", files(a=WHOLE, b=ONE), files(c=WHOLE, b=ONE)) == (6, 6, 5)
+
+
+def test_lines_shift_what_is_counted_from_the_top_of_the_file():
+    text = "".join(f"a{i} = {i}\n" for i in range(12))
+    assert update("window:lines=2,step=2", files(a=text), files(a="new = 0\n" + text)) == (6, 7, 7)
+    assert update("window:lines=2,step=2", files(a=text), files(a=text + "new = 0\n")) == (6, 7, 1)
+    assert update("file", files(a=text, b=ONE), files(a=text + "new = 0\n", b=ONE)) == (2, 2, 1)
+
+
+def test_a_text_that_occurs_twice_is_one_text():
+    assert update("functions", files(a=ONE, b=ONE), files(a=TWO, b=TWO, c=ONE)) == (1, 2, 1)
+
+
+def test_files_that_a_chunker_fails_on_end_it_or_are_counted():
+    old, new = files(a=ONE), [*files(a=ONE), SourceFile("r", "b.txt", "words")]
+    with pytest.raises(ChunkError, match=r"b\.txt"):
+        stability("functions", old, new)
+    found = stability("functions", old, new, skip_errors=True)
+    assert [len(each) for each in found.skipped] == [0, 1]
+
+
+def test_without_a_tokenizer_there_are_no_tokens():
+    found = stability("functions", files(a=ONE), files(a=TWO), count=lambda _: None)
+    assert (found.tokens, found.new_tokens, found.tokens_share) == (None, None, None)
+
+
+def test_the_command_compares_two_folders_and_names_what_it_needs(tmp_path):
+    for name, text in (("old", WHOLE), ("new", WHOLE.replace("b = a", "b = 1"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(text)
+    done = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "new", "-c", "functions", "-c", "file")
+    rows = [line.split() for line in done.out.splitlines() if line.startswith((" functions", " file"))]
+    assert rows[0][:5] == ["functions:language=auto", "5", "5", "1", "20.0%"]
+    assert rows[1] == ["file", "1", "1", "1", "100.0%", "100.0%", "100.0%"]
+    assert done.err.count("1 python files, 17 lines") == 2
+    assert "one old version" in one_sentence(bench("chunk-stats", "--against", tmp_path / "new"), 2)
+    absent = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "absent")
+    assert "absent' does not exist" in one_sentence(absent, 2)
