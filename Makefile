@@ -7,6 +7,8 @@ PYTHON  ?= python3
 # coderag uses its own documents, so the default chunker is left out; a chunker given explicitly is passed on and refused.
 CHUNKER ?= $(if $(filter coderag%,$(PROTOCOL)),,ast)
 BENCH   ?= repoeval
+# What leaderboard-full asks beside RepoEval.
+DATA    ?= pypi-40
 SOURCE  ?= $(REPOEVAL_SOURCE)
 # The tool reads its options from make's variables: MATCH_SIZE=fixed is --match-size fixed.
 export CHUNKER SOURCE
@@ -25,10 +27,10 @@ ASK     = $(TOOL) --variables
 FROM    = $(call q,$(or $(SOURCE),auto))
 RUNS    = $(or $(OUT),results)
 
-.PHONY: help download recommend eval compare report leaderboard run sensitivity reproduce test lint check docs bench clean
+.PHONY: help download recommend eval compare report leaderboard leaderboard-full run sensitivity reproduce test lint check docs bench clean
 
 help: ## list the targets and variables
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo '  Each option of a command is a variable in capitals; repoeval-bench eval --help lists them:'
 	@echo '  CHUNKER="ast fixed"          one or more specs; ast:max_nws=800 sets an option'
@@ -41,6 +43,7 @@ help: ## list the targets and variables
 	@echo '  SENSITIVITY=grid.json        report: the settings file to draw'
 	@echo '  BENCH=repoeval               run: a YAML file, or the name of the shipped one'
 	@echo '  OUT=results                  the folder for runs'
+	@echo '  EXECUTOR=local:8 DATA=pypi-40   leaderboard-full: where runs are made, and the packs beside RepoEval'
 
 # torch is installed first and alone, so that later installs keep a CPU build from the index.
 .venv/run.stamp: pyproject.toml constraints.txt
@@ -48,6 +51,11 @@ help: ## list the targets and variables
 	@echo 'installing into .venv (once; a few minutes)' >&2
 	@$(PIP) "$$(grep '^torch==' constraints.txt)"
 	@$(PIP) -e '.[usual]'
+	@touch $@
+
+.venv/all.stamp: .venv/run.stamp
+	@echo 'installing every chunker' >&2
+	@$(PIP) -e '.[all]'
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp
@@ -74,6 +82,12 @@ report: .venv/run.stamp ## write one HTML page about the runs of the last compar
 	@$(ASK) report --bm25 -o $(call q,$(RUNS)/report.html)
 
 leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol, on one HTML page
+	@$(TOOL) leaderboard $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.html)
+
+# A run that is stored is not made again, so the same line goes on where it was stopped. `--shard 1/1` compares nothing.
+leaderboard-full: .venv/all.stamp ## run all shipped chunkers on all shipped data, and rank them (hours)
+	@for bench in leaderboard leaderboard-dense; do for data in $(FROM) $(DATA); do \
+	  $(ASK) run $$bench --source "$$data" --shard 1/1; done; done
 	@$(TOOL) leaderboard $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.html)
 
 sensitivity: .venv/run.stamp ## count the settings in which one chunker beats another

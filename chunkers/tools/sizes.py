@@ -99,6 +99,13 @@ def size_option(spec: Spec) -> str | None:
     return next((name for name in SIZE_OPTIONS if name in spec.params), None)
 
 
+def is_resized(spec: str, other: str) -> bool:
+    """Whether two full specs are one chunker at two sizes."""
+    ours, theirs = Spec.parse(spec), Spec.parse(other)
+    option = size_option(theirs)
+    return option is not None and size_option(ours) == option and resize(spec, int(theirs.params[option])) == other
+
+
 def resize(spec: str, size: int) -> str:
     """The chunker's spec with its own size option set; a UsageError where it has none.
 

@@ -147,7 +147,7 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
         print_json(rows)
         return
     for row in rows:
-        echo(" · ".join(row.values()))
+        echo(" · ".join(value if name != "match_size" else f"size of {value}" for name, value in row.items()))
 
 
 def _list_commands(
@@ -167,4 +167,4 @@ def _list_commands(
 
 
 def _without_protocol(combination: dict[str, str]) -> dict[str, str]:
-    return {name: combination[name] for name in ("retriever", "embedder")}
+    return {name: value for name, value in combination.items() if name != "protocol"}

@@ -190,8 +190,9 @@ def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
 
 
 def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> Iterator[tuple[Place, str]]:
-    """A problem for every protocol, retriever and embedder that means what one named before it means."""
+    """A problem for every protocol, retriever, embedder and size that means what one named before it means."""
     meanings: dict[str, Callable[[RunRequest], str]] = {
+        "match_size": lambda request: make_chunker(request.match_size or "").spec,
         "protocol": lambda request: request.resolved_protocol().name,
         "retriever": lambda request: choose_retriever(request.retriever).spec,
         "embedder": lambda request: settled(request.resolved_embedder()),

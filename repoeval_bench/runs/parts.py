@@ -202,15 +202,17 @@ def make_chunkers(
 def match_sizes(benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol) -> list[SizeMatch]:
     """Each chunker with its size set so that its mean nws is within 5 % of the baseline's on the protocol's files.
 
-    Where a chunker cannot come that near, its match says why.
+    The chunker that is the baseline at another size is the baseline. Where a chunker cannot come that near, its match
+    says why.
     """
     from repoeval_bench.chunkers.registry import make_chunker
-    from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
+    from repoeval_bench.chunkers.tools.sizes import is_resized, match_size, mean_nws
     from repoeval_bench.runs.planning import select
 
     files = [file for found in select(benchmark, protocol).files.values() for file in found]
-    target = mean_nws(make_chunker(baseline), files)
-    return [match_size(spec, target, files) for spec in chunkers]
+    cutter = make_chunker(baseline)
+    target = mean_nws(cutter, files)
+    return [match_size(cutter.spec if is_resized(spec, cutter.spec) else spec, target, files) for spec in chunkers]
 
 
 def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:

@@ -160,7 +160,7 @@ class RunRequest(DataRequest):
 
     chunker: str | None = option(None, _CHUNKER, "SPEC", also="-c", key="chunkers", combined=True)
     match_size: str | None = option(
-        None, "Set every chunker's size so that its realised mean is within 5 % of this one's.", "SPEC"
+        None, "Set every chunker's size so that its realised mean is within 5 % of this one's.", "SPEC", combined=True
     )
     header: str = option(
         "none",
@@ -265,9 +265,9 @@ class RunRequest(DataRequest):
         return self.model_copy(update={"chunker": None})
 
     def combination(self) -> dict[str, str]:
-        """The options that a file combines, but the chunker; the embedder is `none` where it takes no part."""
+        """The options that a file combines and that are set, but the chunker; `none` for an unused embedder."""
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
-        found = {name: str(getattr(self, name)) for name in names}
+        found = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
         return found if self.needs_vectors else found | {"embedder": NO_EMBEDDER}
 
 

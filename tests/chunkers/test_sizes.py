@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
+from repoeval_bench.chunkers.tools.sizes import is_resized, match_size, mean_nws, resize
 from repoeval_bench.core.source import SourceFile
 
 FILES = [
@@ -59,3 +59,11 @@ def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None
 def test_no_files_are_no_division_by_zero() -> None:
     assert mean_nws(make_chunker("ast"), []) == 0.0
     assert not match_size("ast", 100, []).matched
+
+
+def test_one_chunker_at_two_sizes_is_told_from_another_chunker() -> None:
+    full = [make_chunker(spec).spec for spec in ("fixed:max_nws=500", "fixed:max_nws=900", "fixed:offset=3", "ast")]
+    assert [is_resized(spec, full[0]) for spec in full] == [True, True, False, False]
+    windows = [make_chunker(spec).spec for spec in ("window:lines=40,step=20", "window:lines=40,step=40", "file")]
+    assert [is_resized(spec, "window:lines=20,step=10") for spec in windows] == [True, False, False]
+    assert not is_resized("file", "file")

@@ -118,6 +118,20 @@ def test_the_leaderboard_is_of_the_results_folder(checkout):
     assert words == ["leaderboard", "my runs", "-o", "my runs/leaderboard.html"]
 
 
+def test_the_whole_leaderboard_asks_all_data(checkout):
+    """Both files on RepoEval and on each pack, then the pages; runs are ones that are stored, else made."""
+    (checkout / ".venv" / "all.stamp").touch()
+    code, out = make("leaderboard-full", "SOURCE=a b", "DATA=p q", "OUT=o", cwd=checkout)
+    assert code == 0, out
+    *runs, ranked = [json.loads(line)[0] for line in out.splitlines()]
+    assert runs == [
+        ["--variables", "run", bench, "--source", data, "--shard", "1/1"]
+        for bench in ("leaderboard", "leaderboard-dense")
+        for data in ("a b", "p", "q")
+    ]
+    assert ranked[:2] == ["leaderboard", "o"]
+
+
 def test_the_report_is_of_the_results_folder(checkout):
     """OUT names where runs are and where the page goes, SOURCE what BM25 reads, SENSITIVITY the settings to draw."""
     words, read = called(checkout, "report", "OUT=my runs", "SOURCE=a b", "SENSITIVITY=g.json")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from repoeval_bench.chunkers.registry import BUILT_IN, PEERS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, read_benchmark, shipped
 from repoeval_bench.runs.config import PACK
@@ -207,6 +208,28 @@ def test_every_combination_is_asked_for(tmp_path):
     assert (request.source, request.repos, request.repositories) == ("https://here", ("x", "y"), None)
     assert (request.measures, request.k, request.header) == (("mrr",), 7, "path")
     assert request.resolved_embedder() == "minilm:long_queries=tail,long_chunks=tail"
+
+
+def test_sizes_are_combined_too(tmp_path):
+    """Every chunker at the mean size of each; one size that is named twice is a mistake."""
+    bench = read(tmp_path, "chunkers: [fixed, ast]\nmatch_size: [fixed:max_nws=500, fixed]\nretrievers: bm25\n")
+    assert [(each.match_size, each.chunker) for each in bench.requests] == [
+        (size, chunker) for size in ("fixed:max_nws=500", "fixed") for chunker in ("fixed", "ast")
+    ]
+    assert bench.requests[0].combination()["match_size"] == "fixed:max_nws=500"
+    assert mistakes(tmp_path, "chunkers: ast\nmatch_size: [fixed, 'fixed:max_nws=1500']\n") == [
+        ":2: match_size: 'fixed:max_nws=1500' is 'fixed' once more; name each of them once"
+    ]
+
+
+def test_the_leaderboard_has_every_chunker_that_ships():
+    """Four protocols, three sizes; a chunker that is added to the registry is added to the file."""
+    asked = read_benchmark(shipped("leaderboard"), {"source": "pypi-40"}).requests
+    assert {each.chunker for each in asked} == {*BUILT_IN, *PEERS}
+    assert len(asked) == len((*BUILT_IN, *PEERS)) * 3 * 4
+    main = read_benchmark(shipped("leaderboard-dense"), {}).requests
+    assert {each.chunker for each in main} < set(BUILT_IN)
+    assert {each.match_size for each in main} == {each.match_size for each in asked}
 
 
 def test_what_is_left_out_is_as_eval_has_it(tmp_path):
