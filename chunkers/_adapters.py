@@ -107,8 +107,8 @@ class Peer(Cutter):
             )
         return cut_spans(file, spans)
 
-    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Character spans in order of their start; None where one of them is not in the text.
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int] | tuple[int, int, str]] | None:
+        """Character spans in order of their start, with a header if any; None where one of them is not in the text.
 
         LanguageError where the package cannot cut the file's language.
         """

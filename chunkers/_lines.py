@@ -55,10 +55,10 @@ def cut_before(file: SourceFile, starts: Sequence[int], overlap: int = 0) -> lis
     ]
 
 
-def cut_spans(file: SourceFile, spans: Iterable[tuple[int, int]]) -> list[Chunk]:
-    """Chunks at the given (start, end) characters; spans that hold only whitespace are left out."""
+def cut_spans(file: SourceFile, spans: Iterable[tuple[int, int] | tuple[int, int, str]]) -> list[Chunk]:
+    """Chunks at the given (start, end) or (start, end, header); spans that hold only whitespace are left out."""
     return [
-        Chunk.cut(file, CharSpan(start, end))
-        for start, end in spans
+        Chunk.cut(file, CharSpan(start, end), *header)
+        for start, end, *header in spans
         if start < end and not file.text[start:end].isspace()
     ]

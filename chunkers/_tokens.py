@@ -18,7 +18,7 @@ from repoeval_bench.core.options import OrNone, Text, Whole, option
 from repoeval_bench.core.source import count_nws
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tokenizers import Tokenizer
 
@@ -71,6 +71,14 @@ class Sized(Cutter):
     def before(self, file: SourceFile) -> Sequence[int]:
         """The size before each line, and of the whole file, in the unit that counts."""
         return tokens_before(file, self.tokenizer) if self.max_tokens else nws_before(file)
+
+
+def counter(tokenizer: str | None) -> Callable[[str], int]:
+    """Counts the tokens of a text, special ones left out; its non-whitespace characters for None."""
+    if tokenizer is None:
+        return count_nws
+    encode = tokenizer_named(tokenizer).encode
+    return lambda text: len(encode(text, add_special_tokens=False).ids)
 
 
 def check_size(chunker: str, other: tuple[str, bool], max_tokens: int | None, tokenizer: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import library_language
-from repoeval_bench.core.options import OneOf, Whole, option
+from repoeval_bench.core.options import OneOf, Switch, Whole, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,18 +33,43 @@ class AstchunkChunker(Peer):
     name: ClassVar[str] = "astchunk"
     max_chunk_size: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
     language: str = option("auto", "auto: by the file's name; or a grammar", OneOf(("auto", *_NAMES)))
+    chunk_overlap: int = option(0, "syntax nodes that a chunk repeats of each neighbour", Whole(0))
+    chunk_expansion: bool = option(
+        False, "its header before each text: path, and classes and functions around", Switch()
+    )
 
-    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """The whole lines that astchunk names."""
+    @property
+    def unused(self) -> frozenset[str]:
+        """What astchunk does when it is asked for alone."""
+        off = {"chunk_overlap": not self.chunk_overlap, "chunk_expansion": not self.chunk_expansion}
+        return frozenset(name for name, left_out in off.items() if left_out)
+
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int, str]] | None:
+        """The whole lines that astchunk names, with its headers where they are asked for."""
         text = file.text
         language = library_language(file, _NAMES.get(self.language, self.language), _NAMES, self.name)
-        found = _library(self.max_chunk_size, language).chunkify(text)
+        found = _library(self.max_chunk_size, language).chunkify(
+            text,
+            chunk_overlap=self.chunk_overlap,
+            chunk_expansion=self.chunk_expansion,
+            repo_level_metadata={"filepath": file.path},
+        )
         rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in found]
         # Its lines end at a newline only, as tree-sitter counts.
         starts = [0, *accumulate(len(row) + 1 for row in text.split("\n"))]
         if any(not 0 <= first <= last < len(starts) - 1 for first, last in rows):
             return None
-        return sorted({(starts[first], min(starts[last + 1], len(text))) for first, last in rows})
+        headers: dict[tuple[int, int], str] = {}
+        for (first, last), piece in zip(rows, found, strict=True):
+            header = _header(piece["content"]) if self.chunk_expansion else ""
+            headers.setdefault((starts[first], min(starts[last + 1], len(text))), header)
+        return [(start, end, headers[start, end]) for start, end in sorted(headers)]
+
+
+def _header(content: str) -> str:
+    """What astchunk puts before a text: lines between two of three quotes, of which none is such a line itself."""
+    end = "\n'''\n"
+    return content[: content.index(end) + len(end)]
 
 
 @cache

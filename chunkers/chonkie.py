@@ -1,8 +1,8 @@
-"""chonkie's chunkers, their spans mapped back onto the file.
+"""chonkie's chunkers that need no model, their spans mapped back onto the file.
 
-Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "character"). Its CodeChunker adds
-up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer than
-`chunk_size`. The default of 2048 is chonkie's own; on Python it gives chunks of a mean size near those of
+Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "character"); bytes for `kind=fast`. Its
+CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer
+than `chunk_size`. The default of 2048 is chonkie's own; on Python it gives chunks of a mean size near those of
 `ast:max_nws=1500`, but a nominal size is not a promise: the realised size is printed beside every score.
 
 chonkie up to 1.6.5 reports characters, later versions UTF-8 bytes. Which of the two is decided per file, by
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from repoeval_bench.chunkers._adapters import Peer, spans_of
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_named, tokenizer_option
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import OneOf, Text, Whole, option
 
 if TYPE_CHECKING:
@@ -26,12 +27,18 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
 
 _CHARACTERS = 2048
-_KINDS = {"code": "CodeChunker", "recursive": "RecursiveChunker", "token": "TokenChunker"}
+_KINDS = {
+    "code": "CodeChunker",
+    "recursive": "RecursiveChunker",
+    "sentence": "SentenceChunker",
+    "token": "TokenChunker",
+    "fast": "FastChunker",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ChonkieChunker(Peer):
-    """chonkie's CodeChunker, TokenChunker or RecursiveChunker; a chunk may start or end in the middle of a line."""
+    """chonkie's chunkers that need no model; a chunk may start or end in the middle of a line."""
 
     name: ClassVar[str] = "chonkie"
     kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
@@ -46,7 +53,9 @@ class ChonkieChunker(Peer):
         return frozenset({"chunk_size"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
-        """Refuse two sizes, and a tokenizer that is not there."""
+        """Refuse two sizes, a tokenizer that is not there, and tokens where bytes are counted."""
+        if self.kind == "fast" and self.max_tokens:
+            raise SpecError("chunker chonkie: kind=fast counts bytes; leave max_tokens out, or take another kind")
         check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
@@ -67,7 +76,7 @@ def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
         options["language"] = language
     if tokenizer:
         options["tokenizer"] = tokenizer_named(tokenizer)
-    elif kind != "code":
+    elif kind not in {"code", "fast"}:
         options["tokenizer"] = "character"
     if kind == "recursive":
         options["min_characters_per_chunk"] = 1

@@ -38,10 +38,18 @@ _OURS = (
         "Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.",
     ),
     _row("file", "file:FileChunker", "The whole file, of any size."),
-    _row("chonkie", "chonkie:ChonkieChunker", "chonkie's CodeChunker, TokenChunker or RecursiveChunker.", "chonkie"),
+    _row(
+        "chonkie", "chonkie:ChonkieChunker", "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.", "chonkie"
+    ),
 )
 _PEERS = (
     _row("astchunk", "astchunk:AstchunkChunker", "The cAST authors' own package (extra `astchunk`).", "astchunk"),
+    _row(
+        "cocoindex",
+        "cocoindex:CocoindexChunker",
+        "CocoIndex's RecursiveSplitter (extra `cocoindex`).",
+        "cocoindex",
+    ),
     _row(
         "langchain",
         "langchain:LangchainChunker",
@@ -54,6 +62,13 @@ _PEERS = (
         "LlamaIndex's CodeSplitter (extra `llama-index`).",
         "llama_index",
     ),
+    _row(
+        "semantic-text-splitter",
+        "semantic_text_splitter:SemanticTextSplitterChunker",
+        "text-splitter's CodeSplitter or TextSplitter (extra `semantic-text-splitter`).",
+        "semantic_text_splitter",
+    ),
+    _row("semchunk", "semchunk:SemchunkChunker", "semchunk, for text of any kind (extra `semchunk`).", "semchunk"),
 )
 _PROGRAM = Row(
     name="exec",

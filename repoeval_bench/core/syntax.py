@@ -61,15 +61,20 @@ class _Grammar:
     lists: frozenset[int]
 
 
-@cache
-def _grammar(of: Language) -> _Grammar:
-    from tree_sitter import Language as TreeSitterLanguage
-
+def bare_grammar(of: Language) -> object:
+    """The grammar as its package gives it, for any binding of tree-sitter; LanguageError where it is not installed."""
     try:
         make: Callable[[], object] = getattr(import_module(of.module), of.function)
     except ModuleNotFoundError as error:
         raise LanguageError(f"the grammar of {of.name} is not installed; run pip install {of.requirement}") from error
-    language = TreeSitterLanguage(make())
+    return make()
+
+
+@cache
+def _grammar(of: Language) -> _Grammar:
+    from tree_sitter import Language as TreeSitterLanguage
+
+    language = TreeSitterLanguage(bare_grammar(of))
     kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
     return _Grammar(
         of,

@@ -10,14 +10,14 @@ import repoeval_bench.chunkers.chonkie
 from repoeval_bench.chunkers._adapters import spans_of
 from repoeval_bench.chunkers.chonkie import ChonkieChunker
 from repoeval_bench.chunkers.tools.samples import SAMPLES
-from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.source import SourceFile
 
 TEXT = "ä = 'é𝒳中'\n\n\ndef f():\n    return 'ü'\n" * 30
 FILE = SourceFile("r", "a.py", TEXT)
 
 
-@pytest.mark.parametrize("kind", ["code", "recursive", "token"])
+@pytest.mark.parametrize("kind", ["code", "recursive", "sentence", "token", "fast"])
 def test_chunks_are_slices_that_cover_every_character_but_blanks(kind: str) -> None:
     chunks = ChonkieChunker(kind=kind, chunk_size=120).chunk(FILE)
     assert len(chunks) > 3
@@ -43,6 +43,13 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
         ChonkieChunker().chunk(notes)
     assert ChonkieChunker(kind="token").chunk(notes)
     assert ChonkieChunker(kind="recursive").chunk(notes)
+    assert ChonkieChunker(kind="sentence").chunk(notes)
+    assert ChonkieChunker(kind="fast").chunk(notes)
+
+
+def test_the_kind_that_counts_bytes_refuses_tokens() -> None:
+    with pytest.raises(SpecError, match="kind=fast counts bytes"):
+        ChonkieChunker(kind="fast", max_tokens=100)
 
 
 def test_a_blank_file_has_no_chunks() -> None:

@@ -94,6 +94,14 @@ THEIRS = {
     "langchain:chunk_size=60": "langchain_text_splitters",
     "llama-index:max_chars=60": "llama_index",
     "astchunk:max_chunk_size=40": "astchunk",
+    "astchunk:max_chunk_size=40,chunk_overlap=1,chunk_expansion=true": "astchunk",
+    "chonkie:kind=sentence,chunk_size=60": "chonkie",
+    "chonkie:kind=fast,chunk_size=60": "chonkie",
+    "cocoindex:chunk_size=60": "cocoindex",
+    "cocoindex:chunk_size=60,chunk_overlap=20": "cocoindex",
+    "semantic-text-splitter:max_nws=40": "semantic_text_splitter",
+    "semantic-text-splitter:max_nws=40,kind=text": "semantic_text_splitter",
+    "semchunk:max_nws=40": "semchunk",
 }
 
 

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from itertools import pairwise
+from subprocess import PIPE
 
 import pytest
 
@@ -12,9 +19,16 @@ from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
 from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.core.errors import ChunkError, LanguageError, SpecError
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile, count_nws
 
-PACKAGES = {"astchunk": "astchunk", "langchain": "langchain_text_splitters", "llama-index": "llama_index"}
+PACKAGES = {
+    "astchunk": "astchunk",
+    "cocoindex": "cocoindex",
+    "langchain": "langchain_text_splitters",
+    "llama-index": "llama_index",
+    "semantic-text-splitter": "semantic_text_splitter",
+    "semchunk": "semchunk",
+}
 CODE = "".join(
     f'# größe {index}\n@d\ndef f{index}(a):\n    """Doc \U0001d4b3."""\n    return a + {index}\n\n\n'
     for index in range(40)
@@ -27,7 +41,14 @@ def peer(name: str, options: str = ""):
     return make_chunker(name + options)
 
 
-SIZES = {"astchunk": ":max_chunk_size=300", "langchain": ":chunk_size=400", "llama-index": ":max_chars=400"}
+SIZES = {
+    "astchunk": ":max_chunk_size=300",
+    "cocoindex": ":chunk_size=400",
+    "langchain": ":chunk_size=400",
+    "llama-index": ":max_chars=400",
+    "semantic-text-splitter": ":max_nws=300",
+    "semchunk": ":max_nws=300",
+}
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -56,12 +77,88 @@ def test_what_recurses_too_deep_in_astchunk_is_named_with_the_file() -> None:
         peer("astchunk").chunk(SourceFile("r", "deep.py", "x = " + "(" * 10_000 + ")" * 10_000))
 
 
+def test_brackets_on_which_text_splitter_takes_minutes_are_named_with_the_file() -> None:
+    deep = SourceFile("r", "deep.py", "x = " + "(" * 1_001 + ")" * 1_001)
+    with pytest.raises(ChunkError, match=r"r/deep\.py: brackets are nested 1,001 levels deep"):
+        peer("semantic-text-splitter").chunk(deep)
+    assert peer("semantic-text-splitter", ":kind=text").chunk(deep)
+
+
+@pytest.mark.parametrize("name", ["semantic-text-splitter", "semchunk"])
+def test_a_size_is_one_of_this_project_or_of_a_tokenizer(name: str) -> None:
+    """A chunk is what the library takes for one text, so it has no more tokens than it may."""
+    from repoeval_bench.chunkers._tokens import counter
+
+    file = SourceFile("r", "a.py", CODE)
+    assert max(count_nws(chunk.text) for chunk in peer(name, ":max_nws=100").chunk(file)) <= 100
+    chunks = peer(name, ":max_tokens=40").chunk(file)
+    assert len(chunks) > 5
+    assert max(counter("default")(chunk.text) for chunk in chunks) <= 40
+    with pytest.raises(SpecError, match="two sizes"):
+        peer(name, ":max_tokens=40,max_nws=100")
+
+
+def test_astchunk_repeats_nodes_and_puts_its_header_before_the_text_alone() -> None:
+    code = "class Box:\n" + "".join(f"    def m{i}(self):\n        return {i}\n\n" for i in range(12))
+    file = SourceFile("r", "src/a.py", code)
+    plain = peer("astchunk", ":max_chunk_size=90").chunk(file)
+    headed = peer("astchunk", ":max_chunk_size=90,chunk_expansion=true").chunk(file)
+    assert [chunk.chars for chunk in headed] == [chunk.chars for chunk in plain]
+    assert {chunk.header for chunk in plain} == {""}
+    assert {chunk.header for chunk in headed} <= {"'''\nsrc/a.py\n'''\n", "'''\nsrc/a.py\nclass Box:\n'''\n"}
+    assert headed[-1].header == "'''\nsrc/a.py\nclass Box:\n'''\n"
+    twice = peer("astchunk", ":max_chunk_size=90,chunk_overlap=1").chunk(file)
+    assert len(twice) == len(plain)
+    assert all(len(a.lines) > len(b.lines) for a, b in zip(twice, plain, strict=True))
+    assert peer("astchunk").spec == "astchunk:max_chunk_size=1500,language=auto"
+
+
+def test_cocoindex_overlaps_where_it_is_asked_to_and_refuses_sizes_that_contradict() -> None:
+    file = SourceFile("r", "a.py", CODE)
+    apart = peer("cocoindex", ":chunk_size=400").chunk(file)
+    over = peer("cocoindex", ":chunk_size=400,chunk_overlap=150").chunk(file)
+    assert all(a.chars.end <= b.chars.start for a, b in pairwise(apart))
+    assert any(a.chars.end > b.chars.start for a, b in pairwise(over))
+    with pytest.raises(SpecError, match="min_chunk_size=500 is more than chunk_size=400"):
+        peer("cocoindex", ":chunk_size=400,min_chunk_size=500")
+
+
+CUT = """
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.source import SourceFile, count_nws
+assert make_chunker("cocoindex").chunk(SourceFile("r", "a.py", "x = 1\\n"))
+"""
+ASKED = "import cocoindex.ops.text"
+
+
+@pytest.mark.parametrize(("script", "asked"), [(CUT, False), (ASKED, True)])
+def test_cocoindex_tells_nobody_that_it_was_used(script: str, asked: bool) -> None:
+    """A proxy of our own sees whom a process wants to reach: the package alone asks for a server, the chunker does not."""
+    if importlib.util.find_spec("cocoindex") is None:
+        pytest.skip("cocoindex is not installed; pip install 'repoeval-bench[cocoindex]' runs this test")
+    reached = False
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and not k.startswith("COCOINDEX")}
+        env = kept | {"https_proxy": address, "HTTPS_PROXY": address}
+        with subprocess.Popen(
+            [sys.executable, "-c", f"{script}\nimport sys; sys.stdin.read()"], env=env, stdin=PIPE
+        ) as it:
+            proxy.settimeout(30 if asked else 1)
+            with suppress(TimeoutError):
+                proxy.accept()[0].close()
+                reached = True
+            it.stdin.close()
+            assert it.wait(30) == 0
+    assert reached == asked
+
+
 def test_an_unknown_language_is_refused_with_those_that_exist() -> None:
     with pytest.raises(SpecError, match="did you mean 'python'"):
         peer("langchain", ":language=pyhton").chunk(SourceFile("r", "a.py", CODE))
 
 
-CANNOT = {"astchunk": {"javascript", "go", "rust", "c", "cpp"}, "langchain": set(), "llama-index": set()}
+CANNOT = {"astchunk": {"javascript", "go", "rust", "c", "cpp"}}
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -69,7 +166,7 @@ CANNOT = {"astchunk": {"javascript", "go", "rust", "c", "cpp"}, "langchain": set
 def test_a_file_is_cut_by_its_own_language_or_refused_in_one_sentence(name: str, language: str) -> None:
     path, text = SAMPLES[language]
     chunker = peer(name, SIZES[name])
-    if language in CANNOT[name]:
+    if language in CANNOT.get(name, ()):
         with pytest.raises(LanguageError, match=rf"r/{path}: {name} does not know {language}, only python, .*; use "):
             chunker.chunk(SourceFile("r", path, text))
         return
@@ -78,7 +175,7 @@ def test_a_file_is_cut_by_its_own_language_or_refused_in_one_sentence(name: str,
     assert broken_promises(chunker, file).keys() <= {"line ends"}
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", sorted(PACKAGES.keys() - {"semchunk"}))
 def test_a_file_of_no_known_language_is_refused_unless_one_is_named(name: str) -> None:
     with pytest.raises(LanguageError, match=r"r/a\.txt: no grammar is known for files that end in '\.txt'; name one"):
         peer(name).chunk(SourceFile("r", "a.txt", CODE))

@@ -1,0 +1,66 @@
+"""CocoIndex's RecursiveSplitter: syntax nodes with tree-sitter, opened where too large and merged up to a size.
+
+Unit of `chunk_size`, `min_chunk_size` and `chunk_overlap`: UTF-8 bytes, whitespace included. The default of 2000 gives
+chunks of about the size of `ast:max_nws=1500` on Python; the realised size is printed beside every score.
+
+The package reports its use to a server when it is imported, unless a variable of the environment says no, which is set
+here before the import. A program that imported the package earlier has decided for itself.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from repoeval_bench.chunkers._adapters import Peer
+from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.options import OrNone, Whole, option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.core.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class CocoindexChunker(Peer):
+    """CocoIndex's splitter (extra `cocoindex`), its telemetry switched off."""
+
+    name: ClassVar[str] = "cocoindex"
+    chunk_size: int = option(2000, "bytes of a chunk, whitespace included", Whole(1))
+    min_chunk_size: int | None = option(None, "bytes of a chunk, at least; none: half of chunk_size", OrNone(Whole(1)))
+    chunk_overlap: int = option(0, "bytes that a chunk repeats of the one before it, at most", Whole(0))
+    language: str = language_option()
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """The least size where the library chooses it."""
+        return frozenset({"min_chunk_size"} if self.min_chunk_size is None else ())
+
+    def check(self) -> None:
+        """Refuse sizes that contradict each other."""
+        for name, value in (("min_chunk_size", self.min_chunk_size or 0), ("chunk_overlap", self.chunk_overlap)):
+            if value > self.chunk_size:
+                raise SpecError(f"chunker cocoindex: {name}={value} is more than chunk_size={self.chunk_size}")
+
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
+        """The character offsets that the library reports."""
+        found = _library().split(
+            file.text,
+            self.chunk_size,
+            min_chunk_size=self.min_chunk_size,
+            chunk_overlap=self.chunk_overlap or None,
+            # It knows every language under the same name; one that it does not know would be cut as plain text.
+            language=chosen_language(file, self.language).name,
+        )
+        return [(piece.start.char_offset, piece.end.char_offset) for piece in found]
+
+
+@cache
+def _library() -> Any:
+    os.environ["COCOINDEX_DISABLE_USAGE_TRACKING"] = "1"
+    return import_module("cocoindex.ops.text").RecursiveSplitter()

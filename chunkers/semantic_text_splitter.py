@@ -1,0 +1,71 @@
+"""semantic-text-splitter, the Rust crate text-splitter: whole syntax nodes, else whole words, merged up to a size.
+
+Its size is what a callback says of a text; here that is `max_nws`, this project's unit, or `max_tokens`. Blanks at the
+ends of a chunk are left out, as it does by default.
+
+The time of its CodeSplitter grows with about the third power of the nesting: minutes for thousands of levels. Deeper
+brackets than any code has are refused; a chain of a thousand `else if` is not, and takes long.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from repoeval_bench.chunkers._adapters import Peer
+from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._tokens import Sized, counter
+from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.options import OneOf, option
+from repoeval_bench.core.syntax import bare_grammar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.core.source import SourceFile
+
+_MOST_LEVELS = 1000
+_BRACKET = re.compile(r"[\[\](){}]")
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticTextSplitterChunker(Peer, Sized):
+    """text-splitter's CodeSplitter or TextSplitter (extra `semantic-text-splitter`)."""
+
+    name: ClassVar[str] = "semantic-text-splitter"
+    kind: str = option(
+        "code", "its CodeSplitter with the language's grammar, or its TextSplitter", OneOf(("code", "text"))
+    )
+    language: str = language_option()
+
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
+        """Where the library's texts begin, in characters, and how long they are."""
+        language = chosen_language(file, self.language).name if self.kind == "code" else ""
+        if language and (levels := _levels(file.text)) > _MOST_LEVELS:
+            raise ChunkError(
+                f"{file.name}: brackets are nested {levels:,} levels deep, on which {self.name} takes minutes; "
+                "take kind=text, or leave such files out with --skip-errors"
+            )
+        splitter = _library(language, self.limit, self.tokenizer if self.max_tokens else None)
+        return [(start, start + len(text)) for start, text in splitter.chunk_indices(file.text)]
+
+
+@cache
+def _library(language: str, size: int, tokenizer: str | None) -> Any:
+    library = import_module("semantic_text_splitter")
+    if not language:
+        return library.TextSplitter.from_callback(counter(tokenizer), size)
+    return library.CodeSplitter.from_callback(bare_grammar(LANGUAGES[language]), counter(tokenizer), size)
+
+
+def _levels(text: str) -> int:
+    """How deep brackets are nested, those in strings and comments too."""
+    depth = deepest = 0
+    for found in _BRACKET.finditer(text):
+        depth = depth + 1 if found[0] in "[({" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest

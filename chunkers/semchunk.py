@@ -1,0 +1,39 @@
+"""semchunk: splits a text at the longest run of newlines, else of tabs, else of blanks, else at punctuation.
+
+It is made for prose and knows no language. Its size is what a counter says of a text; here that is `max_nws`, this
+project's unit, or `max_tokens`. Chunks end where a blank or a line ended, which is left out of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from repoeval_bench.chunkers._adapters import Peer
+from repoeval_bench.chunkers._tokens import Sized, counter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.core.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class SemchunkChunker(Peer, Sized):
+    """semchunk (extra `semchunk`) without its AI chunking, which asks a server."""
+
+    name: ClassVar[str] = "semchunk"
+
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
+        """The offsets that the library reports."""
+        found = _library(self.limit, self.tokenizer if self.max_tokens else None)(file.text, offsets=True)
+        spans: Sequence[tuple[int, int]] = found[1]
+        return spans
+
+
+@cache
+def _library(size: int, tokenizer: str | None) -> Any:
+    # What it remembers of sizes would hold every text that was ever counted.
+    return import_module("semchunk").chunkerify(counter(tokenizer), size, memoize=False)
