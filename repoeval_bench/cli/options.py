@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-    from repoeval_bench.runs.request import Option, Request
+    from repoeval_bench.runs.options import Option, Request
 
 home_option = click.option(
     "--home",

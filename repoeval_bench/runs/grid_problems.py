@@ -9,6 +9,7 @@ from repoeval_bench.chunkers.tools.placebo import placebo_problems
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.embedding.choice import check_installed, choose_embedder
+from repoeval_bench.embedding.device import with_device
 from repoeval_bench.embedding.precision import with_precision
 from repoeval_bench.protocols.protocol import Protocol, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
@@ -38,6 +39,8 @@ def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None
             retriever.check_installed()
     _good(found, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
     embedder = request.embedder
+    with found.about("device"):
+        embedder = with_device(embedder, request.device)
     with found.about("precision"):
         embedder = with_precision(embedder, request.precision)
     with found.about("embedder"):

@@ -93,7 +93,7 @@ def tell_unread(requests: Sequence[RunRequest], notify: Callable[[str], None]) -
     usual = RunRequest()
     named = dict.fromkeys(
         f"--{name.replace('_', '-')} {getattr(request, name)}"
-        for name in ("embedder", "precision", "long_text")
+        for name in ("embedder", "precision", "device", "long_text")
         for request in requests
         if getattr(request, name) != getattr(usual, name)
     )

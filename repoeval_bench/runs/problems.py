@@ -154,6 +154,7 @@ def _check_pack(name: str) -> None:
 
 def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
     from repoeval_bench.embedding.choice import check_installed, choose_embedder
+    from repoeval_bench.embedding.device import with_device
     from repoeval_bench.embedding.long_text import with_long_text
     from repoeval_bench.embedding.precision import with_precision
     from repoeval_bench.metrics import inputs_of
@@ -176,6 +177,8 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Proble
         chosen = choose_retriever(request.retriever, protocol)
         chosen.check_installed()
     embedder = request.embedder
+    with found.about("device"):
+        embedder = with_device(embedder, request.device)
     with found.about("precision"):
         embedder = with_precision(embedder, request.precision)
     with found.about("long_text"):

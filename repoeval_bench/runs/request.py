@@ -5,125 +5,26 @@ A new option is a field here. What its value means is checked by `problems`, bef
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import model_validator
 
-from repoeval_bench.core.errors import UsageError, all_mistakes
-from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import expectation
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
+from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import needs_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """How people name and read about a field.
-
-    The option is `--` and the field's name unless `spelled` otherwise; `also` is another spelling. `key` is the field's
-    key in a benchmark file, its name where empty. `combined`: a file may name several, and every combination is run.
-    `words`: the values are given in one word, separated by blanks or commas. `variable` is an environment variable with
-    the value.
-    """
-
-    meaning: str
-    metavar: str | None = None
-    also: str = ""
-    spelled: str = ""
-    key: str = ""
-    combined: bool = False
-    words: bool = False
-    variable: str | None = None
-
-    def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
-        """How the option of a field is given on the command line; `short`: in one letter where it has one."""
-        spelled = self.also if short and self.also.startswith("-") and len(self.also) == 2 else self.spelled
-        spelled = spelled or f"--{name.replace('_', '-')}"
-        if value is True:
-            return [spelled]
-        if isinstance(value, tuple):
-            return [spelled, " ".join(map(str, value))] if self.words else [w for v in value for w in (spelled, str(v))]
-        return [spelled, str(value)]
-
-
-class Request(BaseModel):
-    """Fields with their options; unknown fields and values of another type are errors."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-    @classmethod
-    def options(cls) -> dict[str, Option]:
-        """Field -> its option, in the order in which help lists them."""
-        extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
-        return {name: extra["option"] for name, extra in extras.items()}
-
-    def words(self, *shown: str, short: bool = True) -> list[str]:
-        """The options of a command line that ask for this: those beside their defaults, and the `shown` ones.
-
-        They are `short`, and what a run is comes before the data it is over; else they are spelled and ordered as help
-        has them.
-        """
-        usual, names = type(self)(), list(self.options())
-        if short:
-            names.sort(key=lambda name: (name != "chunker", name in DataRequest.model_fields))
-        return [
-            word
-            for name in names
-            if getattr(self, name) != getattr(usual, name) or name in shown
-            for word in self.options()[name].words_of(name, getattr(self, name), short=short)
-        ]
-
-    @classmethod
-    def of(cls, asked: Mapping[str, Any]) -> Self:
-        """The request with these fields; a UsageError names all that are unknown or of another type."""
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
-        for name, value in values.items():
-            # One name may be given where several are taken.
-            if (
-                isinstance(value, str)
-                and name in cls.model_fields
-                and "tuple" in str(cls.model_fields[name].annotation)
-            ):
-                values[name] = (value,)
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            raise UsageError(all_mistakes(_sentence(dict(each), cls) for each in error.errors())) from error
-
-
-def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
-    name = str(error["loc"][0])
-    if error["type"] == "extra_forbidden":
-        return nearest("option", name, model.model_fields)
-    return f"{name}: {expectation(error)} (it is {error['input']!r})"
-
-
-def option(
-    default: Any,
-    meaning: str,
-    metavar: str | None = None,
-    *,
-    ge: float | None = None,
-    gt: float | None = None,
-    lt: float | None = None,
-    **names: Any,
-) -> Any:
-    """A field with its default, its option (`names` are further fields of `Option`) and its bounds."""
-    extra: Any = {"option": Option(meaning, metavar, **names)}
-    return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)
-
+    from collections.abc import Iterable, Sequence
 
 _PRECISION = (
     "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
     "the last bits."
 )
+_DEVICE = "Where the embedding model runs: cpu, cuda, mps, or auto: CUDA or MPS where present."
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _EMBEDDER = "minilm, st:NAME, openai:MODEL, static, lsa, …; see `list embedders`."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
@@ -153,6 +54,11 @@ class DataRequest(Request):
         spelled="--queries",
         key="queries",
     )
+
+    @classmethod
+    def of_data(cls) -> frozenset[str]:
+        """The fields that say which data is read."""
+        return frozenset(DataRequest.model_fields)
 
 
 class RunRequest(DataRequest):
@@ -193,6 +99,7 @@ class RunRequest(DataRequest):
     )
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC", combined=True)
     precision: str = option("auto", _PRECISION, "NAME")
+    device: str = option("cpu", _DEVICE, "NAME")
     long_text: str | None = option(
         None,
         "What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
@@ -248,11 +155,13 @@ class RunRequest(DataRequest):
         return Protocol.parse(self.protocol).override(**{choice: getattr(self, choice) for choice in CHOICES})
 
     def resolved_embedder(self) -> str:
-        """The embedder's spec with the precision and what is read of long texts."""
+        """The embedder's spec with the device, the precision and what is read of long texts."""
+        from repoeval_bench.embedding.device import with_device
         from repoeval_bench.embedding.long_text import with_long_text
         from repoeval_bench.embedding.precision import with_precision
 
-        return with_long_text(with_precision(self.embedder, self.precision), self.long_text)
+        embedder = with_device(self.embedder, self.device)
+        return with_long_text(with_precision(embedder, self.precision), self.long_text)
 
     @property
     def needs_vectors(self) -> bool:
@@ -292,11 +201,18 @@ class GridRequest(DataRequest):
     )
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
     precision: str = option("auto", _PRECISION, "NAME")
+    device: str = option("cpu", _DEVICE, "NAME")
 
     def requests(self) -> list[RunRequest]:
         """A request for each retriever, with what the grid says of embedder and measures."""
         return [
-            RunRequest(retriever=retriever, embedder=self.embedder, precision=self.precision, measures=self.measures)
+            RunRequest(
+                retriever=retriever,
+                embedder=self.embedder,
+                precision=self.precision,
+                device=self.device,
+                measures=self.measures,
+            )
             for retriever in self.retrievers
         ]
 
@@ -326,6 +242,7 @@ class RecommendRequest(DataRequest):
     )
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
     precision: str = option("auto", _PRECISION, "NAME")
+    device: str = option("cpu", _DEVICE, "NAME")
     tasks: int = option(
         500, "Ask at most N tasks by a protocol, spread over the files; how many were left out is printed.", "N", ge=1
     )
@@ -342,6 +259,7 @@ class RecommendRequest(DataRequest):
                 retriever=retriever,
                 embedder=self.embedder,
                 precision=self.precision,
+                device=self.device,
             )
             for protocol in protocols
             for retriever in self.retrievers

@@ -5,11 +5,15 @@ import pytest
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.embedding import models, precision
+from repoeval_bench.embedding import device, models, precision
 from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.choice import settled
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16, with_precision
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.runs.parts import make_embedder
+from repoeval_bench.runs.problems import Problems, check_setting
+from repoeval_bench.runs.request import RunRequest
 from support.runs import edit, set_config, write_run
 
 FLAGS = "processor\t: 0\nflags\t\t: fpu avx2 avx512f {}\nprocessor\t: 1\n"
@@ -96,3 +100,48 @@ def test_runs_of_two_precisions_are_not_compared(tmp_path):
     runs[1] = edit(runs[1], "metrics.json", embedder="st:other", protocol="body")
     with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
         check_comparable([runs])
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A machine whose torch says that it has these devices; no model is run on them."""
+
+    def has(*devices):
+        monkeypatch.setattr("torch.cuda.is_available", lambda: "cuda" in devices)
+        monkeypatch.setattr("torch.backends.mps.is_available", lambda: "mps" in devices)
+        device.find_device.cache_clear()
+
+    yield has
+    device.find_device.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("present", "named"),
+    [
+        (("cuda", "mps"), "minilm:device=cuda,precision=fp16"),
+        (("mps",), "minilm:device=mps,precision=fp32"),
+        ((), f"minilm:precision={choose_precision('auto', 'cpu')}"),
+    ],
+)
+def test_device_auto_is_named_with_its_precision(machine, present, named):
+    """The run's name says where and in what was computed; without a GPU it is the usual run. A note tells it."""
+    machine(*present)
+    asked = RunRequest(device="auto").resolved_embedder()
+    assert asked == "minilm:device=auto"
+    assert models.locate(asked).spec == named
+    assert settled(asked) == settled(named)
+    notes = []
+    assert make_embedder(asked, notify=notes.append).spec == named
+    where = present[0] if present else "cpu"
+    assert notes[0] == f"note: device auto is {where} here; vectors are those of {named}"
+
+
+def test_a_device_as_an_option_joins_the_embedders_spec(machine):
+    """One that contradicts the spec, and one of an embedder without a model here, are refused."""
+    assert RunRequest(device="cuda", precision="fp32").resolved_embedder() == "minilm:device=cuda,precision=fp32"
+    assert RunRequest(embedder="minilm:device=cuda").resolved_embedder() == "minilm:device=cuda"
+    for embedder, told in (("minilm:device=mps", "contradicts"), ("hash", "device")):
+        found = Problems()
+        check_setting(RunRequest(embedder=embedder, device="cuda"), found)
+        with pytest.raises(UsageError, match=told):
+            found.check()

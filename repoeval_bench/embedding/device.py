@@ -1,0 +1,55 @@
+"""Where a model runs: the device that a spec names, or under `auto` the one that is there."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.spec import Spec
+
+AUTO = "auto"
+
+DEFAULT = "cpu"
+"""Also where a GPU is present: a run whose vectors are cached does not load torch to look for one."""
+
+
+@cache
+def find_device() -> str:
+    """What `auto` means in this process: `cuda` or `mps` where torch has one, else `cpu`. It loads torch."""
+    require("device=auto", "torch")
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else DEFAULT
+
+
+def on_device(spec: Spec) -> Spec:
+    """The spec of a model with the device that `auto` means here; none is named where it is the usual one.
+
+    So a run under `auto` on a machine without a GPU is the usual run.
+    """
+    if spec.params.get("device") != AUTO:
+        return spec
+    found = find_device()
+    others = {name: value for name, value in spec.params.items() if name != "device"}
+    return Spec(spec.name, spec.target, others if found == DEFAULT else {**others, "device": found})
+
+
+def with_device(embedder: str, device: str) -> str:
+    """The embedder's spec with a device; `cpu` is the default, and leaves one that the spec names as it is.
+
+    Two that contradict each other are a UsageError.
+    """
+    if device == DEFAULT:
+        return embedder
+    spec = Spec.parse(embedder)
+    if spec.params.setdefault("device", device) != device:
+        raise UsageError(f"device {device} contradicts embedder {embedder!r}; leave one of them out")
+    return str(spec)
+
+
+def told(spec: str) -> str:
+    """The note on what `auto` was taken for, with the spec of what computes."""
+    return f"note: device auto is {find_device()} here; vectors are those of {spec}"

@@ -1,0 +1,117 @@
+"""The model of a request: fields that are options, read from any source with all mistakes at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.validation import expectation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How people name and read about a field.
+
+    The option is `--` and the field's name unless `spelled` otherwise; `also` is another spelling. `key` is the field's
+    key in a benchmark file, its name where empty. `combined`: a file may name several, and every combination is run.
+    `words`: the values are given in one word, separated by blanks or commas. `variable` is an environment variable with
+    the value.
+    """
+
+    meaning: str
+    metavar: str | None = None
+    also: str = ""
+    spelled: str = ""
+    key: str = ""
+    combined: bool = False
+    words: bool = False
+    variable: str | None = None
+
+    def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
+        """How the option of a field is given on the command line; `short`: in one letter where it has one."""
+        spelled = self.also if short and self.also.startswith("-") and len(self.also) == 2 else self.spelled
+        spelled = spelled or f"--{name.replace('_', '-')}"
+        if value is True:
+            return [spelled]
+        if isinstance(value, tuple):
+            return [spelled, " ".join(map(str, value))] if self.words else [w for v in value for w in (spelled, str(v))]
+        return [spelled, str(value)]
+
+
+class Request(BaseModel):
+    """Fields with their options; unknown fields and values of another type are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def options(cls) -> dict[str, Option]:
+        """Field -> its option, in the order in which help lists them."""
+        extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
+        return {name: extra["option"] for name, extra in extras.items()}
+
+    @classmethod
+    def of_data(cls) -> frozenset[str]:
+        """The fields that say which data is read."""
+        return frozenset()
+
+    def words(self, *shown: str, short: bool = True) -> list[str]:
+        """The options of a command line that ask for this: those beside their defaults, and the `shown` ones.
+
+        They are `short`, and what a run is comes before the data it is over; else they are spelled and ordered as help
+        has them.
+        """
+        usual, names = type(self)(), list(self.options())
+        if short:
+            names.sort(key=lambda name: (name != "chunker", name in self.of_data()))
+        return [
+            word
+            for name in names
+            if getattr(self, name) != getattr(usual, name) or name in shown
+            for word in self.options()[name].words_of(name, getattr(self, name), short=short)
+        ]
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> Self:
+        """The request with these fields; a UsageError names all that are unknown or of another type."""
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
+        for name, value in values.items():
+            # One name may be given where several are taken.
+            if (
+                isinstance(value, str)
+                and name in cls.model_fields
+                and "tuple" in str(cls.model_fields[name].annotation)
+            ):
+                values[name] = (value,)
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise UsageError(all_mistakes(_sentence(dict(each), cls) for each in error.errors())) from error
+
+
+def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
+    name = str(error["loc"][0])
+    if error["type"] == "extra_forbidden":
+        return nearest("option", name, model.model_fields)
+    return f"{name}: {expectation(error)} (it is {error['input']!r})"
+
+
+def option(
+    default: Any,
+    meaning: str,
+    metavar: str | None = None,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    lt: float | None = None,
+    **names: Any,
+) -> Any:
+    """A field with its default, its option (`names` are further fields of `Option`) and its bounds."""
+    extra: Any = {"option": Option(meaning, metavar, **names)}
+    return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)
