@@ -22,13 +22,15 @@ from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from repoeval_bench.analysis.sensitivity import PairedResult
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.grid_store import Cell, Scores
+
+    ArmsElsewhere = Callable[[GridRequest, Sequence[str]], Iterator[Mapping[Cell, Scores]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def sensitivity(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
+    elsewhere: ArmsElsewhere | None = None,
     **asked: Any,
 ) -> list[PairedResult]:
     """Every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's realised size.
@@ -54,7 +57,8 @@ def sensitivity(
     `asked` are further fields of `GridRequest`. `placebo` is the number of line offsets at which the fixed baseline is
     started for the placebo band, 0 for none; an arm that cannot be given the baseline's realised size is left out,
     counted. Chunkers, protocols and retrievers are specs. Cells are kept in `out`/sensitivity, and those that this very
-    code has computed are not computed again. Raises a BenchError in one sentence.
+    code has computed are not computed again. `elsewhere` scores chunkers in the place of `executor`: given the request
+    and their specs, it gives the scores of each in turn. Raises a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
@@ -62,7 +66,10 @@ def sensitivity(
     found = Problems()
     check_grid(request, home, found)
     found.check()
-    grid = _grid(benchmark, request, Path(out), home, notify)
+    embedder = None
+    if model := request.embedder_spec():
+        embedder = make_embedder(model, home=home, benchmark=benchmark, notify=notify)
+    grid = make_grid(benchmark, request, embedder, Path(out), home=home, notify=notify)
     arms = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
     same_files = grid.same_files()
     same = placebo_arms(BASELINE, request.placebo, [files for files, _ in same_files]) if request.placebo else []
@@ -72,7 +79,14 @@ def sensitivity(
     # Protocols score different repositories: sizes are matched on those, and hold for these protocols alone.
     matched = [_matched(arms, files, names, notify) for files, names in same_files] if request.match else []
     further = (*shifted, *(spec for each in matched for spec in each.specs.values()))
-    scored = _score(grid, benchmark, arms | {spec: make_chunker(spec) for spec in further}, notify, executor)
+    every = arms | {spec: make_chunker(spec) for spec in further}
+
+    def score(missing: Mapping[str, Chunker]) -> Iterator[Mapping[Cell, Scores]]:
+        if elsewhere is not None:
+            return elsewhere(request, list(missing))
+        return grid.score_all([*missing.values()], fitting(executor, benchmark, missing.values(), grid.parts))
+
+    scored = _score(grid, every, notify, score)
     bands = placebo_bands([scored[spec] for spec in shifted]) if len(shifted) > 1 else {}
     verdicts = paired_results({spec: scored[spec] for spec in arms}, "nominal", bands)
     for each in matched:
@@ -84,16 +98,19 @@ def sensitivity(
     return verdicts
 
 
-def _grid(
-    benchmark: Benchmark, request: GridRequest, out: Path, home: Path | None, notify: Callable[[str], None]
+def make_grid(
+    benchmark: Benchmark,
+    request: GridRequest,
+    embedder: Embedder | None,
+    out: Path,
+    *,
+    home: Path | None,
+    notify: Callable[[str], None] = silent,
 ) -> Grid:
+    """The grid of a checked request; its cells are kept in `out`/sensitivity."""
     protocols = make_protocols(request.protocols, request.queries, request.relevances)
     strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
     retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
-    embedder = None
-    runs = request.requests()
-    if any(run.needs_vectors for run in runs):
-        embedder = make_embedder(runs[0].resolved_embedder(), home=home, benchmark=benchmark, notify=notify)
     measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
     parts = Parts(embedder, retrievers, home)
     return Grid(benchmark, protocols, parts, measures, baseline=make_chunker(BASELINE), folder=out / "sensitivity")
@@ -116,10 +133,9 @@ def _matched(
 
 def _score(
     grid: Grid,
-    benchmark: Benchmark,
     chunkers: Mapping[str, Chunker],
     notify: Callable[[str], None],
-    executor: Executor,
+    score: Callable[[Mapping[str, Chunker]], Iterator[Mapping[Cell, Scores]]],
 ) -> dict[str, Mapping[Cell, Scores]]:
     """Spec -> the scores in every cell; those that are kept are read."""
     ready = [spec for spec, chunker in chunkers.items() if grid.kept(chunker)]
@@ -127,7 +143,7 @@ def _score(
         notify(f"{len(ready)} of {len(chunkers)} arms were scored before and are reused")
     scored: dict[str, Mapping[Cell, Scores]] = {spec: grid.score(chunkers[spec]) for spec in ready}
     missing = {spec: chunker for spec, chunker in chunkers.items() if spec not in scored}
-    made = grid.score_all([*missing.values()], fitting(executor, benchmark, missing.values(), grid.parts))
+    made = score(missing)
     for spec in missing:
         notify(f"scoring {spec}")
         scored[spec] = next(made)

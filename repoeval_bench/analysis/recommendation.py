@@ -18,7 +18,6 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.prompts import tokens_of
-from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
@@ -26,7 +25,7 @@ from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import evaluate_all
 from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
-from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
 from repoeval_bench.runs.settings import Setting, evaluate_settings
@@ -39,9 +38,11 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.runs.jobs import RunJobs
     from repoeval_bench.runs.planning import Corpora
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
+
 
 SIZES = (500, 1000, 2000)
 """Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
@@ -128,6 +129,11 @@ class Recommendation:
         return html_table(f"{repr(self)[1:-1]} ({self.data})", names, rows)
 
 
+if TYPE_CHECKING:
+    RunsElsewhere = Callable[[Sequence[RunRequest]], RunJobs]
+    Steps = Iterator[tuple[Sequence[Setting], Sequence[Arm], list[Sequence[RunView | None]] | None]]
+
+
 def recommend(
     benchmark: Benchmark,
     *,
@@ -135,6 +141,7 @@ def recommend(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
+    elsewhere: RunsElsewhere | None = None,
     clock: Callable[[], float] = monotonic,
     **asked: Any,
 ) -> Recommendation:
@@ -142,7 +149,9 @@ def recommend(
 
     `asked` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
     `sizes`. Runs are stored in `out`, and stored ones that this very code made are taken as they are, so that an
-    interrupted recommendation goes on. `clock` gives seconds, for `time_limit`. Raises a BenchError in one sentence.
+    interrupted recommendation goes on. `elsewhere` gives what makes the runs of requests as jobs, where `executor` does
+    not make them; it adds the data to them, and asks so many tasks as `tasks` says. `clock` gives seconds, for
+    `time_limit`. Raises a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
@@ -162,14 +171,23 @@ def recommend(
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
     where: dict[str, Any] = {"out": Path(out), "home": home, "notify": notify, "executor": executor}
-    for group, arms, made in _steps(benchmark, groups, by_size, late, where):
+    if elsewhere is None:
+        steps = _steps(benchmark, groups, by_size, late, where)
+    else:
+        steps = _steps_as_jobs(elsewhere, [each for group in groups for each in group], by_size, late)
+    for group, arms, made in steps:
         if made is None:
             labels = ", ".join(arm.label for arm in arms)
             told = (f"{each.request.protocol} by {each.request.retriever}" for each in group)
             left_out += [f"{name}, {labels}: the time was up" for name in told]
             continue
         for each, of_setting in zip(group, zip(*made, strict=True), strict=True):
-            runs[each.request] += zip(arms, of_setting, strict=True)
+            for arm, run in zip(arms, of_setting, strict=True):
+                if run is not None:
+                    runs[each.request].append((arm, run))
+                else:
+                    asked_by = f"{each.request.protocol} by {each.request.retriever}"
+                    left_out.append(f"{asked_by}, {arm.label}: it failed")
     return Recommendation(
         data=benchmark.label,
         answers=tuple(_answer(setting, made, tokens_per_nws) for setting, made in runs.items() if len(made) > 1),
@@ -201,7 +219,7 @@ def _steps(
     by_size: Sequence[Sequence[Arm]],
     late: Callable[[], bool],
     where: Mapping[str, Any],
-) -> Iterator[tuple[Sequence[Setting], Sequence[Arm], list[list[RunView]] | None]]:
+) -> Steps:
     """(settings, arms of one size, for each arm the run of each setting); None for the runs where it is `late`."""
     vectors = [each.request for group in groups for each in group if each.request.needs_vectors]
     embedder: Embedder | None = None
@@ -213,12 +231,24 @@ def _steps(
         for group in groups:
             with closing(_made(group, by_size, embedder, corpora, where)) as made:
                 for arms in by_size:
-                    taken: list[list[RunView]] | None = None if late() else []
+                    taken: list[Sequence[RunView | None]] | None = None if late() else []
                     for _ in arms:
                         if taken is not None:
                             taken.append(next(made))
                         bar.update()
                     yield group, arms, taken
+
+
+def _steps_as_jobs(
+    elsewhere: RunsElsewhere, settings: Sequence[Setting], by_size: Sequence[Sequence[Arm]], late: Callable[[], bool]
+) -> Steps:
+    """The same, each run made as a job; None in the place of a run that failed."""
+    specs = [arm.spec for arms in by_size for arm in arms]
+    jobs = elsewhere([each.request.model_copy(update={"chunker": spec}) for each in settings for spec in specs])
+    for setting, asked in zip(settings, jobs.settings, strict=True):
+        made = jobs.each(asked)
+        for arms in by_size:
+            yield [setting], arms, None if late() else [[next(made)] for _ in arms]
 
 
 def _made(
@@ -268,13 +298,11 @@ def _asked(benchmark: Benchmark, setting: RunRequest, most: int, left_out: list[
     """What a protocol asks: `most` of its tasks where it has more, then with a line on the others."""
     protocol = setting.resolved_protocol()
     selected = select(benchmark, protocol)
-    if protocol.tasks == "questions":  # somebody wrote each of them to be asked
-        return selected
-    asked = part_of(selected, most)
-    if len(asked.tasks) < len(selected.tasks):
+    asked, of = asked_of(selected, protocol, most), len(selected.tasks)
+    if len(asked.tasks) < of:
         left_out.append(
-            f"{setting.protocol}: {len(selected.tasks) - most:,} of {len(selected.tasks):,} tasks; "
-            f"the mean is over the asked tasks, spread over files; --tasks {len(selected.tasks)} asks all"
+            f"{setting.protocol}: {of - most:,} of {of:,} tasks; "
+            f"the mean is over the asked tasks, spread over files; --tasks {of} asks all"
         )
     return asked
 

@@ -12,6 +12,7 @@ from repoeval_bench.cli.answer import answer_to, details_option, print_answer, p
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import comparison_options, execution_options, requests_of, run_options, say
 from repoeval_bench.cli.output import append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
@@ -68,7 +69,9 @@ def compare_command(
     if chunker:
         soon = len(chunker) > 1 and asked["limit"] is None
         requests = requests_of(chunker, asked)
-        with experiment_on(execution, requests, soon=soon, out=out, home=home, notify=say) as experiment:
+        with experiment_on(
+            execution, requests, soon=soon, out=out, home=home, notify=say, told=page_of(execution)
+        ) as experiment:
             stored += [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
     if len(stored) < 2:
         raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")

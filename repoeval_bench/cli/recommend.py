@@ -11,13 +11,15 @@ import click
 from repoeval_bench.analysis.recommendation import recommend
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, out_option, request_options, say
+from repoeval_bench.cli.job_page import page_of
+from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
 from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.build.kept import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
+from repoeval_bench.runs.execution import runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
@@ -26,7 +28,8 @@ from repoeval_bench.runs.view import RunView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.analysis.recommendation import Recommendation
+    from repoeval_bench.runs.execution_request import ExecutionRequest
 
 PACKS = "packs"
 """Where in --out the packs are."""
@@ -41,9 +44,17 @@ _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA o
 @click.option("--report", type=FILE, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
 @out_option
 @home_option
+@execution_options
 @json_option
 def recommend_command(
-    *, source: str, report: Path | None, out: Path, home: Path | None, as_json: bool, **asked: Any
+    *,
+    source: str,
+    report: Path | None,
+    out: Path,
+    home: Path | None,
+    execution: ExecutionRequest,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
@@ -52,10 +63,19 @@ def recommend_command(
     little data is an answer too. An interrupted command goes on where it stopped.
     """
     request = RecommendRequest.of({"source": source, **asked})
-    benchmark = _benchmark(request, out, home)
-    with ProcessPool() as pool:
-        fields = request.model_dump(exclude=set(DataRequest.model_fields))
-        found = recommend(benchmark, **fields, out=out, home=home, notify=_quiet, executor=pool)
+    data = _data(request, out)
+    benchmark = load_benchmark(**data, home=home, notify=say)
+    fields = request.model_dump(exclude=set(DataRequest.model_fields))
+    jobs: dict[str, Any] = {"out": out, "without": frozenset(), "sample": request.tasks}
+    with runs_on(execution, home=home, notify=_quiet, told=page_of(execution), **jobs) as as_jobs:
+        elsewhere = as_jobs and (lambda runs: as_jobs([each.model_copy(update=data) for each in runs]))
+        with ProcessPool() as pool:
+            places: dict[str, Any] = {"out": out, "home": home, "executor": pool, "elsewhere": elsewhere}
+            found = recommend(benchmark, **fields, **places, notify=_quiet)
+        _show(found, report, out, as_json=as_json)
+
+
+def _show(found: Recommendation, report: Path | None, out: Path, *, as_json: bool) -> None:
     if not found.answers:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
     decides = [RunView(out / run_id) for run_id in found.answers[0].arms]
@@ -75,10 +95,11 @@ def recommend_command(
     )
 
 
-def _benchmark(request: RecommendRequest, out: Path, home: Path | None) -> Benchmark:
-    data = request.model_dump(include=set(DataRequest.model_fields))
-    data["source"] = benchmark_of(request.source, out / PACKS, notify=say)
-    return load_benchmark(**data, home=home, notify=say)
+def _data(request: RecommendRequest, out: Path) -> dict[str, Any]:
+    source = benchmark_of(request.source, out / PACKS, notify=say)
+    # A worker may be in another folder.
+    source = str(Path(source).resolve()) if Path(source).exists() else source
+    return request.model_dump(include=set(DataRequest.model_fields)) | {"source": source}
 
 
 def _quiet(_: str) -> None:

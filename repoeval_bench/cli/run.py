@@ -12,6 +12,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.answer import details_option, print_answer, print_comparison
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
@@ -81,7 +82,9 @@ def run_command(
     if not requests:
         say(f"note: part {shard} of {len(asked.requests)} runs holds none")
     results: list[dict[str, Any]] = []
-    with experiment_on(execution, requests, out=out, home=home, notify=say, without=without) as experiment:
+    with experiment_on(
+        execution, requests, out=out, home=home, notify=say, without=without, told=page_of(execution)
+    ) as experiment:
         for setting in experiment.settings:
             found = experiment.run(setting, reuse=True)
             runs = [run for run in found if run]

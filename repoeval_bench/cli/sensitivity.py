@@ -12,15 +12,19 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.grid import sensitivity
+from repoeval_bench.analysis.grid_jobs import GridJobs
 from repoeval_bench.analysis.sensitivity import flips
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, request_options, say
+from repoeval_bench.cli.job_page import page_of
+from repoeval_bench.cli.options import execution_options, home_option, json_option, request_options, say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
+from repoeval_bench.runs.execution import log_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.runs.materials import tell_unread
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.sensitivity import PairedResult
     from repoeval_bench.report.table import Table
+    from repoeval_bench.runs.execution_request import ExecutionRequest
 
 SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""
@@ -49,8 +54,17 @@ SHOWN = 12
     help="Cells are kept under it, in sensitivity/, and computed once.",
 )
 @home_option
+@execution_options
 @json_option
-def sensitivity_command(*, as_json: bool, output: Path | None, out: Path, home: Path | None, **asked: Any) -> None:
+def sensitivity_command(
+    *,
+    as_json: bool,
+    output: Path | None,
+    out: Path,
+    home: Path | None,
+    execution: ExecutionRequest,
+    **asked: Any,
+) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
     A cell is decided where the 95 % interval of the difference (signs of files flipped) leaves out 0, and is noise
@@ -67,12 +81,23 @@ def sensitivity_command(*, as_json: bool, output: Path | None, out: Path, home: 
     tell_unread(request.requests(), say)
     data = request.model_dump(include=set(DataRequest.model_fields))
     protocols = map(Protocol.parse, request.protocols)
-    benchmark = load_benchmark(**data, without=passed_over(protocols, request.level), home=home, notify=say)
+    without = passed_over(protocols, request.level)
+    benchmark = load_benchmark(**data, without=without, home=home, notify=say)
     if usual:
         request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark, say)})
-    with ProcessPool() as pool:
-        grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
-        found = sensitivity(benchmark, request.chunkers, **grid, out=out, home=home, notify=say, executor=pool)
+    grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
+    store = ObjectStore(execution.store) if execution.store else None
+    with (
+        log_on(execution, home=home, notify=say, unit="chunkers", told=page_of(execution)) as log,
+        ProcessPool() as pool,
+    ):
+        options: dict[str, Any] = {"out": out, "home": home, "notify": say, "executor": pool}
+        if log is not None:
+            # What a worker loads is what was loaded here.
+            options["elsewhere"] = GridJobs(
+                data=request.data(), log=log, without=without, out=out, home=home, store=store
+            )
+        found = sensitivity(benchmark, request.chunkers, **grid, **options)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
         try:

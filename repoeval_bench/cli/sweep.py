@@ -10,6 +10,7 @@ from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import execution_options, requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.execution import experiment_on
@@ -86,7 +87,9 @@ def sweep_command(
         ]
         print_commands(requests, last, out=out, home=home, problems=problems)
         return
-    with experiment_on(execution, requests, out=out, home=home, notify=say, problems=problems) as experiment:
+    with experiment_on(
+        execution, requests, out=out, home=home, notify=say, problems=problems, told=page_of(execution)
+    ) as experiment:
         runs = [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
         _print(runs, as_json=as_json)
 

@@ -41,6 +41,8 @@ class CachedEmbedder:
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
         self._noted = False
+        self.texts_embedded = 0
+        """How many were encoded so far, not found in the cache."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
         spec = Spec.parse(encoder.spec)
         self.spec = format_spec(spec.name, {**spec.params, **named}, spec.target)
@@ -156,6 +158,7 @@ class CachedEmbedder:
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = (vector.astype("<f4").tobytes() for vector in vectors)
             self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
+            self.texts_embedded += len(positions)
             bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:

@@ -37,6 +37,11 @@ def on_device(spec: Spec) -> Spec:
     return Spec(spec.name, spec.target, others if found == DEFAULT else {**others, "device": found})
 
 
+def settled(embedder: str) -> str:
+    """The embedder's spec with the device that `auto` means here."""
+    return str(on_device(Spec.parse(embedder)))
+
+
 def with_device(embedder: str, device: str) -> str:
     """The embedder's spec with a device; `cpu` is the default, and leaves one that the spec names as it is.
 

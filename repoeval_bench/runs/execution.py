@@ -10,10 +10,10 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.jobs import JobLog, RunJobs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -26,27 +26,84 @@ EXECUTORS = ("local", "ray")
 _NOT_READ = "--gpus-per-embedder is read by --executor ray only; leave it out"
 
 
+def untold(_: JobLog) -> None:
+    """Nobody is told what became of the jobs."""
+
+
+@contextmanager
+def log_on(
+    execution: ExecutionRequest,
+    *,
+    home: Path | None,
+    notify: Callable[[str], None],
+    unit: str,
+    told: Callable[[JobLog], None] = untold,
+) -> Iterator[JobLog | None]:
+    """What hands jobs to the executor that `execution` names; None where it names none.
+
+    At the end, also at that of an error, `told` is called with what became of the jobs.
+    """
+    check_execution(execution)
+    if execution.executor is None:
+        yield None
+        return
+    with choose_executor(execution, home) as chosen:
+        log = JobLog(chosen, notify, unit=unit)
+        try:
+            yield log
+        finally:
+            told(log)
+
+
+def check_execution(execution: ExecutionRequest) -> None:
+    """A UsageError for options that only an executor reads, where none is named."""
+    if execution.executor is not None:
+        return
+    if execution.gpus_per_embedder is not None:
+        raise UsageError(_NOT_READ)
+    if execution.store is not None:
+        raise UsageError(f"--store {execution.store} needs jobs that are put there; add --executor local:2 or ray")
+    if execution.job_page is not None:
+        raise UsageError(f"--job-page {execution.job_page} is about jobs; add --executor local:2 or ray")
+
+
+@contextmanager
+def runs_on(
+    execution: ExecutionRequest,
+    *,
+    home: Path | None,
+    notify: Callable[[str], None],
+    told: Callable[[JobLog], None] = untold,
+    **options: Any,
+) -> Iterator[Callable[[Sequence[RunRequest]], RunJobs] | None]:
+    """What makes the runs of requests as jobs of the executor that is named; None where none is.
+
+    `options` are those of `RunJobs`. At the end of the context, the runs that could not be made are one ResultError.
+    """
+    with log_on(execution, home=home, notify=notify, unit="runs", told=told) as log:
+        if log is None:
+            yield None
+            return
+        yield lambda requests: RunJobs(requests, log, store=execution.store, home=home, notify=notify, **options)
+    log.check()
+
+
 @contextmanager
 def experiment_on(
     execution: ExecutionRequest, requests: Sequence[RunRequest], *, soon: bool = False, **options: Any
 ) -> Iterator[Experiment | RunJobs]:
-    """The experiment of these requests, made where `execution` says; `options` are those of `Experiment`.
+    """The experiment of these requests, made where `execution` says; `options` are those of `runs_on`.
 
     Without an executor, runs are made together: chunked side by side and embedded in one pass. With one, each is a job;
     at the end of the context, the runs that could not be made are one ResultError. `soon`: see `ProcessPool`.
     """
-    if execution.executor is None:
-        if execution.gpus_per_embedder is not None:
-            raise UsageError(_NOT_READ)
-        if execution.store is not None:
-            raise UsageError(f"--store {execution.store} needs jobs that are put there; add --executor local:2 or ray")
+    with runs_on(execution, **options) as as_jobs:
+        if as_jobs is not None:
+            yield as_jobs(requests)
+            return
+        options.pop("told", None)
         with ProcessPool(soon=soon) as pool:
             yield Experiment(requests, executor=pool, **options)
-        return
-    with choose_executor(execution, options.get("home")) as chosen:
-        jobs = RunJobs(requests, chosen, store=execution.store, **options)
-        yield jobs
-    jobs.check()
 
 
 def choose_executor(execution: ExecutionRequest, home: Path | None = None) -> ProcessPool | RayCluster:

@@ -22,3 +22,6 @@ class ExecutionRequest(Request):
         "With an executor: share runs and vectors through this store: file:///shared, s3://BUCKET, …",
         "URL",
     )
+    job_page: str | None = option(
+        None, "With an executor: write an HTML page there on what ran where, how long, what failed and why.", "FILE"
+    )

@@ -17,7 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from repoeval_bench.core.errors import BenchError
 
@@ -94,6 +94,7 @@ class ProcessPool:
         self._soon = soon
         self._pool: ProcessPoolExecutor | None = None
         self._others: frozenset[int | None] = frozenset()
+        self._handed: deque[Future[Any]] = deque()
 
     def __enter__(self) -> Self:
         if self._soon and self.workers > 1 and _METHOD == "forkserver":
@@ -107,7 +108,7 @@ class ProcessPool:
     ) -> None:
         if self._pool is None:
             return
-        if kind is not None:
+        if kind is not None and not all(each.done() for each in self._handed):
             ours = [each for each in multiprocessing.active_children() if each.pid not in self._others]
             for worker in ours:
                 worker.terminate()
@@ -124,6 +125,7 @@ class ProcessPool:
             yield from InProcess().map(jobs)
             return
         futures: deque[Future[T]] = deque()
+        self._handed = futures
         waiting = iter(jobs)
         try:
             futures.extend(map(self._submit, islice(waiting, AHEAD * self.workers)))

@@ -27,7 +27,7 @@ from repoeval_bench.runs.parts import (
     make_retriever,
     silent,
 )
-from repoeval_bench.runs.planning import Plan, is_large, plan, plan_all, select
+from repoeval_bench.runs.planning import Plan, asked_of, is_large, plan, plan_all, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.publish import staging
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
@@ -123,13 +123,17 @@ def make_run(
     *,
     reuse: bool,
     notify: Callable[[str], None] = silent,
+    sample: int | None = None,
 ) -> RunView:
-    """Make (or with `reuse` find) the one run of a checked request; nobody ever finds half of it."""
+    """Make (or with `reuse` find) the one run of a checked request; nobody ever finds half of it.
+
+    Of more tasks than `sample` so many are asked.
+    """
     protocol = request.resolved_protocol()
     (cutter,) = make_chunkers(materials.benchmark, [request.chunker], request, notify)
     retriever = make_retriever(request.retriever, protocol, home=materials.home, notify=notify)
     parts = Parts(materials.embedder(request), (retriever,), materials.home)
-    selected = select(materials.benchmark, protocol)
+    selected = asked_of(select(materials.benchmark, protocol), protocol, sample)
     config = config_of(selected, request, protocol, cutter, parts)
     if reuse and (stored := results.find(config.run_id)):
         return stored

@@ -1,153 +1,111 @@
-"""Whole runs as jobs: a job is a request, and what it returns is the name of the run's folder.
+"""Runs as jobs of an executor: handed out, gathered in their order, and what became of each.
 
-Neither data nor plans travel, so the caller's memory does not grow with the number of runs. A worker keeps the data of
-the requests that it sees. What a job writes is what one process writes.
+A job's error ends it alone. It is listed with its reason and with what tries it again.
 """
 
 from __future__ import annotations
 
-import os
-import platform
+import time
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from repoeval_bench.core.errors import BenchError, ResultError
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.progress import progress
-from repoeval_bench.runs.experiment import make_run
-from repoeval_bench.runs.materials import Materials, left_out, tell_unread
+from repoeval_bench.runs.job import Code, Job, RunJob
+from repoeval_bench.runs.materials import left_out, tell_unread
 from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.request import DataRequest, by_setting
+from repoeval_bench.runs.request import by_setting
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.shell import eval_line
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.runs.records import CodeState
+    from repoeval_bench.runs.job import Finished, JobExecutor
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 
-    Placed = Callable[[TextEncoder], TextEncoder]
+Made = TypeVar("Made")
+
+AGAIN = "run the same command again"
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """Which code and which packages make a run: the same on every machine, or runs of two kinds would be mixed."""
+class Named:
+    """A job as people know it: the parts of its name, and the shell line that does it alone."""
 
-    state: CodeState
-    versions: Mapping[str, str | None]
-
-    @classmethod
-    def here(cls) -> Code:
-        """That of this process."""
-        return cls(code_state(), versions())
-
-    def check_same(self) -> None:
-        """A BenchError that names what differs from it in this process."""
-        here = Code.here()
-        other = [
-            f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
-            for name in sorted(self.versions.keys() | here.versions.keys())
-            if here.versions.get(name) != self.versions.get(name)
-        ]
-        if here.state != self.state:
-            other.append(f"commit {here.state.commit} instead of {self.state.commit}")
-        if other:
-            raise BenchError(f"{platform.node()} has {', '.join(other)}; install the same there")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """What a job says of its run: its id, None where an `error` stopped it. `notes` are the notices of making it."""
-
-    run_id: str | None
-    error: str | None
-    notes: tuple[str, ...]
-    seconds: float
-    where: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunJob:
-    """Makes the run of one checked request, or finds it; called in a worker.
-
-    `without` are the repositories that a limit passes over, the same for all jobs of an experiment.
-    """
-
-    request: RunRequest
-    without: frozenset[str]
-    results: Results
-    home: Path | None
-    reuse: bool
-    code: Code
+    parts: tuple[str, ...]
+    line: str = AGAIN
 
     @property
-    def needs_vectors(self) -> bool:
-        """Whether the run embeds anything."""
-        return self.request.needs_vectors
-
-    def __call__(self, placed: Placed | None = None) -> Finished:
-        """The name of the run, or the error of making it: an error of one job never ends the others.
-
-        `placed` says where encoders compute, see `make_embedder`; it is hashable.
-        """
-        started = perf_counter()
-        notes: list[str] = []
-        run_id = error = None
-        try:
-            self.code.check_same()
-            run_id = self._make(notes.append, placed)
-        except BenchError as found:
-            error = str(found)
-        except Exception as found:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
-            error = f"{type(found).__name__}: {found}"
-        return Finished(
-            run_id=run_id,
-            error=error,
-            notes=tuple(notes),
-            seconds=perf_counter() - started,
-            where=f"{platform.node()}:{os.getpid()}",
-        )
-
-    def _make(self, notify: Callable[[str], None], placed: Placed | None) -> str:
-        data = DataRequest(**{name: getattr(self.request, name) for name in DataRequest.model_fields})
-        materials = kept_materials(data, self.without, self.home, placed, self.results.store)
-        run = make_run(self.request, materials, self.results, reuse=self.reuse, notify=notify)
-        materials.share()
-        return run.run_id
-
-
-@lru_cache(maxsize=1)
-def kept_materials(
-    data: DataRequest, without: frozenset[str], home: Path | None, placed: Placed | None, store: ObjectStore | None
-) -> Materials:
-    """What the jobs of one worker share."""
-    return Materials(data, without=without, home=home, placed=placed, store=store)
+    def name(self) -> str:
+        """All in one."""
+        return " · ".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A run that was not made, why, and what tries it again."""
+class Done:
+    """A job that came back; one that failed has an error."""
 
-    request: RunRequest
-    error: str
-    line: str
+    job: Named
+    finished: Finished[Any]
 
 
-class JobExecutor(Protocol):
-    """Where jobs are made."""
+class JobLog:
+    """Hands jobs to an executor and keeps what became of each; `notify` receives each notice of the jobs once.
 
-    def map(self, jobs: Sequence[RunJob]) -> Iterator[Finished]:
-        """What each job returns, in their order."""
-        ...
+    `unit` is what a job makes. `begun` is when the first was handed over, in seconds since 1970, `seconds` how long
+    after it the last one ended.
+    """
+
+    def __init__(self, executor: JobExecutor, notify: Callable[[str], None] = silent, *, unit: str = "runs") -> None:
+        self._executor, self._notify, self.unit = executor, notify, unit
+        self._said: set[str] = set()
+        self.done: list[Done] = []
+        self.total = 0
+        self.begun = 0.0
+        self.seconds = 0.0
+
+    @property
+    def failures(self) -> list[Done]:
+        """The jobs that made nothing."""
+        return [each for each in self.done if each.finished.error is not None]
+
+    def map(self, named: Sequence[Named], jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
+        """What each job says, in their order; on a terminal a bar counts jobs, texts and errors, with the time left."""
+        if not self.total:
+            self.begun = time.time()
+        self.total += len(jobs)
+        texts = failed = 0
+        with progress(desc=self.unit, unit=self.unit, total=len(jobs)) as bar:
+            for each, finished in zip(named, self._executor.map(jobs), strict=True):
+                self.done.append(Done(each, finished))
+                self.seconds = max(self.seconds, finished.begun + finished.seconds - self.begun)
+                texts, failed = texts + finished.texts, failed + (finished.error is not None)
+                bar.set_postfix_str(f"{texts:,} texts embedded, {failed} failed", refresh=False)
+                bar.update()
+                bar.clear()  # the caller prints, and the next job brings the bar back
+                for note in finished.notes:
+                    if note not in self._said:
+                        self._said.add(note)
+                        self._notify(note)
+                yield finished
+
+    def check(self) -> None:
+        """A ResultError that lists the jobs that failed, each with its reason and what tries it again."""
+        if not (failures := self.failures):
+            return
+        lines = [f"{len(failures)} of {self.total} {self.unit} failed:"]
+        lines += [
+            f"{each.job.name}: {each.finished.error}\n    "
+            + (each.job.line if each.job.line == AGAIN else f"try it again: {each.job.line}")
+            for each in failures
+        ]
+        raise ResultError("\n  ".join(lines))
 
 
 class RunJobs:
@@ -155,13 +113,14 @@ class RunJobs:
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
     first job. `notify` receives each notice of the jobs once. `store` is a URL at which every run and every vector is
-    put and looked for too.
+    put and looked for too. Of more tasks than `sample` so many are asked. `log` has what became of each job; it may be
+    given in the place of an executor.
     """
 
     def __init__(
         self,
         requests: Sequence[RunRequest],
-        executor: JobExecutor,
+        executor: JobExecutor | JobLog,
         *,
         out: Path = RESULTS,
         home: Path | None = None,
@@ -169,20 +128,21 @@ class RunJobs:
         problems: Problems | None = None,
         without: frozenset[str] | None = None,
         store: str | None = None,
+        sample: int | None = None,
     ) -> None:
         problems = problems or Problems()
         check_requests(requests, home, problems)
         problems.check()
         check_writable(out)
         tell_unread(requests, notify)
-        self._members = by_setting(requests)
-        self._executor, self._notify = executor, notify
+        # Each machine would take `auto` for another device, and make another run.
+        self._members = by_setting([each.on_this_device(notify) for each in requests])
+        self._notify, self._sample = notify, sample
         self._results = Results(out, ObjectStore(store) if store else None)
         self._out, self._home = out, home
         self._without = left_out(requests) if without is None else without
-        self._said: set[str] = set()
-        self._coming: Iterator[tuple[RunRequest, Finished]] | None = None
-        self.failures: list[Failure] = []
+        self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
+        self.log = executor if isinstance(executor, JobLog) else JobLog(executor, notify)
 
     @property
     def settings(self) -> list[RunRequest]:
@@ -194,31 +154,27 @@ class RunJobs:
 
         Settings are asked for in their order. The jobs of all are handed over with the first.
         """
+        return list(self.each(setting, reuse=reuse))
+
+    def each(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
+        """The runs of a setting, each when it and those before it are there."""
         if self._coming is None:
             self._coming = self._made(reuse=reuse)
-        found: list[RunView | None] = []
         for request in self._members[setting]:
             made, finished = next(self._coming)
             assert made is request, "settings are asked for in their order"
-            if finished.run_id is None:
-                self._fail(request, finished)
-                found.append(None)
+            if finished.made is None:
+                yield None
                 continue
-            run = self._results.open(finished.run_id)
+            run = self._results.open(finished.made)
             self._notify(f"{run.metrics.chunker} -> {run.folder}")
-            found.append(run)
-        return found
+            yield run
 
     def check(self) -> None:
-        """A ResultError that lists the runs that were not made, each with its reason and the line that tries again."""
-        if not self.failures:
-            return
-        total = sum(map(len, self._members.values()))
-        lines = [f"{len(self.failures)} of {total} runs could not be made:"]
-        lines += [f"{each.error}\n    {each.line}" for each in self.failures]
-        raise ResultError("\n  ".join(lines))
+        """A ResultError that lists the runs that were not made; see `JobLog.check`."""
+        self.log.check()
 
-    def _made(self, *, reuse: bool) -> Iterator[tuple[RunRequest, Finished]]:
+    def _made(self, *, reuse: bool) -> Iterator[tuple[RunRequest, Finished[str]]]:
         requests = [request for members in self._members.values() for request in members]
         code = Code.here()
         jobs = [
@@ -230,24 +186,17 @@ class RunJobs:
                 home=self._home.resolve() if self._home else None,
                 reuse=reuse,
                 code=code,
+                sample=self._sample,
             )
             for request in requests
         ]
-        with progress(desc="runs", unit="runs", total=len(jobs)) as bar:
-            for request, finished in zip(requests, self._executor.map(jobs), strict=True):
-                bar.update()
-                for note in finished.notes:
-                    if note not in self._said:
-                        self._said.add(note)
-                        self._notify(note)
-                yield request, finished
+        return zip(requests, self.log.map([self._named(each) for each in requests], jobs), strict=True)
 
-    def _fail(self, request: RunRequest, finished: Finished) -> None:
-        name = " · ".join([request.chunker or "no chunker", *request.combination().values()])
-        line = "run the same command again"
-        if stands_alone(request, self._without):
-            line = f"try it again: {eval_line(request, out=self._out, home=self._home)}"
-        self.failures.append(Failure(request, f"{name}: {finished.error}", line))
+    def _named(self, request: RunRequest) -> Named:
+        parts = (request.chunker or "no chunker", *request.combination().values())
+        if self._sample is not None or not stands_alone(request, self._without):
+            return Named(parts)
+        return Named(parts, eval_line(request, out=self._out, home=self._home))
 
 
 def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.core.parts import Embedder
+    from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.shared_cache import SharedVectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.planning import Corpora
@@ -44,7 +45,7 @@ class Materials:
         self.home = home
         self._shared = _shared_cache(store, home, notify) if store else None
         self.corpora: Corpora = {}
-        self._embedders: dict[str, Embedder] = {}
+        self._embedders: dict[str, CachedEmbedder] = {}
 
     @cached_property
     def benchmark(self) -> Benchmark:
@@ -68,6 +69,11 @@ class Materials:
                 cache=self._shared,
             )
         return self._embedders[spec]
+
+    @property
+    def texts_embedded(self) -> int:
+        """Texts whose vectors were computed so far."""
+        return sum(each.texts_embedded for each in self._embedders.values())
 
     def share(self) -> None:
         """Put what was computed into the store, if there is one."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.retrieval.choice import ChosenRetriever
@@ -69,7 +70,7 @@ def make_embedder(
     notify: Callable[[str], None] = silent,
     placed: Callable[[TextEncoder], TextEncoder] | None = None,
     cache: VectorCache | None = None,
-) -> Embedder:
+) -> CachedEmbedder:
     """The embedder that a spec names, reading through the vector cache in `home`.
 
     `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything, or a fit.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.assembly import published_subset
+from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.facts import task_facts
 from repoeval_bench.dataset.questions import QUESTION
@@ -206,6 +207,11 @@ def _chunk(
     corpus = chunk(chunker, made)
     documents = chunk(baseline) if baseline and protocol.documents == "baseline" else corpus
     return corpus, documents, perf_counter() - started
+
+
+def asked_of(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
+    """Of more tasks than `sample` so many, spread over the files; of questions that somebody wrote, all."""
+    return selected if sample is None or protocol.tasks == "questions" else part_of(selected, sample)
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:

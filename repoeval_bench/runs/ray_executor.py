@@ -22,7 +22,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
-from repoeval_bench.runs.jobs import Finished
+from repoeval_bench.runs.job import Finished
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.parts import Embedder, Role
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.runs.jobs import RunJob
+    from repoeval_bench.runs.job import Job, Made
 
 STORE_BYTES = 128 * 2**20
 """Of Ray's object store, where Ray is started here: requests, texts and vectors pass through it, and none stays."""
@@ -103,7 +103,7 @@ class RayCluster:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def map(self, jobs: Sequence[RunJob]) -> Iterator[Finished]:
+    def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
         """What each job returns, in their order; a job whose worker is lost again and again has that as its error."""
         import ray
 
@@ -111,16 +111,20 @@ class RayCluster:
         placed = self._placed() if any(job.needs_vectors for job in jobs) else None
         ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         running: dict[Any, int] = {}
-        done: dict[int, Finished] = {}
+        done: dict[int, Finished[Made]] = {}
         handed = 0
-        for place in range(len(jobs)):
-            while place not in done:
-                while handed < len(jobs) and len(running) < ahead:
-                    running[run.remote(jobs[handed], placed)] = handed
-                    handed += 1
-                for reference in ray.wait(list(running))[0]:
-                    done[running.pop(reference)] = _result(reference)
-            yield done.pop(place)
+        try:
+            for place in range(len(jobs)):
+                while place not in done:
+                    while handed < len(jobs) and len(running) < ahead:
+                        running[run.remote(jobs[handed], placed)] = handed
+                        handed += 1
+                    for reference in ray.wait(list(running))[0]:
+                        done[running.pop(reference)] = _result(reference)
+                yield done.pop(place)
+        finally:
+            for reference in running:  # nobody waits for these any more
+                ray.cancel(reference)
 
     def _placed(self) -> Placed:
         """The actors, each on its machine, started when the first vector is needed."""
@@ -158,19 +162,19 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _run(job: RunJob, placed: Placed | None) -> Finished:
+def _run(job: Job[Made], placed: Placed | None) -> Finished[Made]:
     return job(placed)
 
 
-def _result(reference: Any) -> Finished:
+def _result(reference: Any) -> Finished[Any]:
     import ray
 
     try:
-        finished: Finished = ray.get(reference)
+        finished: Finished[Any] = ray.get(reference)
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
         told = f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory"
-        return Finished(run_id=None, error=told, notes=(), seconds=0.0, where="")
+        return Finished(made=None, error=told)
     return finished
 
 

@@ -18,7 +18,7 @@ from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import needs_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _PRECISION = (
     "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
@@ -59,6 +59,10 @@ class DataRequest(Request):
     def of_data(cls) -> frozenset[str]:
         """The fields that say which data is read."""
         return frozenset(DataRequest.model_fields)
+
+    def data(self) -> DataRequest:
+        """The part that says which data is read."""
+        return DataRequest(**{name: getattr(self, name) for name in DataRequest.model_fields})
 
 
 class RunRequest(DataRequest):
@@ -163,6 +167,17 @@ class RunRequest(DataRequest):
         embedder = with_device(self.embedder, self.device)
         return with_long_text(with_precision(embedder, self.precision), self.long_text)
 
+    def on_this_device(self, notify: Callable[[str], None]) -> Self:
+        """The request with the device that `auto` means on this machine, and a note on it; else as it is."""
+        from repoeval_bench.embedding.device import AUTO, settled, told
+
+        embedder = self.resolved_embedder() if self.needs_vectors else ""
+        if f"device={AUTO}" not in embedder:
+            return self
+        embedder = settled(embedder)
+        notify(told(embedder))
+        return self.model_copy(update={"embedder": embedder, "device": "cpu", "precision": "auto", "long_text": None})
+
     @property
     def needs_vectors(self) -> bool:
         """Whether the embedder takes part: the retriever or a measure asks for vectors."""
@@ -215,6 +230,10 @@ class GridRequest(DataRequest):
             )
             for retriever in self.retrievers
         ]
+
+    def embedder_spec(self) -> str | None:
+        """The embedder's spec with the device and the precision; None where nothing needs vectors."""
+        return next((each.resolved_embedder() for each in self.requests() if each.needs_vectors), None)
 
 
 class RecommendRequest(DataRequest):

@@ -11,7 +11,8 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.jobs import RunJobs, kept_materials
+from repoeval_bench.runs.job import kept_materials
+from repoeval_bench.runs.jobs import RunJobs
 from repoeval_bench.runs.request import RunRequest
 from support.encoders import CountingEncoder
 from support.folders import content

@@ -10,7 +10,8 @@ from repoeval_bench.runs.execution import choose_executor
 from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.jobs import Code, RunJobs
+from repoeval_bench.runs.job import Code
+from repoeval_bench.runs.jobs import RunJobs
 from repoeval_bench.runs.request import RunRequest
 from support.command import bench
 from support.folders import content
@@ -65,7 +66,7 @@ def test_an_error_ends_its_run_alone_and_is_listed_with_the_line_that_tries_agai
     with pytest.raises(ResultError) as told:
         jobs.check()
     sentence = str(told.value)
-    assert sentence.startswith("2 of 6 runs could not be made:\n")
+    assert sentence.startswith("2 of 6 runs failed:\n")
     assert sentence.count("odd") == 2
     lines = [line.partition(": ")[2] for line in sentence.splitlines() if "try it again" in line]
     for line in lines:

@@ -214,7 +214,7 @@ def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
         jobs = RunJobs(asked, chosen, out=tmp_path, home=places["home"])
         runs = jobs.run(jobs.settings[0])
     assert [run is None for run in runs] == [True, False]
-    with pytest.raises(ResultError, match=r"(?s)1 of 2 runs could not be made.*try it again: repoeval-bench eval"):
+    with pytest.raises(ResultError, match=r"(?s)1 of 2 runs failed.*try it again: repoeval-bench eval"):
         jobs.check()
 
 

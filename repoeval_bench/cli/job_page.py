@@ -1,0 +1,33 @@
+"""`--job-page FILE`: a page on what became of the jobs of a command, written at its end, whatever that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.cli.options import say
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.files import write_named
+from repoeval_bench.runs.execution import untold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from repoeval_bench.runs.execution_request import ExecutionRequest
+    from repoeval_bench.runs.jobs import JobLog
+
+
+def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
+    """What writes the page that is asked for; nothing where none is."""
+    output = execution.job_page
+    if output is None:
+        return untold
+    require("--job-page", "jinja2")
+
+    def write(log: JobLog) -> None:
+        from repoeval_bench.report.page.jobs import job_page
+
+        write_named(Path(output), job_page(log), "another file with --job-page")
+        say(f"wrote {output}")
+
+    return write

@@ -1,0 +1,186 @@
+"""A job: what is sent to a worker, and what comes back. `jobs` hands them out.
+
+Neither data nor plans travel, so the caller's memory does not grow with the data. A worker keeps the data of the jobs
+that it sees. What a job writes is what one process writes.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from repoeval_bench.core.errors import BenchError
+from repoeval_bench.runs.experiment import make_run
+from repoeval_bench.runs.materials import Materials
+from repoeval_bench.runs.provenance import code_state, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.runs.records import CodeState
+    from repoeval_bench.runs.request import DataRequest, RunRequest
+    from repoeval_bench.runs.run_store import Results
+
+    Placed = Callable[[TextEncoder], TextEncoder]
+
+Made = TypeVar("Made")
+Made_co = TypeVar("Made_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Which code and which packages make a run: the same on every machine, or runs of two kinds would be mixed."""
+
+    state: CodeState
+    versions: Mapping[str, str | None]
+
+    @classmethod
+    def here(cls) -> Code:
+        """That of this process."""
+        return cls(code_state(), versions())
+
+    def check_same(self) -> None:
+        """A BenchError that names what differs from it in this process."""
+        here = Code.here()
+        other = [
+            f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
+            for name in sorted(self.versions.keys() | here.versions.keys())
+            if here.versions.get(name) != self.versions.get(name)
+        ]
+        if here.state != self.state:
+            other.append(f"commit {here.state.commit} instead of {self.state.commit}")
+        if other:
+            raise BenchError(f"{platform.node()} has {', '.join(other)}; install the same there")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished(Generic[Made_co]):
+    """What a job says of its work: what it made, None where an `error` stopped it, and what that took.
+
+    `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
+    the name of its machine, `process` the id of its process there, whose memory was `peak_bytes` at most so far.
+    `texts` were embedded for it; 0 where their vectors were there.
+    """
+
+    made: Made_co | None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+    begun: float = 0.0
+    seconds: float = 0.0
+    node: str = ""
+    process: int = 0
+    peak_bytes: int = 0
+    texts: int = 0
+
+
+class Job(Protocol[Made_co]):
+    """Work that can be sent to a worker."""
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether it embeds anything."""
+
+    def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
+        """Do it; an error is part of what comes back. `placed` says where encoders compute, see `make_embedder`."""
+
+
+class JobExecutor(Protocol):
+    """Where jobs are done."""
+
+    def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
+        """What each job returns, in their order."""
+
+
+def attempt(
+    code: Code, materials: Callable[[], Materials], work: Callable[[Materials, Callable[[str], None]], Made]
+) -> Finished[Made]:
+    """Work in this process, or the error of it: an error of one job never ends the others.
+
+    `work` is given the materials, and where to put notices. What it embedded is shared at its end.
+    """
+    begun, started = time.time(), time.perf_counter()
+    notes: list[str] = []
+    made, error, texts = None, None, 0
+    try:
+        code.check_same()
+        held = materials()
+        before = held.texts_embedded
+        try:
+            made = work(held, notes.append)
+        finally:
+            texts = held.texts_embedded - before
+            held.share()
+    except BenchError as found:
+        error = str(found)
+    except Exception as found:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
+        error = f"{type(found).__name__}: {found}"
+    return Finished(
+        made=made if error is None else None,
+        error=error,
+        notes=tuple(notes),
+        begun=begun,
+        seconds=time.perf_counter() - started,
+        node=platform.node(),
+        process=os.getpid(),
+        peak_bytes=peak_bytes(),
+        texts=texts,
+    )
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has held so far; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunJob:
+    """Makes the run of one checked request, or finds it; what it made is the run's id.
+
+    `without` are the repositories that a limit passes over, the same for all jobs of an experiment. Of more tasks than
+    `sample` so many are asked.
+    """
+
+    request: RunRequest
+    without: frozenset[str]
+    results: Results
+    home: Path | None
+    reuse: bool
+    code: Code
+    sample: int | None = None
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether the run embeds anything."""
+        return self.request.needs_vectors
+
+    def __call__(self, placed: Placed | None = None) -> Finished[str]:
+        """The id of the run; called in a worker. `placed` is hashable."""
+        return attempt(self.code, lambda: self._materials(placed), self._make)
+
+    def _materials(self, placed: Placed | None) -> Materials:
+        return kept_materials(self.request.data(), self.without, self.home, placed, self.results.store)
+
+    def _make(self, materials: Materials, notify: Callable[[str], None]) -> str:
+        made = make_run(self.request, materials, self.results, reuse=self.reuse, notify=notify, sample=self.sample)
+        return made.run_id
+
+
+@lru_cache(maxsize=1)
+def kept_materials(
+    data: DataRequest, without: frozenset[str], home: Path | None, placed: Placed | None, store: ObjectStore | None
+) -> Materials:
+    """What the jobs of one worker share."""
+    return Materials(data, without=without, home=home, placed=placed, store=store)

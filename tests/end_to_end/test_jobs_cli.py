@@ -1,0 +1,125 @@
+"""Commands as jobs: the answer of one process, what failed and how to try it again, and a page on what ran where."""
+
+import json
+import shlex
+
+import pytest
+
+from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
+from support.command import bench, one_sentence
+from support.folders import content
+
+GRID = ["-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--protocol", "context", "--embedder", "hash"]
+HOSTILE = "<script>window.ran=1</script>"
+
+
+@pytest.fixture
+def wrong(tmp_path, monkeypatch):
+    """A chunker that fails on every file, with markup in what it says."""
+    (tmp_path / "wrong_cutter.py").write_text(
+        f"class Cutter:\n    def chunk(self, file):\n        raise ValueError({HOSTILE!r})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    return "py:wrong_cutter:Cutter"
+
+
+@pytest.fixture
+def call(mirror, tmp_path):
+    def run(*words, out):
+        return bench(*words, "--source", mirror, "--out", tmp_path / out, home=tmp_path / "home")
+
+    return run
+
+
+def test_sensitivity_as_jobs_says_what_one_process_says(call, tmp_path):
+    """To the last digit, with vectors, matched sizes and the placebo; what was scored is kept in the same place."""
+    words = ["sensitivity", *GRID, "--placebo", "2", "--json"]
+    alone = call(*words, out="alone")
+    assert alone.code == 0, alone.err
+    as_jobs = call(*words, "--executor", "local:1", out="jobs")
+    assert as_jobs.code == 0, as_jobs.err
+    assert as_jobs.out == alone.out
+    assert content(tmp_path / "jobs") == content(tmp_path / "alone")
+
+
+def test_a_chunker_that_fails_in_a_grid_is_listed(call, wrong):
+    """The others are scored first; the sentence counts them."""
+    done = call("sensitivity", *GRID, "-c", wrong, "--placebo", "0", "--no-match", "--executor", "local:1", out="grid")
+    told = one_sentence(done, 1)
+    assert told.startswith("error: 1 of 3 chunkers failed:\n")
+    assert HOSTILE in told
+
+
+def test_recommend_as_jobs_gives_the_same_answer_and_runs(mirror, tmp_path):
+    """A sample of the tasks is asked, each run is a job, and its folder has the bytes of one process."""
+    words = [
+        "recommend",
+        mirror,
+        "-c",
+        "fixed",
+        "-c",
+        "ast",
+        "--sizes",
+        "200,400",
+        "--embedder",
+        "hash",
+        "--tasks",
+        "4",
+    ]
+    alone = bench(*words, "--out", tmp_path / "out", home=tmp_path / "home")
+    assert alone.code == 0, alone.err
+    (tmp_path / "out").rename(tmp_path / "alone")
+    as_jobs = bench(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
+    assert as_jobs.code == 0, as_jobs.err
+    assert as_jobs.out == alone.out
+    assert "the mean is over the asked tasks" in as_jobs.out
+    assert content(tmp_path / "out") == content(tmp_path / "alone")
+
+
+def test_recommend_names_the_chunkers_that_failed(mirror, tmp_path, wrong):
+    """The answer is over the others, says what is missing, and the command fails."""
+    words = ["recommend", mirror, "-c", "fixed", "-c", wrong, "--sizes", "200,400", "--retriever", "bm25"]
+    done = bench(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
+    assert "runs failed:" in one_sentence(done, 1)
+    assert f"{wrong}: it failed" in done.out
+
+
+def test_a_job_page_needs_jobs(call):
+    done = call("sweep", "-c", "ast", "--retriever", "bm25", "--job-page", "jobs.html", out="none")
+    assert "--job-page jobs.html is about jobs; add --executor" in one_sentence(done, 2)
+
+
+def test_the_page_says_what_ran_where_and_what_failed(call, wrong, tmp_path):
+    """In a browser, narrow and wide: every run, the failed one with its reason and the line that tries it again."""
+    page = tmp_path / "jobs.html"
+    words = ["-c", "fixed:max_nws=400", "-c", wrong, "-c", "ast:max_nws=400", "--retriever", "dense"]
+    done = call("sweep", *words, "--embedder", "hash", "--executor", "local:1", "--job-page", page, out="runs")
+    assert "1 of 3 runs failed" in one_sentence(done, 1)
+    with chromium() as browser:
+        for width in (1400, 400):
+            visit(browser, page, width=width)
+            assert browser.execute_script(OVERFLOWING) == []
+        assert axe(browser) == []
+        assert browser.execute_script("return window.ran") is None
+        rows = browser.execute_script(
+            "return [...document.querySelectorAll('#jobs tbody tr, #failed tbody tr, #processes tbody tr')]"
+            ".map((row) => [...row.cells].map((cell) => cell.innerText))"
+        )
+        assert console(browser) == []
+        assert requested(browser) <= {"file", "data"}
+    (failed, process, *jobs) = rows
+    assert HOSTILE in failed[1]
+    assert process[2:4] == ["3", "1"]
+    assert [row[1] == "failed" for row in jobs] == [False, True, False]
+    assert all((tmp_path / "runs" / row[1]).is_dir() for row in (jobs[0], jobs[2]))
+    texts = [int(row[6].replace(",", "")) for row in jobs]
+    assert texts[0] > 0 == texts[1]
+    again = bench(*shlex.split(failed[2])[1:], home=tmp_path / "home")
+    assert HOSTILE in one_sentence(again, 1)
+
+
+def test_json_is_still_json_where_a_run_failed(call, wrong, tmp_path):
+    words = ["sweep", "-c", "fixed:max_nws=400", "-c", wrong, "--retriever", "bm25", "--json", "--executor", "local:1"]
+    done = call(*words, out="runs")
+    assert done.code == 1
+    assert len(json.loads(done.out)) == 1
