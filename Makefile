@@ -9,6 +9,7 @@ CHUNKER ?= $(if $(filter coderag%,$(PROTOCOL)),,ast)
 BENCH   ?= repoeval
 # What leaderboard-full asks beside RepoEval.
 DATA    ?= pypi-40
+SITE    ?= build/leaderboard
 SOURCE  ?= $(REPOEVAL_SOURCE)
 # The tool reads its options from make's variables: MATCH_SIZE=fixed is --match-size fixed.
 export CHUNKER SOURCE
@@ -43,6 +44,7 @@ help: ## list the targets and variables
 	@echo '  SENSITIVITY=grid.json        report: the settings file to draw'
 	@echo '  BENCH=repoeval               run: a YAML file, or the name of the shipped one'
 	@echo '  OUT=results                  the folder for runs'
+	@echo '  SITE=build/leaderboard       leaderboard: the folder for its pages'
 	@echo '  EXECUTOR=local:8 DATA=pypi-40   leaderboard-full: where runs are made, and the packs beside RepoEval'
 
 # torch is installed first and alone, so that later installs keep a CPU build from the index.
@@ -81,14 +83,14 @@ run: .venv/run.stamp ## run the benchmark described by a file, BENCH=bench.yaml
 report: .venv/run.stamp ## write one HTML page about the runs of the last compare
 	@$(ASK) report --bm25 -o $(call q,$(RUNS)/report.html)
 
-leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol, on one HTML page
-	@$(TOOL) leaderboard $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.html)
+leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol, on HTML pages in SITE
+	@$(TOOL) leaderboard $(call q,$(RUNS)) --site $(call q,$(SITE))
 
 # A run that is stored is not made again, so the same line goes on where it was stopped. `--shard 1/1` compares nothing.
 leaderboard-full: .venv/all.stamp ## run all shipped chunkers on all shipped data, and rank them (hours)
 	@for bench in leaderboard leaderboard-dense; do for data in $(FROM) $(DATA); do \
 	  $(ASK) run $$bench --source "$$data" --shard 1/1; done; done
-	@$(TOOL) leaderboard $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.html)
+	@$(TOOL) leaderboard $(call q,$(RUNS)) --site $(call q,$(SITE))
 
 sensitivity: .venv/run.stamp ## count the settings in which one chunker beats another
 	@$(ASK) sensitivity

@@ -27,6 +27,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.adding import add_run
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import compare
     from repoeval_bench.analysis.diagnosis.report import diagnose
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
     from repoeval_bench.analysis.stability import stability
+    from repoeval_bench.analysis.standings import standings
     from repoeval_bench.analysis.validity import validity
     from repoeval_bench.analysis.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.spans import CharSpan, LineSpan
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.loader import load_benchmark
+    from repoeval_bench.report.page.site import write_site
     from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.completion.complete import complete
@@ -74,6 +77,7 @@ _PUBLIC = {
     "RunRequest": "runs.request:RunRequest",
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
+    "add_run": "analysis.adding:add_run",
     "benchmark_of": "runs.completion.data:benchmark_of",
     "bounds": "analysis.judgements.bounds:bounds",
     "build_pack": "dataset.build.pack:build_pack",
@@ -102,9 +106,11 @@ _PUBLIC = {
     "segment": "analysis.segments:segment",
     "sensitivity": "analysis.grid:sensitivity",
     "stability": "analysis.stability:stability",
+    "standings": "analysis.standings:standings",
     "validity": "analysis.validity:validity",
     "verify": "analysis.verification:verify",
     "write_corpus": "runs.retriever_log:write_corpus",
+    "write_site": "report.page.site:write_site",
 }
 """Public name -> where it is defined."""
 
@@ -121,6 +127,7 @@ __all__ = [
     "RunRequest",
     "SourceFile",
     "Task",
+    "add_run",
     "benchmark_of",
     "bounds",
     "build_pack",
@@ -149,9 +156,11 @@ __all__ = [
     "segment",
     "sensitivity",
     "stability",
+    "standings",
     "validity",
     "verify",
     "write_corpus",
+    "write_site",
 ]
 
 

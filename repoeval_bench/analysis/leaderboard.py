@@ -6,7 +6,7 @@ one precision. A folder that cannot be ranked is listed with its reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.verified import mark_of
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from repoeval_bench.analysis.records import Choice, Interval
+    from repoeval_bench.runs.records import Headline
 
 BESIDE = ("ndcg@10", "recall@10")
 """Measures that are given beside the headline where a run has them."""
@@ -37,7 +39,7 @@ class Entry:
     `behind` is its paired difference to the first run with that one's interval, None for the first. `best_in` is the
     share of resamples in which the run is the best, `alike` whether the test does not tell it from the first, as
     `choose` has it; None for the only run of a board. `beside` holds the measures of `BESIDE`, `nws` the mean size of a
-    chunk; None where the run does not know.
+    chunk; None where the run does not know. `mark` says of a run from elsewhere whether it was verified.
     """
 
     rank: int
@@ -53,6 +55,7 @@ class Entry:
     alike: bool | None
     beside: tuple[float | None, ...]
     nws: float | None
+    mark: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,7 @@ class Board:
     """Runs that answer one question, best first; `measure` is what they are ranked by, `over` the mean of it.
 
     Runs of one score are in the order of what a query costs. `choice` is what can be said of them; None for one run.
+    `runs` are those of the entries, in their order.
     """
 
     protocol: str
@@ -67,10 +71,11 @@ class Board:
     k: int
     precision: str
     measure: str
-    over: str
+    over: Headline
     clustered_by: str
     entries: tuple[Entry, ...]
     choice: Choice | None
+    runs: tuple[RunView, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +91,11 @@ class Leaderboard:
         return len({entry.run_id for board in self.boards for entry in board.entries})
 
 
-def leaderboard(results: Path) -> Leaderboard:
+def leaderboard(results: Path, *, apart: bool = False) -> Leaderboard:
     """Rank every run folder in `results`; a UsageError where there is none.
 
-    The order within and of boards follows from the numbers and names alone.
+    `apart`: only runs of one retriever and embedder are on one board, which then ranks chunkers. The order within and
+    of boards follows from the numbers and names alone.
     """
     if not results.is_dir():
         raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
@@ -105,7 +111,8 @@ def leaderboard(results: Path) -> Leaderboard:
             runs.append(run)
     if not runs and not left_out:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
-    boards = [_board(group) for group in progress(_groups(runs), desc="rank", unit="boards")]
+    groups = _by_ranker(runs) if apart else _groups(runs)
+    boards = [_board(group) for group in progress(groups, desc="rank", unit="boards")]
     boards.sort(key=lambda board: (*_title(board), board.entries[0].run_id))
     return Leaderboard(tuple(boards), left_out)
 
@@ -121,6 +128,7 @@ def _check(run: RunView) -> None:
     done = run.manifest.completion
     if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
         raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
+    mark_of(run.folder)
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")
@@ -144,6 +152,14 @@ def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
         else:
             _join(run, [group for group in without if _fits(run, group)][:1], without)
     return with_vectors + without
+
+
+def _by_ranker(runs: Sequence[RunView]) -> list[list[RunView]]:
+    """`_groups` of the runs of each retriever and embedder."""
+    found: dict[tuple[str, str], list[RunView]] = {}
+    for run in runs:
+        found.setdefault((run.metrics.retriever, run.metrics.embedder), []).append(run)
+    return [group for of_ranker in found.values() for group in _groups(of_ranker)]
 
 
 def _join(run: RunView, fitting: Sequence[list[RunView]], groups: list[list[RunView]]) -> None:
@@ -204,6 +220,7 @@ def _board(runs: Sequence[RunView]) -> Board:
                 alike=None if choice is None else run.run_id in alike,
                 beside=tuple(scored.over(over).get(name) for name in BESIDE),
                 nws=scored.chunk_nws.mean if scored.chunk_nws else None,
+                mark=mark_of(run.folder),
             )
         )
     return Board(
@@ -216,4 +233,5 @@ def _board(runs: Sequence[RunView]) -> Board:
         clustered_by=scores.clustered_by,
         entries=tuple(entries),
         choice=choice,
+        runs=tuple(ordered),
     )

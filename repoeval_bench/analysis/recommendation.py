@@ -15,9 +15,9 @@ from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_optio
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.dataset.build.prompts import tokens_of
+from repoeval_bench.dataset.build.prompts import tokens_per_nws
+from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
@@ -48,9 +48,6 @@ SIZES = (500, 1000, 2000)
 """Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
 
 BASELINE = "fixed"
-
-_SAMPLE = 1_000_000
-"""Characters of files on which sizes are matched: a mean needs no more, and a monorepo holds hundreds of times that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +157,7 @@ def recommend(
     check_recommendation(request, settings, home)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
-    texts = [file.text for file in _sample(benchmark)]
-    tokens_per_nws = sum(len(tokens_of(text)) for text in texts) / max(1, sum(map(count_nws, texts)))
+    ratio = tokens_per_nws(_sample(benchmark))
     by_protocol = {each.protocol: each for each in settings}
     selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}
     groups = _side_by_side([Setting(each, selected[each.protocol]) for each in settings], alone=deadline is not None)
@@ -190,7 +186,7 @@ def recommend(
                     left_out.append(f"{asked_by}, {arm.label}: it failed")
     return Recommendation(
         data=benchmark.label,
-        answers=tuple(_answer(setting, made, tokens_per_nws) for setting, made in runs.items() if len(made) > 1),
+        answers=tuple(_answer(setting, made, ratio) for setting, made in runs.items() if len(made) > 1),
         left_out=tuple(left_out),
         runs=tuple(run.folder for made in runs.values() for _, run in made),
     )
@@ -351,12 +347,11 @@ def sized(
 
 
 def _sample(benchmark: Benchmark) -> list[SourceFile]:
-    """Every n-th file, so that they are about `_SAMPLE` characters together; all where they are fewer."""
-    files = [file for held in benchmark.files.values() for file in held]
-    return files[:: max(1, sum(len(file.text) for file in files) // _SAMPLE)]
+    """Files on which sizes are matched."""
+    return some_of([file for held in benchmark.files.values() for file in held])
 
 
-def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], tokens_per_nws: float) -> Answer:
+def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], ratio: float) -> Answer:
     arms = {run.run_id: arm for arm, run in made}
     runs = {run.run_id: run for _, run in made}
     choice = choose([*runs.values()])
@@ -372,5 +367,5 @@ def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], tokens_per
         arms=arms,
         gain=gain,
         n_queries=made[0][1].counts.queries,
-        tokens_per_nws=tokens_per_nws,
+        tokens_per_nws=ratio,
     )

@@ -50,7 +50,7 @@ COMMANDS = {
     "sweep": "repoeval_bench.cli.sweep:sweep_command",
     "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",
     "reproduce": "repoeval_bench.cli.reproduce:reproduce_command",
-    "leaderboard": "repoeval_bench.cli.leaderboard:leaderboard_command",
+    "leaderboard": "repoeval_bench.cli.leaderboard:leaderboard_group",
     "report": "repoeval_bench.cli.report:report_command",
     "cite": "repoeval_bench.cli.cite:cite_command",
     "export": "repoeval_bench.cli.export:export_command",

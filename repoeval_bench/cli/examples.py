@@ -52,7 +52,7 @@ EXAMPLES = {
         "sensitivity -c ast -c fixed --retriever bm25 --protocol body --output grid.json",
     ),
     "reproduce": ("reproduce", "reproduce --source FOLDER --embedder st:BAAI/bge-base-en-v1.5"),
-    "leaderboard": ("leaderboard results", "leaderboard results -o leaderboard.html"),
+    "leaderboard": ("leaderboard results", "leaderboard results --site site", "leaderboard add FOLDER"),
     "report": ("report", "report ast fixed -o report.html", "report latest --sensitivity grid.json"),
     "cite": ("cite ast fixed",),
     "export": (

@@ -1,4 +1,4 @@
-"""`leaderboard`: all runs of a folder in order, only against those that answer the same question."""
+"""`leaderboard`: all runs of a folder in order, only against those that answer the same question; `add` one to it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,36 @@ import click
 from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import say
+from repoeval_bench.cli.options import home_option, out_option, request_options, say
 from repoeval_bench.cli.output import FILE
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.leaderboard import Leaderboard
 
-ENDINGS = {".html": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
-_OUTPUT = "Where to write; a table on standard output if neither this nor --format is given."
+ENDINGS = {".md": "markdown", ".csv": "csv", ".json": "json"}
+_OUTPUT = "Where to write; a table on standard output if neither this, --format nor --site is given."
 
 
-@click.command("leaderboard", short_help="Rank all runs of a folder.")
+class _RanksByDefault(click.Group):
+    """A group that takes what is not one of its commands as the folder that `rank` is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `rank` before words that name no command."""
+        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = ["rank", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("leaderboard", cls=_RanksByDefault, short_help="Rank all runs of a folder; add a run to them.")
+def leaderboard_group() -> None:
+    """Rank the runs of a folder, or add one to them. Without a command's name, `rank` is meant."""
+
+
+@leaderboard_group.command("rank", short_help="Rank all runs of a folder.")
 @click.argument("results", type=click.Path(path_type=Path), default=RESULTS)
 @click.option("-o", "--output", type=FILE, metavar="FILE", help=_OUTPUT)
 @click.option(
@@ -33,17 +49,32 @@ _OUTPUT = "Where to write; a table on standard output if neither this nor --form
     type=click.Choice(sorted(ENDINGS.values())),
     help="What to write; by FILE's ending if not given.",
 )
-def leaderboard_command(*, results: Path, output: Path | None, form: str | None) -> None:
+@click.option(
+    "--site",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write HTML pages that need no network, with all data as CSV and JSON.",
+)
+def rank(*, results: Path, output: Path | None, form: str | None, site: Path | None) -> None:
     """Rank the runs in the folder RESULTS by protocol and data, never across them.
 
-    Folders that hold no whole run of this version are named with their reasons.
+    Folders that hold no whole run of this version are named with their reasons. On the pages only chunkers are ranked:
+    runs of two retrievers are on two boards.
     """
     from repoeval_bench.report.leaderboard import leaderboard_tables, summary
 
+    if site is not None:
+        if output is not None or form is not None:
+            raise UsageError("--site writes its own files; leave out --output and --format")
+        _write_site(results, site)
+        return
     if output is not None and form is None:
         form = ENDINGS.get(output.suffix.lower())
         if form is None:
-            raise UsageError(f"{output} does not end in {', '.join(ENDINGS)}; say with --format what to write")
+            raise UsageError(
+                f"{output} does not end in {', '.join(ENDINGS)}; say with --format what to write, or write HTML pages "
+                "with --site FOLDER"
+            )
     found = leaderboard(results)
     if form is None:
         print_tables(leaderboard_tables(found))
@@ -55,6 +86,49 @@ def leaderboard_command(*, results: Path, output: Path | None, form: str | None)
         say(f"wrote {output}: {summary(found)}")
 
 
+@leaderboard_group.command("add", short_help="Verify runs from elsewhere and add them.")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER...")
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="SPEC",
+    help="Run this code of your own (py:…, exec:…) or ask this server, if a folder names it; repeat it.",
+)
+@request_options(DataRequest, only=["source", "questions"])
+@out_option
+@home_option
+def add(
+    *,
+    folders: tuple[Path, ...],
+    allowed: tuple[str, ...],
+    source: str,
+    questions: str | None,
+    out: Path,
+    home: Path | None,
+) -> None:
+    """Compute the numbers of run folders from elsewhere again, from their rankings, and copy them to the runs of --out.
+
+    A run that is not what it claims is refused with the values that differ (exit 1). One that cannot be computed again,
+    because it was imported or names code that is not allowed, is added and marked with that.
+    """
+    from repoeval_bench.analysis.adding import add_run
+    from repoeval_bench.runs.verified import mark_of
+
+    for folder in folders:
+        run = add_run(folder, out, source=source, questions=questions, allowed=allowed, home=home, notify=say)
+        echo(f"added {run.folder}: {mark_of(run.folder)}")
+
+
+def _write_site(results: Path, folder: Path) -> None:
+    from repoeval_bench.report.leaderboard import summary
+    from repoeval_bench.report.page.site import write_site
+
+    found = leaderboard(results, apart=True)
+    written = write_site(found, folder)
+    say(f"wrote {written[0]} and {len(written) - 1} more files: {summary(found)}")
+
+
 def _content(found: Leaderboard, form: str) -> str:
     from repoeval_bench.report.formats import markdown
     from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables
@@ -63,8 +137,4 @@ def _content(found: Leaderboard, form: str) -> str:
         return json.dumps(leaderboard_records(found), indent=2, ensure_ascii=False) + "\n"
     if form == "csv":
         return leaderboard_csv(found)
-    if form == "markdown":
-        return markdown(leaderboard_tables(found))
-    from repoeval_bench.report.page.leaderboard import leaderboard_page
-
-    return leaderboard_page(found)
+    return markdown(leaderboard_tables(found))

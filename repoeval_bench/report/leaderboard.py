@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import DRAWS
 from repoeval_bench.analysis.leaderboard import BESIDE
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, record_table, spec_column, with_notes
 from repoeval_bench.report.text import count, heading
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from repoeval_bench.analysis.leaderboard import Board, Entry, Leaderboard
     from repoeval_bench.report.table import Table
+    from repoeval_bench.runs.view import RunView
 
 
 def leaderboard_tables(found: Leaderboard) -> list[Table]:
@@ -57,6 +61,7 @@ def notes(found: Leaderboard) -> list[str]:
     if found.boards:
         resampled = sorted({"files" if b.clustered_by == "file" else b.clustered_by for b in found.boards})
         lines.append(f"Intervals are 95 %, {' or '.join(resampled)} resampled.")
+    lines += [f"{each.run_id}: {each.mark}" for board in found.boards for each in board.entries if each.mark]
     lines += [f"not ranked: {name}: {reason}" for name, reason in found.left_out.items()]
     return lines
 
@@ -65,9 +70,11 @@ def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
     """Boards and what is not ranked as plain values."""
     boards = []
     for board in found.boards:
-        content = asdict(board)
+        content = asdict(replace(board, runs=()))
+        del content["runs"]
         content["choice"] = board.choice and choice_record(board.choice)
-        for entry in content["entries"]:
+        for entry, run in zip(content["entries"], board.runs, strict=True):
+            entry.update(_made(run))
             entry["beside"] = dict(zip(BESIDE, entry["beside"], strict=True))
             behind = entry["behind"]
             entry["behind"] = behind and {"difference": behind[0], "ci": behind[1]}
@@ -77,10 +84,26 @@ def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
 
 def leaderboard_csv(found: Leaderboard) -> str:
     """One line per run and board, numbers in full precision; empty where a run does not know one."""
-    return as_csv(record_table(_record(board, entry) for board in found.boards for entry in board.entries))
+    return as_csv(record_table(_record(*each) for each in _rows(found)))
 
 
-def _record(board: Board, entry: Entry) -> dict[str, Any]:
+def _rows(found: Leaderboard) -> Iterator[tuple[Board, Entry, RunView]]:
+    for board in found.boards:
+        yield from ((board, *each) for each in zip(board.entries, board.runs, strict=True))
+
+
+def _made(run: RunView) -> dict[str, Any]:
+    """What a run was made of, and the command that makes it again."""
+    code = run.manifest.code
+    return {
+        "fingerprint": run.metrics.dataset.fingerprint,
+        "commit": code.commit,
+        "changed_files": code.dirty,
+        "command": run_command(run),
+    }
+
+
+def _record(board: Board, entry: Entry, run: RunView) -> dict[str, Any]:
     difference, ci = entry.behind or (None, None)
     low, high = ci or (None, None)
     return {
@@ -105,6 +128,8 @@ def _record(board: Board, entry: Entry) -> dict[str, Any]:
         "alike": entry.alike,
         **dict(zip(BESIDE, entry.beside, strict=True)),
         "chunk_nws_mean": entry.nws,
+        "mark": entry.mark,
+        **_made(run),
     }
 
 

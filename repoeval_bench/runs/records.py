@@ -7,6 +7,7 @@ run.trec           the ranking; qrels.trec the judgements: readable by trec_eval
 retrieved.jsonl    `log.LogRow`: the run log, a query and its top k with file and lines
 timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
+verified.json      `Verified`: of a run that was added from elsewhere, whether it could be computed again
 
 Nothing here opens a file: `store` writes them, `view` reads them.
 """
@@ -33,6 +34,7 @@ RETRIEVED = "retrieved.jsonl"
 RUN = "run.trec"
 QRELS = "qrels.trec"
 TIMINGS = "timings.jsonl"
+VERIFIED = "verified.json"
 
 EMBED_STEP = "embed"
 """The step in which the vectors of all runs of a command are computed; each of these runs states it whole."""
@@ -395,3 +397,17 @@ class TimeRow(Record):
         if self.step is not None and self.seconds is None:
             raise ValueError(f"the seconds of step {self.step!r} are missing")
         return self
+
+
+class Verified(Record):
+    """The content of verified.json: whether a run from elsewhere was computed again when it was added, and by what.
+
+    `reason` says why it could not be, "" where it was. `values` counts what was compared. `sha256` is file -> hash of
+    every other file of the folder, so that a later change is noticed.
+    """
+
+    reason: str = ""
+    values: Count = 0
+    code: CodeState
+    versions: dict[str, str | None]
+    sha256: dict[str, str]

@@ -12,7 +12,7 @@ from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.formats import markdown
 from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables, summary
-from repoeval_bench.report.page.leaderboard import leaderboard_page
+from repoeval_bench.report.page.site import site_files
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
@@ -127,7 +127,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     for name, part in why.items():
         assert part in found.left_out[name], found.left_out[name]
     assert summary(found) == "1 run on 1 board; 8 folders not ranked"
-    page = leaderboard_page(found)
+    page = site_files(found)["index.html"]
     assert all(f"not ranked: {name}" in page for name in why)
     assert leaderboard_records(found)["not_ranked"] == found.left_out
 
@@ -140,13 +140,13 @@ def test_no_run_at_all(results):
         leaderboard(results)
 
 
-def test_the_same_runs_give_the_same_page(tmp_path):
+def test_the_same_runs_give_the_same_pages(tmp_path):
     """Whatever order the folders were made in."""
     pages = []
     for place, names in (("x", "abc"), ("y", "cba")):
         for name in names:
             made(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
-        pages.append(leaderboard_page(leaderboard(tmp_path / place)))
+        pages.append(site_files(leaderboard(tmp_path / place, apart=True)))
     assert pages[0] == pages[1]
 
 
@@ -156,11 +156,14 @@ def test_hostile_names_are_text_in_every_format(results):
     made(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     (results / "<u>half").mkdir()
     found = leaderboard(results)
-    page = leaderboard_page(found)
-    assert not re.search(r"<(img|b|i|u)\b", page)
-    assert page.count("<script") == 1
-    assert "&lt;img src=x" in page
-    assert "\x07" not in page
+    files = site_files(leaderboard(results, apart=True))
+    pages = [content for name, content in files.items() if name.endswith(".html")]
+    assert len(pages) == 2
+    for page in pages:
+        assert not re.search(r"<(img|i|u)\b", page)
+        assert page.count("<script") == 1
+        assert "&lt;img src=x" in page
+        assert "\x07" not in page
     assert r"\<img src=x" in markdown(leaderboard_tables(found))
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
     assert {row["chunker"] for row in rows} == {HOSTILE, "ast"}

@@ -41,8 +41,8 @@ def results(tmp_path_factory):
 
 def test_every_format(results, tmp_path):
     """By the file's ending or by --format; all hold the same ranks, and name what is not ranked."""
-    page, text, table, data = (tmp_path / f"board.{end}" for end in ("html", "md", "csv", "json"))
-    for path in (page, text, table, data):
+    text, table, data = (tmp_path / f"board.{end}" for end in ("md", "csv", "json"))
+    for path in (text, table, data):
         done = bench("leaderboard", results, "-o", path)
         assert (done.code, done.out) == (0, ""), done.err
         assert "5 runs on 2 boards; 1 folder not ranked" in done.err
@@ -64,7 +64,6 @@ def test_every_format(results, tmp_path):
         ("3", "run0"),
     ]
     assert "not ranked: half" in text.read_text()
-    assert "not ranked: half" in page.read_text()
     assert bench("leaderboard", results, "--format", "csv").out == table.read_text()
 
 
@@ -80,30 +79,39 @@ def test_mistakes_end_in_one_sentence(results, tmp_path):
     assert "say with --format" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "board.pdf"), 2)
     assert "is not a folder" in one_sentence(bench("leaderboard", tmp_path / "none"), 2)
     (tmp_path / "file").write_text("")
-    assert "choose another file" in one_sentence(
-        bench("leaderboard", results, "-o", tmp_path / "file" / "board.html"), 1
+    assert "choose another file" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "file" / "board.md"), 1)
+    assert "--site FOLDER" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "board.html"), 2)
+    assert "leave out --output" in one_sentence(
+        bench("leaderboard", results, "--site", tmp_path / "site", "-o", tmp_path / "board.md"), 2
+    )
+    assert "choose another folder with --site" in one_sentence(
+        bench("leaderboard", results, "--site", tmp_path / "file" / "site"), 1
     )
 
 
-def test_the_page_in_a_browser(results, tmp_path):
+def test_the_pages_in_a_browser(results, tmp_path):
     """No error, no request, no foreign script, no text cut off on a phone, no accessibility fault; columns sort."""
-    assert bench("leaderboard", results, "-o", tmp_path / "board.html").code == 0
+    done = bench("leaderboard", results, "--site", tmp_path / "site")
+    assert done.code == 0, done.err
+    pages = sorted((tmp_path / "site").glob("*.html"))
+    assert [page.name for page in pages] == ["index.html", "made-dense-minilm.html"]
     with chromium() as browser:
         console(browser), requested(browser)
-        for width, dark in ((1400, False), (400, True)):
-            visit(browser, tmp_path / "board.html", width=width, dark=dark)
-            assert browser.execute_script(OVERFLOWING) == []
-            assert axe(browser) == []
+        for page in pages:
+            for width, dark in ((1400, False), (400, True)):
+                visit(browser, page, width=width, dark=dark)
+                assert browser.execute_script(OVERFLOWING) == []
+                assert axe(browser) == []
         assert console(browser) == []
         assert requested(browser) <= {"file", "data", "about"}
         assert browser.execute_script("return window.ran") is None
         names = browser.execute_script(
-            "return [...document.querySelectorAll('#board2 th[scope=row]')].map(e => e.innerText)"
+            "return [...document.querySelectorAll('#table-context th[scope=row]')].map(e => e.innerText)"
         )
-        assert names[0] == HOSTILE
-        visit(browser, tmp_path / "board.html")
-        ranks = "return [...document.querySelectorAll('#board2 tbody td:first-child')].map(e => e.innerText)"
-        browser.find_element("css selector", "#board2 thead th:nth-child(3) button").click()
+        assert names[0].startswith(HOSTILE)
+        visit(browser, pages[1])
+        ranks = "return [...document.querySelectorAll('#table-context tbody td:first-child')].map(e => e.innerText)"
+        browser.find_element("css selector", "#table-context thead th:nth-child(3) button").click()
         assert browser.execute_script(ranks) == ["1", "2", "3"]
-        browser.find_element("css selector", "#board2 thead th:nth-child(3) button").click()
+        browser.find_element("css selector", "#table-context thead th:nth-child(3) button").click()
         assert browser.execute_script(ranks) == ["3", "2", "1"]

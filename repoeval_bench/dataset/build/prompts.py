@@ -11,9 +11,12 @@ import re
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from repoeval_bench.core.source import SourceFile
 
 TOKENIZER = "code"
@@ -26,6 +29,12 @@ _TOKEN = re.compile(r"\n[ \t]*|[ \t]{2,}|[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|_+|[^\w\s]|
 def tokens_of(text: str) -> list[str]:
     """The tokens of a text."""
     return _TOKEN.findall(text)
+
+
+def tokens_per_nws(files: Iterable[SourceFile]) -> float:
+    """Tokens for each non-whitespace character of these files; 0.0 of none."""
+    texts = [file.text for file in files]
+    return sum(len(tokens_of(text)) for text in texts) / max(1, sum(map(count_nws, texts)))
 
 
 def prompt_lines(file: SourceFile, hole: int) -> LineSpan:

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.core.spans import LineSpan
 
 SIMILAR = 0.8
 """Jaccard over pairs of tokens from which on two texts are near-duplicates."""
+
+_CHARACTERS = 1_000_000
+"""Of files of which a mean is wanted: it needs no more, and a monorepo holds hundreds of times that."""
 
 
 class Candidate(NamedTuple):
@@ -119,3 +123,8 @@ def _are_similar(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, st
         return False
     shared = len(one & other)
     return shared >= SIMILAR * (small + large - shared)
+
+
+def some_of(files: Sequence[SourceFile]) -> list[SourceFile]:
+    """Every n-th file, so that they are about a million characters together; all where they are fewer."""
+    return list(files[:: max(1, sum(len(file.text) for file in files) // _CHARACTERS)])

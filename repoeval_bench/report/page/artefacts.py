@@ -6,16 +6,13 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.dataset.repoeval import DEFAULT, combination_of
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.text import unscored_words
-from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
-from repoeval_bench.runs.parts import usual_measures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from repoeval_bench.report.page.runs import PageRun
-    from repoeval_bench.runs.records import DatasetRecord
     from repoeval_bench.runs.view import RunView
 
 COUNTS = {
@@ -80,7 +77,7 @@ def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
         _table([{words.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
         _table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
         tuple(left_out),
-        (*dict.fromkeys(map(_command, stored)), shlex.join(command)),
+        (*dict.fromkeys(map(run_command, stored)), shlex.join(command)),
     )
 
 
@@ -115,44 +112,3 @@ def _facts(run: RunView) -> dict[str, str]:
 
 def _number(value: object) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _command(run: RunView) -> str:
-    """What a person types to make the run again, from the root of a checkout."""
-    config, imported, metrics = run.manifest.config, run.manifest.imported, run.metrics
-    if imported:
-        return shlex.join(["repoeval-bench", "import-run", imported.log, "--gold", imported.gold])
-    part = metrics.dataset.part
-    if part and part.sample:
-        asked = ["--tasks", str(part.sample.most), "--protocol", metrics.protocol, "--retriever", metrics.retriever]
-        asked += _dataset(metrics.dataset)
-        return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {shlex.join(asked)}"
-    words = ["repoeval-bench", "eval"]
-    if config is None or config.protocol.documents != "windows":
-        words += ["--chunker", metrics.chunker]
-    words += ["--protocol", metrics.protocol, "--retriever", metrics.retriever]
-    if metrics.embedder != NO_EMBEDDER:
-        words += ["--embedder", metrics.embedder]
-    if metrics.k != DEPTH:
-        words += ["--k", str(metrics.k)]
-    if config and config.measures != usual_measures(config.protocol.gold):
-        words += [word for name in config.measures for word in ("-m", name)]
-    if config and config.skip_errors:
-        words.append("--skip-errors")
-    if 2 * metrics.counts.queries_without_relevant > metrics.counts.queries:
-        words.append("--few-gold")
-    return shlex.join([*words, *_dataset(metrics.dataset)])
-
-
-def _dataset(dataset: DatasetRecord) -> list[str]:
-    """Options that select the data; the reader names the source of a set of one's own."""
-    combination = combination_of(dataset.name) or DEFAULT
-    options = []
-    for name in ("level", "context", "tokenizer"):
-        if (value := getattr(combination, name)) != getattr(DEFAULT, name):
-            options += [f"--{name}", value]
-    if dataset.part and dataset.part.repositories:
-        options += ["--repos", " ".join(dataset.part.repositories)]
-    if dataset.part and dataset.part.limit is not None:
-        options += ["--limit", str(dataset.part.limit)]
-    return options

@@ -1,0 +1,78 @@
+"""A run from elsewhere on one's own leaderboard: computed again from its ranking, and marked where it could not be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.verification import verify
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.runs.parts import RESULTS, silent
+from repoeval_bench.runs.publish import copy_run, differing
+from repoeval_bench.runs.records import VERIFIED
+from repoeval_bench.runs.replay import code_named_by
+from repoeval_bench.runs.verified import mark
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+    from repoeval_bench.analysis.verification import Verification
+
+_SHOWN = 3
+
+
+def add_run(
+    folder: Path,
+    out: Path = RESULTS,
+    *,
+    source: str = "auto",
+    questions: str | None = None,
+    allowed: Collection[str] = (),
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> RunView:
+    """Verify a run folder, copy it into `out` and mark it there, for `leaderboard` to show; the run there.
+
+    It is `verify` that computes. An imported run, and one that names code or a server which is not `allowed`, cannot be
+    computed again: it is marked with that. A ResultError where the run is not what it claims or `out` holds another one
+    of its id, and then nothing is copied.
+    """
+    run = RunView.open(folder)
+    if run.manifest.run_id != run.run_id:
+        raise ResultError(f"{folder} holds the run {run.manifest.run_id}; give the folder that name")
+    place = out / run.run_id
+    if place.is_dir() and (other := [name for name in differing(folder, place) if name != VERIFIED]):
+        raise ResultError(f"{place} is another run of that id: {', '.join(other)} differ; add it to another folder")
+    reason, values = _cannot_be_computed(run, allowed), 0
+    if not reason:
+        found = verify(run, source, questions=questions, allowed=allowed, home=home, notify=notify)
+        if not found.holds:
+            raise ResultError(f"{_refusal(found)}; nothing was added")
+        values = sum(found.compared.values())
+    if not place.is_dir():
+        copy_run(folder, out)
+    mark(place, reason=reason, values=values)
+    return RunView(place)
+
+
+def _cannot_be_computed(run: RunView, allowed: Collection[str]) -> str:
+    """Why a run cannot be computed again; empty where it can."""
+    config = run.manifest.config
+    if config is None:
+        return "it was imported, so no request and no data are known"
+    if refused := [spec for spec in code_named_by(config) if spec not in allowed]:
+        return f"it names code or a server from outside ({', '.join(refused)})"
+    return ""
+
+
+def _refusal(found: Verification) -> str:
+    listed = [
+        f"{each.file} {each.value} is {each.claimed}, computed {each.computed}" for each in found.differences[:_SHOWN]
+    ]
+    more = len(found.differences) - len(listed)
+    return (
+        f"{found.run_id} is not what it claims: {'; '.join(listed)}"
+        + (f"; {more:,} more differences" if more else "")
+        + f" (data: {found.data}; verify lists all)"
+    )

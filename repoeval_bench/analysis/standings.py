@@ -1,0 +1,327 @@
+"""What a board of chunkers says beyond its ranking: what size buys, what lines cannot do, what reading more buys.
+
+Chunkers are compared at equal size: a run is of a size where its realised mean chunk is within 10 % of that of a
+`fixed` run on its board. A chunker that meets no such size is ranked, and in none of these comparisons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.choosing import choice_of
+from repoeval_bench.analysis.comparison import compare, paired_differences
+from repoeval_bench.analysis.records import Candidate
+from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.chunkers.tools.sizes import size_option
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.registry import rows
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.dataset.build.prompts import tokens_per_nws
+from repoeval_bench.dataset.build.sampling import some_of
+from repoeval_bench.metrics import BUDGETS
+from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.inspection import SOURCES, read_sources
+from repoeval_bench.runs.query_scores import together
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from repoeval_bench.analysis.leaderboard import Board
+    from repoeval_bench.analysis.records import Choice, Comparison, Interval
+    from repoeval_bench.runs.view import RunView
+
+BASELINE = "fixed"
+
+_NEAR = log(1.1)
+"""How far two mean sizes may be apart, as the logarithm of their ratio."""
+
+_FEWEST = 20
+"""Queries of a language below which it is not ranked by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A run: its chunker by `name`, without its size, and `size`, the nws of `fixed` whose mean chunk it has, or None.
+
+    `label` is both.
+    """
+
+    run_id: str
+    name: str
+    size: int | None
+    nws: float | None
+
+    @property
+    def label(self) -> str:
+        """`ast at 1,000`, or the chunker alone where it is of no size."""
+        return self.name if self.size is None else f"{self.name} at {self.size:,}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeEffect:
+    """A chunker's mean at each size it was run at, ascending; `difference` is the largest size minus the smallest."""
+
+    name: str
+    means: Mapping[int, float]
+    difference: float
+    ci: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierPoint:
+    """The highest recall that any run of a board has within a budget, and which run that is; `fixed` is the best of it.
+
+    `budget` is in nws, `tokens` what that is in tokens of the rule `code`, None where no sources were kept.
+    """
+
+    budget: int
+    tokens: float | None
+    run_id: str
+    recall: float
+    ci: Interval
+    fixed: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A board with what else it says.
+
+    `against` is run id -> its comparison with `fixed` of its size, Holm over the runs of that size. `recall` is the
+    measure of the frontier. `languages` is language -> what to choose for its queries, where there are several.
+    """
+
+    board: Board
+    placed: Mapping[str, Placed]
+    sizes: tuple[SizeEffect, ...]
+    against: Mapping[str, Comparison]
+    recall: str
+    frontier: tuple[FrontierPoint, ...]
+    languages: Mapping[str, Choice | None]
+    tokens_per_nws: float | None
+
+    @property
+    def ranker(self) -> str:
+        """The retriever in one word, with the embedder where one takes part."""
+        first = self.board.runs[0].metrics
+        name = first.retriever.partition(":")[0]
+        return name if first.embedder == NO_EMBEDDER else f"{name}, {first.embedder}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How two protocols rank the runs that both have, on the same data by the same retriever.
+
+    A run is the same where chunker and size are. `tau` is Kendall's tau-b over the means. `changed` is label -> the
+    verdicts against `fixed` of the same size under the first protocol and the second, where these are not the same.
+    """
+
+    dataset: str
+    ranker: str
+    protocols: tuple[str, str]
+    n_rows: int
+    tau: float | None
+    changed: Mapping[str, tuple[str, str]]
+    n_compared: int
+
+
+def standings(boards: Sequence[Board]) -> list[Standing]:
+    """What each board says; a board of one run says nothing and is left out."""
+    ratios: dict[str, float | None] = {}
+    found = []
+    for board in boards:
+        if len(board.runs) < 2:
+            continue
+        data = board.runs[0].metrics.dataset.name
+        if data not in ratios:
+            ratios[data] = _tokens_per_nws(board.runs[0])
+        found.append(_standing(board, ratios[data]))
+    return found
+
+
+def agreements(found: Sequence[Standing]) -> list[Agreement]:
+    """Every pair of protocols of one data set and retriever."""
+    groups: dict[tuple[str, str, str], list[Standing]] = {}
+    for each in found:
+        first = each.board.runs[0].metrics
+        groups.setdefault((first.dataset.name, first.retriever, each.ranker), []).append(each)
+    return [_agreement(a, b) for group in groups.values() for a, b in combinations(group, 2)]
+
+
+def chunker_name(spec: str) -> str:
+    """A spec without what sets its size and without options at their defaults; as it is where it is no spec."""
+    try:
+        parsed = Spec.parse(spec)
+    except SpecError:
+        return spec
+    row = next((row for row in rows("chunker") if row.name == parsed.name and not row.target), None)
+    usual = {name: str(option.default) for name, option in (row.parameters() if row else {}).items()}
+    left_out = {size_option(parsed), "step" if parsed.name == "window" else ""}
+    kept = {key: value for key, value in parsed.params.items() if key not in left_out and usual.get(key) != value}
+    return str(Spec(parsed.name, parsed.target, kept))
+
+
+def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
+    """The nws that `fixed` was set to -> its run, ascending."""
+    of_fixed = [run for run in runs if chunker_name(run.metrics.chunker) == BASELINE]
+    sizes = [Spec.parse(run.metrics.chunker).params.get("max_nws") for run in of_fixed]
+    found = {int(size): run for size, run in zip(sizes, of_fixed, strict=True) if size}
+    return dict(sorted(found.items()))
+
+
+def _place(run: RunView, baselines: Mapping[int, RunView]) -> Placed:
+    nws = _mean_nws(run)
+    apart = {size: abs(log(nws / other)) for size, each in baselines.items() if nws and (other := _mean_nws(each))}
+    nearest = min(apart, key=lambda size: apart[size], default=None)
+    return Placed(
+        run_id=run.run_id,
+        name=chunker_name(run.metrics.chunker),
+        size=nearest if nearest is not None and apart[nearest] <= _NEAR else None,
+        nws=nws,
+    )
+
+
+def _mean_nws(run: RunView) -> float | None:
+    return run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None
+
+
+def _standing(board: Board, ratio: float | None) -> Standing:
+    baselines = _baselines(board.runs)
+    placed = {run.run_id: _place(run, baselines) for run in board.runs}
+    recall = "definition_recall" if board.measure.startswith("definition_") else "line_recall"
+    return Standing(
+        board=board,
+        placed=placed,
+        sizes=_size_effects(board, placed),
+        against=_against(board, placed, baselines),
+        recall=recall,
+        frontier=_frontier(board, placed, recall, ratio),
+        languages=_languages(board, placed),
+        tokens_per_nws=ratio,
+    )
+
+
+def _size_effects(board: Board, placed: Mapping[str, Placed]) -> tuple[SizeEffect, ...]:
+    by_name: dict[str, dict[int, RunView]] = {}
+    for run in board.runs:
+        place = placed[run.run_id]
+        if place.size is not None:
+            by_name.setdefault(place.name, {}).setdefault(place.size, run)
+    found = []
+    for name, runs in by_name.items():
+        if len(runs) < 2:
+            continue
+        sizes = sorted(runs)
+        scores, differences = paired_differences(runs[sizes[0]], [runs[sizes[-1]]], [board.measure])
+        (difference,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, board.over)
+        means = {size: runs[size].metrics.over(board.over)[board.measure] for size in sizes}
+        found.append(SizeEffect(name=name, means=means, difference=difference, ci=ci))
+    return tuple(found)
+
+
+def _against(board: Board, placed: Mapping[str, Placed], baselines: Mapping[int, RunView]) -> dict[str, Comparison]:
+    found: dict[str, Comparison] = {}
+    for size, baseline in baselines.items():
+        others = [run for run in board.runs if placed[run.run_id].size == size and run is not baseline]
+        if others:
+            compared = compare(others, baseline, measures=[board.measure])
+            found |= {run.run_id: each for run, each in zip(others, compared, strict=True)}
+    return found
+
+
+def _frontier(
+    board: Board, placed: Mapping[str, Placed], recall: str, ratio: float | None
+) -> tuple[FrontierPoint, ...]:
+    points = []
+    for budget in BUDGETS:
+        name = f"{recall}@{budget}"
+        means = {run.run_id: run.metrics.over(board.over).get(name) for run in board.runs}
+        if None in means.values():
+            continue
+        best = max(board.runs, key=lambda run: means[run.run_id] or 0.0)
+        scores = best.scores
+        (mean,), (ci,) = mean_intervals(scores.table([name]), scores.clusters, scores.repos, board.over)
+        fixed = [means[run.run_id] or 0.0 for run in board.runs if placed[run.run_id].name == BASELINE]
+        points.append(
+            FrontierPoint(
+                budget=budget,
+                tokens=None if ratio is None else budget * ratio,
+                run_id=best.run_id,
+                recall=mean,
+                ci=ci,
+                fixed=max(fixed, default=None),
+            )
+        )
+    return tuple(points)
+
+
+def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice | None]:
+    """Language -> its ranking where there are several; None of one with too few queries."""
+    joined = together([run.scores for run in board.runs])
+    by_language: dict[str, list[int]] = {}
+    for at, files in enumerate(joined[0].gold_files):
+        known = language_of(files[0]) if files else None
+        by_language.setdefault(known.name if known else "unknown", []).append(at)
+    if len(by_language) < 2:
+        return dict.fromkeys(by_language)
+    found: dict[str, Choice | None] = {}
+    for language, positions in sorted(by_language.items()):
+        if len(positions) < _FEWEST:
+            found[language] = None
+            continue
+        parts = [each.take(positions) for each in joined]
+        tables = [part.table([board.measure]) for part in parts]
+        means = [mean_intervals(table, parts[0].clusters, parts[0].repos, board.over)[0][0] for table in tables]
+        candidates = [
+            Candidate(run=placed[run.run_id].label, run_id=run.run_id, mean=mean, cost=placed[run.run_id].nws)
+            for run, mean in zip(board.runs, means, strict=True)
+        ]
+        found[language] = choice_of(
+            np.column_stack(tables), parts[0], candidates, measure=board.measure, over=board.over
+        )
+    return found
+
+
+def _agreement(a: Standing, b: Standing) -> Agreement:
+    from scipy.stats import kendalltau
+
+    ours, theirs = _means(a), _means(b)
+    shared = [label for label in ours if label in theirs]
+    columns = [[means[label] for label in shared] for means in (ours, theirs)]
+    tau = float(kendalltau(*columns).statistic) if len(shared) > 1 else None
+    verdicts = [{each.placed[run_id].label: _word(found) for run_id, found in each.against.items()} for each in (a, b)]
+    both = [label for label in verdicts[0] if label in verdicts[1]]
+    return Agreement(
+        dataset=a.board.runs[0].metrics.dataset.name,
+        ranker=a.ranker,
+        protocols=(a.board.protocol, b.board.protocol),
+        n_rows=len(shared),
+        tau=tau,
+        changed={
+            label: (verdicts[0][label], verdicts[1][label])
+            for label in both
+            if verdicts[0][label] != verdicts[1][label]
+        },
+        n_compared=len(both),
+    )
+
+
+def _means(found: Standing) -> dict[str, float]:
+    """Label -> mean; of runs of one label the best."""
+    return {found.placed[each.run_id].label: each.score for each in reversed(found.board.entries)}
+
+
+def _word(found: Comparison) -> str:
+    """Better, worse, or that no difference is shown, without how near it was."""
+    return found.verdict.partition(",")[0] if found.is_shown else "no difference shown"
+
+
+def _tokens_per_nws(run: RunView) -> float | None:
+    """Of the sources that a run kept; None where it kept none."""
+    path = run.folder / SOURCES
+    return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None

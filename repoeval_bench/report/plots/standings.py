@@ -1,0 +1,99 @@
+"""What size buys, and what reading more buys: one line for each chunker of a board."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.report.plots.figure import draw
+from repoeval_bench.report.plots.theme import GRID, INK, looks
+from repoeval_bench.report.text import elided, heading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from repoeval_bench.analysis.standings import Standing
+    from repoeval_bench.report.plots.figure import Figure
+    from repoeval_bench.runs.view import RunView
+
+
+def sizes_figure(found: Standing) -> Figure | None:
+    """The score of each chunker over the mean size of its chunks; None where none was run at two sizes."""
+    if not found.sizes:
+        return None
+    board = found.board
+    lines: dict[str, list[tuple[float, float]]] = {}
+    first: dict[str, RunView] = {}
+    for entry, run in zip(board.entries, board.runs, strict=True):
+        place = found.placed[run.run_id]
+        if place.nws:
+            lines.setdefault(place.name, []).append((place.nws, entry.score))
+            first.setdefault(place.name, run)
+
+    def fill(axes: Axes) -> None:
+        for (name, points), look in zip(lines.items(), looks([*first.values()]), strict=True):
+            axes.plot(
+                *zip(*sorted(points), strict=True),
+                color=look.colour,
+                linestyle=look.dash,
+                marker=look.mark,
+                markersize=4.5,
+                label=elided(name),
+            )
+        axes.set_xscale("log")
+        ticks = [size for size in (250, 500, 1000, 2000, 4000, 8000) if _within(size, lines)]
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel("mean non-whitespace characters of a chunk (log scale)")
+        axes.set_ylabel(f"{heading(board.measure)}, {board.over} mean")
+
+    words = "; ".join(
+        f"{name}: " + ", ".join(f"{score:.3f} at {size:.0f}" for size, score in sorted(points))
+        for name, points in lines.items()
+    )
+    return draw(f"sizes-{board.protocol}", "What size buys", f"{words}.", fill)
+
+
+def frontier_figure(found: Standing) -> Figure | None:
+    """Recall over the tokens that are read: every run thin, the best at each budget bold; None where none was scored.
+
+    In nws where no sources were kept.
+    """
+    if not found.frontier:
+        return None
+    board, points = found.board, found.frontier
+    ratio = found.tokens_per_nws
+    at = [point.budget * (ratio or 1.0) for point in points]
+
+    def fill(axes: Axes) -> None:
+        for run in board.runs:
+            means = run.metrics.over(board.over)
+            axes.plot(at, [means[f"{found.recall}@{p.budget}"] for p in points], color=GRID, linewidth=0.8, zorder=1)
+        best = [point.recall for point in points]
+        ends = [point.ci or (point.recall, point.recall) for point in points]
+        axes.fill_between(at, [e[0] for e in ends], [e[1] for e in ends], color=INK, alpha=0.1, linewidth=0)
+        axes.plot(at, best, color=INK, marker="o", markersize=4, label="best at each budget")
+        fixed = [point.fixed for point in points]
+        if None not in fixed:
+            (look,) = looks([next(r for r in board.runs if found.placed[r.run_id].name == "fixed")])
+            axes.plot(at, [x or 0.0 for x in fixed], color=look.colour, linestyle="--", label="best of fixed")
+        axes.set_xscale("log")
+        axes.set_xticks(at, [f"{tokens:,.0f}" for tokens in at])
+        axes.set_xticks([], minor=True)
+        axes.set_ylim(0, None)
+        axes.set_xlabel(f"{'tokens' if ratio else 'non-whitespace characters'} that a query reads (log scale)")
+        axes.set_ylabel(f"{heading(found.recall)}, {board.over} mean")
+
+    words = "; ".join(
+        f"{found.placed[p.run_id].label}: {p.recall:.3f} at {t:.0f}" for p, t in zip(points, at, strict=True)
+    )
+    return draw(
+        f"frontier-{board.protocol}",
+        "What reading more buys",
+        f"Best at each budget: {words}. Thin grey lines are all runs, the band is the best one's 95 % interval.",
+        fill,
+    )
+
+
+def _within(size: float, lines: dict[str, list[tuple[float, float]]]) -> bool:
+    sizes = [x for points in lines.values() for x, _ in points]
+    return min(sizes) * 0.8 <= size <= max(sizes) * 1.2

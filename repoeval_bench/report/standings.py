@@ -1,0 +1,168 @@
+"""What boards of chunkers say beyond their ranking, as tables and as records."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.report.choosing import choice_record
+from repoeval_bench.report.table import Column, Estimate, figures, make_table
+from repoeval_bench.report.text import count, heading, with_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.analysis.standings import Agreement, Standing
+    from repoeval_bench.report.table import Table
+
+
+def best_table(found: Sequence[Standing]) -> Table:
+    """A row for each board: its best run, how sure that is, and how many runs cannot be told apart from it."""
+    columns = [
+        *map(_text, ("data", "protocol", "retriever", "best")),
+        *figures("its score, 95 % CI"),
+        *figures("best in", number=".0%"),
+        *figures("not told apart", "of", number="d"),
+        _text("against fixed of its size"),
+    ]
+    rows = []
+    for each in found:
+        first = each.board.entries[0]
+        rows.append(
+            (
+                _data(each),
+                f"{each.board.protocol}, {heading(each.board.measure)}",
+                each.ranker,
+                each.placed[first.run_id].label,
+                Estimate(first.score, first.ci),
+                first.best_in,
+                sum(1 for entry in each.board.entries if entry.alike) - 1,
+                len(each.board.entries),
+                _difference(each.against.get(first.run_id)),
+            )
+        )
+    return make_table(columns, rows)
+
+
+def sizes_table(found: Standing) -> Table:
+    """A row for each chunker with its mean at each size, and what the largest size has over the smallest."""
+    sizes = sorted({size for each in found.sizes for size in each.means})
+    columns = [
+        _text("chunker"),
+        *figures(*(f"{size:,}" for size in sizes)),
+        *figures("largest minus smallest, 95 % CI", number="+.4f"),
+    ]
+    rows = [
+        (each.name, *(each.means.get(size) for size in sizes), Estimate(each.difference, each.ci))
+        for each in sorted(found.sizes, key=lambda each: -max(each.means.values()))
+    ]
+    return make_table(columns, rows)
+
+
+def frontier_table(found: Standing) -> Table:
+    """A row for each budget: what it is in tokens, the best run there, and the best of `fixed`."""
+    columns = [
+        *figures("nws read", number=","),
+        *figures("tokens read", number=",.0f"),
+        _text("best"),
+        *figures(f"{heading(found.recall)}, 95 % CI"),
+        *figures("best of fixed"),
+    ]
+    rows = [
+        (each.budget, each.tokens, found.placed[each.run_id].label, Estimate(each.recall, each.ci), each.fixed)
+        for each in found.frontier
+    ]
+    return make_table(columns, rows)
+
+
+def against_table(found: Sequence[Standing]) -> Table:
+    """A row for each chunker and size, a column for each protocol: its difference to `fixed` of that size."""
+    labels = dict.fromkeys(
+        (place.size or 0, place.name, place.label)
+        for each in found
+        for place in each.placed.values()
+        if place.run_id in each.against
+    )
+    columns = [_text("chunker"), *(_text(each.board.protocol) for each in found)]
+    by_label = [{each.placed[run_id].label: c for run_id, c in each.against.items()} for each in found]
+    rows = [(label, *(_difference(of_board.get(label)) for of_board in by_label)) for _, _, label in sorted(labels)]
+    return make_table(columns, rows)
+
+
+def agreement_table(found: Sequence[Agreement]) -> Table:
+    """A row for each pair of protocols: how alike they rank, and how many verdicts change between them."""
+    columns = [
+        *map(_text, ("protocols", "data", "retriever")),
+        *figures("Kendall's tau", number="+.2f"),
+        *figures("runs", "verdicts", "changed", "turned round", number="d"),
+    ]
+    rows = [
+        (
+            *(" and ".join(each.protocols), each.dataset, each.ranker),
+            *(each.tau, each.n_rows, each.n_compared, len(each.changed)),
+            sum(1 for pair in each.changed.values() if set(pair) == {"better", "worse"}),
+        )
+        for each in found
+    ]
+    return make_table(columns, rows)
+
+
+def languages_table(found: Standing) -> Table:
+    """A row for each language: its best run and how sure that is; empty where there is one language."""
+    columns = [
+        *map(_text, ("language", "best")),
+        *figures("its score"),
+        *figures("best in", number=".0%"),
+        *figures("not told apart", number="d"),
+    ]
+    rows = [_language(name, choice) for name, choice in found.languages.items() if len(found.languages) > 1]
+    return make_table(columns, rows)
+
+
+def standing_record(found: Standing) -> dict[str, Any]:
+    """Every field as plain values; the board by what names it."""
+    board = found.board
+    return {
+        "dataset": board.dataset,
+        "protocol": board.protocol,
+        "retriever": board.runs[0].metrics.retriever,
+        "embedder": board.runs[0].metrics.embedder,
+        "measure": board.measure,
+        "over": board.over,
+        "tokens_per_nws": found.tokens_per_nws,
+        "runs": [asdict(place) | {"label": place.label} for place in found.placed.values()],
+        "sizes": [asdict(each) for each in found.sizes],
+        "against_fixed": [
+            {
+                "run_id": run_id,
+                "difference": each.difference,
+                "ci": each.ci,
+                "p_adjusted": each.p_adjusted,
+                "verdict": each.verdict,
+            }
+            for run_id, each in found.against.items()
+        ],
+        "recall": found.recall,
+        "frontier": [asdict(each) for each in found.frontier],
+        "languages": {name: choice and choice_record(choice) for name, choice in found.languages.items()},
+    }
+
+
+def _data(found: Standing) -> str:
+    dataset = found.board.runs[0].metrics.dataset
+    return f"{dataset.name}, {count(dataset.tasks, 'task')}"
+
+
+def _text(name: str) -> Column:
+    return Column(name=name)
+
+
+def _difference(found: Comparison | None) -> tuple[str, ...]:
+    return (with_interval(found.difference, found.ci, "+.4f"), found.verdict) if found else ("",)
+
+
+def _language(name: str, choice: Choice | None) -> tuple[str, str, float | None, float | None, int | None]:
+    if choice is None:
+        return name, "too few queries", None, None, None
+    return name, choice.best.run, choice.best.mean, choice.best.probability, len(choice.alike) - 1

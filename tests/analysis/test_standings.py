@@ -1,0 +1,141 @@
+"""What a board says beyond its ranking: sizes, whole lines of the same size, the frontier, other questions."""
+
+import pytest
+
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.leaderboard import leaderboard
+from repoeval_bench.analysis.standings import agreements, chunker_name, standings
+from repoeval_bench.metrics import BUDGETS
+from support.runs import write_run
+
+SPREAD = (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)
+
+
+def made(results, spec, mean, nws, *, protocol="body", paths=("py",) * 8, **changed):
+    """A run of eight queries in eight files; line recall grows with the budget, from `mean` on."""
+    values = [mean * (1 + part) for part in SPREAD]
+    recall = {f"line_recall@{b}": [min(1.0, v * (i + 1) / 2) for v in values] for i, b in enumerate(BUDGETS)}
+    return write_run(
+        results / f"{protocol}-{spec.replace(':', '-')}",
+        {"line_rprec": values, **recall},
+        files=[f"f{i}.{end}" for i, end in enumerate(paths)],
+        chunker=spec,
+        protocol=protocol,
+        headline_measure="line_rprec",
+        chunk_nws={"mean": float(nws), "median": nws, "p95": nws, "max": nws},
+        **changed,
+    )
+
+
+@pytest.fixture
+def results(tmp_path):
+    """`fixed` at two sizes, `ast` at both, a chunker of a size that `fixed` was not run at."""
+    for spec, mean, nws in (
+        ("fixed:max_nws=500,offset=0", 0.40, 440),
+        ("fixed:max_nws=1000,offset=0", 0.30, 900),
+        ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.50, 470),
+        ("ast:max_nws=1300,min_nws=50,overlap=0,language=auto", 0.35, 880),
+        ("file", 0.1, 4000),
+    ):
+        made(tmp_path, spec, mean, nws)
+    return tmp_path
+
+
+def test_a_run_is_of_the_size_of_the_fixed_run_that_its_chunks_resemble(results):
+    (board,) = leaderboard(results, apart=True).boards
+    (found,) = standings([board])
+    assert [found.placed[entry.run_id].label for entry in board.entries] == [
+        "ast at 500",
+        "fixed at 500",
+        "ast at 1,000",
+        "fixed at 1,000",
+        "file",
+    ]
+
+
+def test_each_chunker_is_compared_with_fixed_of_its_size(results):
+    """The comparison is `compare`'s; runs of no size are in none."""
+    (board,) = leaderboard(results, apart=True).boards
+    (found,) = standings([board])
+    by_label = {found.placed[run.run_id].label: run for run in board.runs}
+    assert {found.placed[run_id].label for run_id in found.against} == {"ast at 500", "ast at 1,000"}
+    for size in ("500", "1,000"):
+        (said,) = compare([by_label[f"ast at {size}"]], by_label[f"fixed at {size}"], measures=["line_rprec"])
+        assert found.against[by_label[f"ast at {size}"].run_id] == said
+
+
+def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):
+    (board,) = leaderboard(results, apart=True).boards
+    (found,) = standings([board])
+    by_name = {each.name: each for each in found.sizes}
+    assert by_name.keys() == {"ast", "fixed"}
+    assert dict(by_name["ast"].means) == pytest.approx({500: 0.5, 1000: 0.35})
+    assert by_name["ast"].difference == pytest.approx(-0.15)
+    low, high = by_name["ast"].ci
+    assert low <= -0.15 <= high
+
+
+def test_the_frontier_is_the_best_run_at_each_budget(results):
+    """Its recall is the highest mean there, beside the best of `fixed`; without sources no tokens are known."""
+    (board,) = leaderboard(results, apart=True).boards
+    (found,) = standings([board])
+    assert [point.budget for point in found.frontier] == list(BUDGETS)
+    for point in found.frontier:
+        means = {run.run_id: run.metrics.micro[f"line_recall@{point.budget}"] for run in board.runs}
+        assert point.recall == pytest.approx(max(means.values()))
+        assert means[point.run_id] == pytest.approx(point.recall)
+        assert point.fixed == pytest.approx(max(means[i] for i in means if found.placed[i].name == "fixed"))
+        assert point.tokens is None
+
+
+def test_languages_are_ranked_by_themselves_where_there_are_several(tmp_path):
+    """Twenty queries or more of each; the best may be another."""
+    scores = {"fixed": [0.1, 0.9], "ast": [0.3, 0.2]}
+    for name, (python, rust) in scores.items():
+        write_run(
+            tmp_path / name,
+            {"line_rprec": [python] * 20 + [rust] * 20 + [0.5] * 3},
+            files=[f"f{i}.{'py' if i < 20 else 'rs' if i < 40 else 'go'}" for i in range(43)],
+            chunker=name,
+            headline_measure="line_rprec",
+        )
+    (found,) = standings(leaderboard(tmp_path, apart=True).boards)
+    assert found.languages.keys() == {"python", "rust", "go"}
+    assert found.languages["go"] is None
+    best = {name: choice.best for name, choice in found.languages.items() if choice}
+    assert {name: (each.run_id, each.mean) for name, each in best.items()} == {
+        "python": ("ast", pytest.approx(0.3)),
+        "rust": ("fixed", pytest.approx(0.9)),
+    }
+
+
+def test_two_protocols_agree_as_far_as_their_order_and_their_verdicts_do(results):
+    """Turned round, every pair of runs is ranked the other way."""
+    for spec, mean, nws in (
+        ("fixed:max_nws=500,offset=0", 0.30, 440),
+        ("fixed:max_nws=1000,offset=0", 0.40, 900),
+        ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.10, 470),
+        ("ast:max_nws=1300,min_nws=50,overlap=0,language=auto", 0.35, 880),
+        ("file", 0.5, 4000),
+    ):
+        made(results, spec, mean, nws, protocol="context")
+    (found,) = agreements(standings(leaderboard(results, apart=True).boards))
+    assert (found.protocols, found.n_rows, found.n_compared) == (("body", "context"), 5, 2)
+    assert found.tau == pytest.approx(-1.0)
+    assert found.changed == {"ast at 500": ("better", "worse"), "ast at 1,000": ("better", "worse")}
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", "ast"),
+        ("ast:max_nws=700,min_nws=0,overlap=0,language=auto", "ast:min_nws=0"),
+        ("window:lines=20,step=10", "window"),
+        ("chonkie:kind=recursive,chunk_size=900,language=auto", "chonkie:kind=recursive"),
+        ("astchunk:max_chunk_size=900,language=auto", "astchunk"),
+        ("py:mine:Cutter:size=3", "py:mine:Cutter:size=3"),
+        ("not a spec", "not a spec"),
+    ],
+)
+def test_a_chunker_is_called_by_what_is_not_its_size(spec, name):
+    assert chunker_name(spec) == name

@@ -1,0 +1,86 @@
+"""`leaderboard add`: a run from elsewhere is computed again, refused where it is not what it claims, and marked."""
+
+import json
+import shutil
+
+import pytest
+
+from support.command import bench, one_sentence
+from support.runs import edit, write_run
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("add-home")
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory, mirror, home):
+    """Two runs of the mini benchmark that somebody else made."""
+    out = tmp_path_factory.mktemp("theirs")
+    words = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--retriever", "bm25", "--source", mirror)
+    done = bench("eval", *words, "--out", out, home=home)
+    assert done.code == 0, done.err
+    return sorted(path.parent for path in out.glob("*/manifest.json"))
+
+
+def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, tmp_path):
+    """Twice is once; what is changed later is no longer verified."""
+    out = tmp_path / "ours"
+    for _ in range(2):
+        done = bench("leaderboard", "add", *theirs, "--source", mirror, "--out", out, home=home)
+        assert (done.code, done.out.count(": verified")) == (0, 2), done.err
+    (board,) = json.loads(bench("leaderboard", out, "--format", "json").out)["boards"]
+    assert [entry["mark"] for entry in board["entries"]] == ["verified", "verified"]
+    assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
+    trec = out / theirs[0].name / "run.trec"
+    trec.write_text(trec.read_text().replace("\n", " \n", 1))
+    marks = {
+        e["run_id"]: e["mark"]
+        for e in json.loads(bench("leaderboard", out, "--format", "json").out)["boards"][0]["entries"]
+    }
+    assert marks[theirs[0].name] == "not verified: run.trec changed since the run was added"
+    assert f"{theirs[0].name}: not verified" in bench("leaderboard", out).out
+    assert bench("leaderboard", out, "--site", tmp_path / "site").code == 0
+    page = next((tmp_path / "site").glob("*bm25.html")).read_text()
+    assert "run.trec changed since" in page
+    assert ">verified<" in page
+
+
+def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mirror, home, tmp_path):
+    claimed = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
+    rows = (claimed / "per_query.jsonl").read_text()
+    first = json.loads(rows.splitlines()[0])
+    first["measures"]["ndcg@10"] = 0.123
+    (claimed / "per_query.jsonl").write_text("\n".join([json.dumps(first), *rows.splitlines()[1:]]) + "\n")
+    out = tmp_path / "ours"
+    said = one_sentence(bench("leaderboard", "add", claimed, "--source", mirror, "--out", out, home=home), 1)
+    assert "is not what it claims" in said
+    assert "ndcg@10 is 0.123, computed " in said
+    assert "nothing was added" in said
+    assert not out.exists()
+
+
+def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, mirror, home, tmp_path):
+    out = tmp_path / "ours"
+    shutil.copytree(theirs[0], out / theirs[0].name)
+    (out / theirs[0].name / "metrics.json").write_text("{}")
+    words = ("--source", mirror, "--out", out)
+    assert "is another run of that id: metrics.json differ" in one_sentence(
+        bench("leaderboard", "add", theirs[0], *words, home=home), 1
+    )
+    renamed = shutil.copytree(theirs[0], tmp_path / "renamed")
+    assert "give the folder that name" in one_sentence(bench("leaderboard", "add", renamed, *words, home=home), 1)
+
+
+def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, home):
+    """An imported run, and one that names code from outside; nothing of it is run."""
+    imported = write_run(tmp_path / "imported", {"ndcg@10": [0.5] * 8}, imported=True)
+    outside = write_run(tmp_path / "outside", {"ndcg@10": [0.4] * 8}, chunker="py:nowhere:Cutter")
+    config = outside.manifest.config.as_json() | {"chunker": "py:nowhere:Cutter"}
+    edit(outside, "manifest.json", config=config)
+    done = bench("leaderboard", "add", imported.folder, outside.folder, "--out", tmp_path / "ours", home=home)
+    assert done.code == 0, done.err
+    first, second = done.out.splitlines()
+    assert first.endswith("not verified: it was imported, so no request and no data are known")
+    assert second.endswith("not verified: it names code or a server from outside (py:nowhere:Cutter)")
