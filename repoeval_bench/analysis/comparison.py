@@ -138,7 +138,7 @@ def _comparisons(
     adjusted: dict[int, float] = {}
     for family in families:
         adjusted |= dict(zip(family, holm([means[headline][i].p for i in family]), strict=True))
-    by_cluster = samples["micro"].files
+    by_cluster, effective = samples["micro"].files, effective_clusters(samples.get(headline, samples["micro"]).files)
     tests, effects = beside(by_cluster), effect_sizes(differences)
     # 1 where the treatment of a query is better, -1 where the baseline is.
     moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
@@ -167,7 +167,7 @@ def _comparisons(
                 n_queries=len(moved),
                 n_clusters=by_cluster.n_clusters,
                 n_repositories=samples["micro"].repositories.n_clusters,
-                effective_clusters=effective_clusters(samples.get(headline, samples["micro"]).files),
+                effective_clusters=effective,
                 clustered_by=scores.clustered_by,
                 family=sizes.get(i, 0),
                 verdict=_verdict(

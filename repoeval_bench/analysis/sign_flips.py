@@ -9,11 +9,16 @@ were flipped and of those that were not. So p of "the mean is m" is the share of
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+
+from repoeval_bench.core.cores import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,8 +53,11 @@ CERTAIN = 4.0
 _MOST_CELLS = 65_536
 """Flips x columns that are worked on at once: arrays that stay in the processor's cache are faster."""
 
-_MOST_BYTES = 32_000_000
-"""Of packed flips at once, and of sums that are looked up."""
+_MOST_BYTES = 128_000_000
+"""Of packed flips at once: for each such block all sums that are looked up are made again."""
+
+_TABLE_CELLS = 500_000
+"""Of the sums that are made and looked up at once: more would leave the processor's cache."""
 
 _SLACK = 1e-12
 """Relative rounding error of a sum: the same sum in another order is as extreme all the same."""
@@ -143,6 +151,13 @@ _SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis
 """What a byte of flips does to its eight clusters, float64 (256, 8)."""
 
 
+def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, Packed]]) -> None:
+    """Add to each block's sums what its flips make of the clusters from the `first` eight on, one table for eight."""
+    for sums, flips in blocks:
+        for group, table in enumerate(tables, start=first):
+            np.add(sums, np.take(table, flips[:, group], axis=0), out=sums)
+
+
 class _Sample:
     """What each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,)."""
 
@@ -166,20 +181,25 @@ class _Sample:
     def _flipped(self, packed: Packed) -> Iterator[FloatArray]:
         """Sums over the clusters under each flip, (n_flips, n_columns + 1), the weights' last, in blocks of flips.
 
-        For eight clusters at a time the sums under all 256 flips are made once and then looked up.
+        For eight clusters at a time the sums under all 256 flips are made once and then looked up. Blocks are worked
+        on by all cores; each flip's sum is added up in the order of the clusters, whoever does it.
         """
         columns = self._both.shape[1]
         filled = np.pad(self._both, ((0, -len(self._both) % 8), (0, 0))).reshape(-1, 8, columns)
         rows = max(1, _MOST_CELLS // columns)
         total = np.zeros((len(packed), columns))
-        groups = max(1, _MOST_BYTES // _SIGNS.nbytes // columns)
-        for first in range(0, len(filled), groups):
-            tables = _SIGNS @ filled[first : first + groups]
-            for start in range(0, len(packed), rows):
-                for group, table in enumerate(tables, start=first):
-                    total[start : start + rows] += np.take(table, packed[start : start + rows, group], axis=0)
-        for start in range(0, len(packed), rows):
-            yield total[start : start + rows]
+        blocks = [(total[start : start + rows], packed[start : start + rows]) for start in range(0, len(packed), rows)]
+        groups = max(1, _TABLE_CELLS // len(_SIGNS) // columns)
+
+        # The lookups leave Python's lock to other threads. Few flips are done before a thread has begun.
+        shares = [blocks[i :: usable_cores()] for i in range(min(len(blocks), usable_cores()))]
+        with ThreadPoolExecutor(len(shares)) as pool:
+            over = pool.map if len(shares) > 1 else map
+            for first in range(0, len(filled), groups):
+                tables = _SIGNS @ filled[first : first + groups]
+                deque(over(partial(_add_up, tables, first), shares), maxlen=0)
+        for sums, _ in blocks:
+            yield sums
 
     def _ends(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         total, weight = sums[:, :-1], sums[:, -1:]

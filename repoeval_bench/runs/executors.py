@@ -19,6 +19,7 @@ from itertools import islice
 from multiprocessing import forkserver, resource_tracker
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
+from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class ProcessPool:
     """
 
     def __init__(self, workers: int | None = None, *, soon: bool = False) -> None:
-        self.workers = workers or _cores()
+        self.workers = workers or usable_cores()
         self._soon = soon
         self._pool: ProcessPoolExecutor | None = None
         self._others: frozenset[int | None] = frozenset()
@@ -158,10 +159,6 @@ class ProcessPool:
 
 
 IN_PROCESS = InProcess()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, EmbeddingError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.object_store import ObjectStore
@@ -70,7 +71,7 @@ class RayCluster:
     ) -> None:
         require("executor ray", "ray")
         self._store = store
-        self._address, self._share, self._cores = address, gpus_per_embedder, cores or _cores()
+        self._address, self._share, self._cores = address, gpus_per_embedder, cores or usable_cores()
         self._home = home.resolve() if home else None
         self._folder: str | None = None
         self._actors: list[Any] = []
@@ -156,10 +157,6 @@ def _check_answers(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal():
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _run(job: Job[Made], placed: Placed | None) -> Finished[Made]:
