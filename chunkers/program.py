@@ -18,6 +18,7 @@ import json
 import os
 import queue
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers._answer import AnswerError, chunks_of
-from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError
+from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError, os_reason
 from repoeval_bench.core.json_reader import MOST_OF_A_LINE, JsonFaultError, parse_loose
 
 if TYPE_CHECKING:
@@ -52,6 +53,11 @@ class ProgramChunker:
             raise SpecError(f"exec:{command} cannot be split into words ({error}); close the quotes") from error
         if not self._arguments:
             raise SpecError("exec: names no command; write exec:COMMAND")
+        if shutil.which(self._arguments[0]) is None:
+            raise SpecError(
+                f"exec:{command} cannot be started: {self._arguments[0]!r} is not a program on the PATH; give one, or "
+                "its path"
+            )
         if time_limit <= 0:
             raise SpecError(f"exec:{command}: a time limit of {time_limit} s is impossible; give a positive one")
         self._command = command
@@ -103,8 +109,7 @@ class ProgramChunker:
             return _Conversation(self._arguments)
         except OSError as error:
             raise ChunkError(
-                f"{file.name}: {self.spec} cannot be started "
-                f"({error.strerror or error}: {self._arguments[0]}); give a program that is on the PATH"
+                f"{file.name}: {self.spec} cannot be started ({os_reason(error)}); give a program that can be run"
             ) from error
 
 
@@ -152,7 +157,7 @@ class _Conversation:
 
     def ask(self, request: str, time_limit: float) -> Any:
         """The program's answer to one line, as JSON; _ProgramError where none comes or it is no JSON."""
-        if not self._answers.empty():
+        if any(line is not None for line in self._waiting()):
             raise _ProgramError("wrote a line that it was not asked for")
         self.asked += 1
         self._requests.put(request.encode("utf-8") + b"\n")
@@ -170,6 +175,11 @@ class _Conversation:
             return parse_loose(line)
         except JsonFaultError:
             raise _ProgramError(f"wrote {_shown(line)}, which is not a line of JSON") from None
+
+    def _waiting(self) -> list[bytes | None]:
+        """What the program has sent and nobody has taken yet; None is the end of its output."""
+        with self._answers.mutex:
+            return list(self._answers.queue)
 
     def surplus(self) -> int:
         """Let the program end by itself, as its input does: how many lines it wrote beyond those it was asked for."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,7 +71,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except json_reader.JsonFaultError as fault:
         raise UsageError(f"{fault.where(path)}: {fault}") from fault
     except (json_reader.UnreadableError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path} cannot be read ({error}); give a CSV or JSONL file in UTF-8") from error
+        raise UsageError(f"{path} cannot be read ({os_reason(error)}); give a CSV or JSONL file in UTF-8") from error
 
 
 def _csv_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -11,7 +11,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import FILE, measures_option, plain, title_of, write_rows
+from repoeval_bench.cli.output import INPUT, OUTPUT, measures_option, plain, title_of, write_rows
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
 from repoeval_bench.runs.naming import find_run
 
@@ -25,8 +25,8 @@ _GOLD = "Write gold plus judge as gold for import-run, gain 0 for what is not re
 
 @click.command("bounds", short_help="Bound a run's scores with a second set of judgements.")
 @run_argument()
-@click.option("--judgements", required=True, type=FILE, metavar="FILE", help=_JUDGEMENTS)
-@click.option("--calibration", type=FILE, metavar="FILE", help=_CALIBRATION)
+@click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
+@click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
 @click.option(
     "--relevant-from",
     type=click.IntRange(1, 2),
@@ -36,7 +36,7 @@ _GOLD = "Write gold plus judge as gold for import-run, gain 0 for what is not re
 )
 @depth_option("The depth of the precision that is corrected.")
 @measures_option("Only this measure; repeat it. All measures of ranks if not given.")
-@click.option("--write-gold", type=FILE, metavar="FILE", help=_GOLD)
+@click.option("--write-gold", type=OUTPUT, metavar="FILE", help=_GOLD)
 @runs_folder
 @json_option
 def bounds_command(

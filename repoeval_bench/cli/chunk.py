@@ -13,7 +13,7 @@ import click
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import dataset_options, json_option, say
-from repoeval_bench.core.errors import ChunkError, DatasetError, UsageError
+from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.retrieval.corpus import check_chunks
@@ -135,13 +135,13 @@ def _read(path: Path) -> Sequence[SourceFile]:
             counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
             say(f"left out: {_files(len(tree.other))} of an unknown language: {counts}")
         if not tree.files:
-            raise DatasetError(
+            raise NoDataError(
                 f"{path} holds no file of a known language ({', '.join(LANGUAGES)}); "
                 "name a folder with source files, or a file"
             )
         return tree.files
     if not path.exists():
-        raise UsageError(f"{path} does not exist; name a file or folder")
+        raise NoDataError(f"{path} does not exist; name a file or folder")
     try:
         return [SourceFile(path.resolve().parent.name or "root", path.name, decode(path.read_bytes()))]
     except UnicodeDecodeError as error:

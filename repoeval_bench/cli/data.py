@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +10,11 @@ import click
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, say, set_options
+from repoeval_bench.cli.output import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from repoeval_bench.dataset.obtain import Obtained
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.dataset.summary import RepositorySummary
@@ -100,7 +102,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 
 @data_group.command(short_help="Build a benchmark, a pack, from any code.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), metavar="PACK", help="The new folder.")
+@click.option("--out", "-o", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="The new folder.")
 @click.option(
     "--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks of one level."
 )

@@ -14,7 +14,7 @@ from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import runs_folder, say
-from repoeval_bench.cli.output import FILE, FOLDER, measures_option, sensitivity_option
+from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER, measures_option, sensitivity_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.choosing import choice_record, choice_table
@@ -46,8 +46,8 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
     type=click.Choice(FORMATS),
     help="Format to write: markdown by default, nothing with --plots alone.",
 )
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write; standard output if not given.")
-@click.option("--plots", type=FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
+@click.option("-o", "--output", type=OUTPUT, metavar="FILE", help="Where to write; standard output if not given.")
+@click.option("--plots", type=OUTPUT_FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
 @sensitivity_option
 @measures_option("Write one table for a paper, with these measures: markdown and latex. Repeat it.")
 @click.option("--baseline", metavar="RUN|SPEC", help="Run to compare with; without it every pair is compared.")

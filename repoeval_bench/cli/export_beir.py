@@ -10,7 +10,7 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import dataset_options, json_option, runs_folder, say
-from repoeval_bench.cli.output import FOLDER
+from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.beir import Title, export_beir
 from repoeval_bench.runs.naming import find_run
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=FOLDER,
+    type=OUTPUT_FOLDER,
     required=True,
     metavar="FOLDER",
     help="Where to write: a data set for each repository, in a folder of its name.",

@@ -13,7 +13,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder, say
-from repoeval_bench.cli.output import FILE, append_summary, summary_option
+from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @click.command("gate", short_help="Fail if a run does not meet the limits in a file.")
 @run_argument()
-@click.option("--config", required=True, type=FILE, metavar="FILE", help="The gate file (YAML).")
+@click.option("--config", required=True, type=INPUT, metavar="FILE", help="The gate file (YAML).")
 @click.option("--baseline", metavar="RUN", help="Run that drops are measured from; overrides the file's baseline.")
-@click.option("--junit", type=FILE, metavar="FILE", help="Write the results as JUnit XML too.")
+@click.option("--junit", type=OUTPUT, metavar="FILE", help="Write the results as JUnit XML too.")
 @summary_option
 @runs_folder
 @json_option

@@ -11,7 +11,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import FILE, plain, title_of
+from repoeval_bench.cli.output import INPUT, plain, title_of
 from repoeval_bench.report.retrieval import section_tables
 from repoeval_bench.runs.naming import find_run
 
@@ -32,7 +32,7 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not gi
     show_default=True,
     help="How many, at ranks 1..n; repeat it.",
 )
-@click.option("--negatives", type=FILE, metavar="FILE", help=_FILE)
+@click.option("--negatives", type=INPUT, metavar="FILE", help=_FILE)
 @runs_folder
 @json_option
 def hard_negatives_command(

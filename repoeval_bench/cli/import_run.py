@@ -11,7 +11,7 @@ import click
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, out_option, say
-from repoeval_bench.cli.output import FILE, measures_option
+from repoeval_bench.cli.output import INPUT, measures_option
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.report.text import heading
@@ -20,6 +20,7 @@ from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.log import schema
 from repoeval_bench.runs.records import TIMINGS
+from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
@@ -32,17 +33,17 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
 
 
 @click.command("import-run", short_help="Score a run log of another system, or a TREC or ranx run.")
-@click.argument("log", metavar="LOG", type=FILE)
+@click.argument("log", metavar="LOG", type=INPUT)
 @click.option(
     "--gold",
     required=True,
-    type=FILE,
+    type=INPUT,
     metavar="FILE",
     help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or qrels of TREC or ranx.",
 )
 @click.option(
     "--corpus",
-    type=FILE,
+    type=INPUT,
     metavar="FILE",
     help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.",
 )
@@ -59,7 +60,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
 )
 @click.option(
     "--timings",
-    type=FILE,
+    type=INPUT,
     metavar="FILE",
     help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
 )
@@ -99,6 +100,7 @@ def import_run_command(
     The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
     (.trec, .txt, .run, .qrels, also .gz) and those that ranx saves (.json, .lz4, .parquet).
     """
+    check_writable(out)
     times, sources = log.with_name(TIMINGS), log.with_name(SOURCES)
     run = import_run(
         log,

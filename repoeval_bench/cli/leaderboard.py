@@ -12,7 +12,7 @@ from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, out_option, request_options, say
-from repoeval_bench.cli.output import FILE
+from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.runs.parts import RESULTS
@@ -42,7 +42,7 @@ def leaderboard_group() -> None:
 
 @leaderboard_group.command("rank", short_help="Rank all runs of a folder.")
 @click.argument("results", type=click.Path(path_type=Path), default=RESULTS)
-@click.option("-o", "--output", type=FILE, metavar="FILE", help=_OUTPUT)
+@click.option("-o", "--output", type=OUTPUT, metavar="FILE", help=_OUTPUT)
 @click.option(
     "--format",
     "form",
@@ -51,7 +51,7 @@ def leaderboard_group() -> None:
 )
 @click.option(
     "--site",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OUTPUT_FOLDER,
     metavar="FOLDER",
     help="Write HTML pages that need no network, with all data as CSV and JSON.",
 )

@@ -11,6 +11,7 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.runs.merge import merge_all
+from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +26,7 @@ def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None
 
     Runs of one id must be the same run: where their files differ, times apart, nothing is merged and exit is 1.
     """
+    check_writable(out)
     found = merge_all(folders, out)
     if as_json:
         print_json(asdict(found))

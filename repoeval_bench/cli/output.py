@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.options import say
-from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import write_named
+from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.files import check_writable, write_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,24 +21,38 @@ if TYPE_CHECKING:
 
     from repoeval_bench.runs.view import RunView
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+
+class _Output(click.Path):
+    """A file, or a folder, that a command writes: whether it can is known before anything is computed."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        named = f" with {min(param.opts, key=len)}" if isinstance(param, click.Option) else ""
+        check_writable(path, f"another {'file' if self.file_okay else 'folder'}{named}", folder=not self.file_okay)
+        return path
+
+
+INPUT = click.Path(path_type=Path, dir_okay=False, exists=True)
+"""A file that is read. One that is not there is a usage error, whichever command it is given to."""
+
+OUTPUT = _Output(path_type=Path, dir_okay=False)
+OUTPUT_FOLDER = _Output(path_type=Path, file_okay=False)
 
 sensitivity_option = click.option(
     "--sensitivity",
-    type=FILE,
+    type=INPUT,
     metavar="FILE",
     help="Draw the grid that `sensitivity --json` or its --output wrote.",
 )
 
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
-facts_option = click.option("--facts", type=FILE, metavar="FILE", help=facts_help)
+facts_option = click.option("--facts", type=INPUT, metavar="FILE", help=facts_help)
 
 
 summary_option = click.option(
     "--github-summary",
     "summary",
-    type=FILE,
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
     envvar="GITHUB_STEP_SUMMARY",
     show_envvar=True,
     metavar="FILE",
@@ -51,7 +66,7 @@ def append_summary(path: Path, markdown: str) -> None:
         with path.open("a", encoding="utf-8") as stream:
             stream.write(markdown)
     except OSError as error:
-        raise ResultError(f"{path} cannot be written ({error}); choose another file") from error
+        raise ResultError(f"{path} cannot be written ({os_reason(error)}); choose another file") from error
 
 
 def measures_option(meaning: str) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import FILE, write_rows
+from repoeval_bench.cli.output import OUTPUT, write_rows
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.text import count
 from repoeval_bench.runs.naming import find_run
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @run_argument("runs", nargs=-1, required=True, metavar="RUN…")
 @depth_option("How many chunks of each ranking.")
 @click.option("--skip-gold", is_flag=True, help="Leave out what the gold calls relevant.")
-@click.option("-o", "--output", required=True, type=FILE, metavar="FILE", help="Where to write the pool (JSONL).")
+@click.option("-o", "--output", required=True, type=OUTPUT, metavar="FILE", help="Where to write the pool (JSONL).")
 @runs_folder
 @json_option
 def pool_command(

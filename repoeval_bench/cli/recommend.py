@@ -13,7 +13,7 @@ from repoeval_bench.cli.console import print_json, print_lines, print_paragraph,
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
-from repoeval_bench.cli.output import FILE
+from repoeval_bench.cli.output import OUTPUT
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.build.kept import benchmark_of
@@ -23,6 +23,7 @@ from repoeval_bench.runs.execution import runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
+from repoeval_bench.runs.store import check_writable
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA o
 @click.command("recommend", short_help="Say which chunker and size to use for some code.")
 @click.argument("source", metavar="PATH")
 @request_options(RecommendRequest, only=_CHOICES)
-@click.option("--report", type=FILE, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
+@click.option("--report", type=OUTPUT, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
 @out_option
 @home_option
 @execution_options
@@ -63,6 +64,7 @@ def recommend_command(
     little data is an answer too. An interrupted command goes on where it stopped.
     """
     request = RecommendRequest.of({"source": source, **asked})
+    check_writable(out)
     data = _data(request, out)
     benchmark = load_benchmark(**data, home=home, notify=say)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))

@@ -10,7 +10,7 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, runs_folder, say
-from repoeval_bench.cli.output import FILE, sensitivity_option
+from repoeval_bench.cli.output import OUTPUT, sensitivity_option
 from repoeval_bench.core.files import write_named
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=OUTPUT,
     default=Path("report.html"),
     show_default=True,
     metavar="FILE",

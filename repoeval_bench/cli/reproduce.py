@@ -14,12 +14,12 @@ from repoeval_bench.analysis.reproduction import reproduce
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, request_options, say
-from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.reproduction import format_page
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest
+from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +51,7 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
     The page is also written to reproduction.md in --out, its rows to reproduction.json. Vectors and runs are kept: a
     reproduction that was interrupted goes on where it stopped. A model that is not available is a row that says so.
     """
+    check_writable(out)
     # What `eval` finds by itself needs no name in the commands that the page prints.
     named = "" if source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else source
     benchmark = load_benchmark(source, home=home, notify=say)
@@ -64,8 +65,6 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
 
 
 def _write(out: Path, page: str, rows: Sequence[Row]) -> None:
-    try:
-        write_atomic(out / "reproduction.json", json.dumps([asdict(row) for row in rows], indent=2) + "\n")
-        write_atomic(out / "reproduction.md", page)
-    except OSError as error:
-        raise ResultError(f"{out} cannot be written ({error}); choose another with --out") from error
+    instead = "another folder with --out"
+    write_named(out / "reproduction.json", json.dumps([asdict(row) for row in rows], indent=2) + "\n", instead)
+    write_named(out / "reproduction.md", page, instead)

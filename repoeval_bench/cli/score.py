@@ -9,7 +9,7 @@ import click
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option
-from repoeval_bench.cli.output import FILE, measures_option
+from repoeval_bench.cli.output import INPUT, measures_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
 from repoeval_bench.runs.trec import read_qrels, read_run
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("score", short_help="Score a TREC run file against a qrels file.")
-@click.argument("run", metavar="RUN.trec", type=FILE)
-@click.argument("qrels", metavar="QRELS.trec", type=FILE)
+@click.argument("run", metavar="RUN.trec", type=INPUT)
+@click.argument("qrels", metavar="QRELS.trec", type=INPUT)
 @measures_option(f"A measure; repeat it.  [default: {' '.join(DEFAULT_MEASURES)}]")
 @click.option("--per-query", "-q", is_flag=True, help="Print every query's value too.")
 @json_option

@@ -18,8 +18,8 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import execution_options, home_option, json_option, request_options, say
-from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.cli.output import OUTPUT
+from repoeval_bench.core.files import write_named
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
@@ -31,6 +31,7 @@ from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest
+from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ SHOWN = 12
 
 @click.command("sensitivity", short_help="Count the settings in which one chunker beats another.")
 @request_options(GridRequest)
-@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write the cells there as JSON.")
+@click.option("--output", "-o", type=OUTPUT, help="Write the cells there as JSON.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -72,6 +73,7 @@ def sensitivity_command(
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
     request = GridRequest.of(asked)
+    check_writable(out)
     usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
     if usual:
         request = request.model_copy(update={"protocols": scoring_protocols(request, say)})
@@ -100,10 +102,7 @@ def sensitivity_command(
         found = sensitivity(benchmark, request.chunkers, **grid, **options)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
-        try:
-            write_atomic(output, text + "\n")
-        except OSError as error:
-            raise ResultError(f"{output} cannot be written ({error}); choose another with --output") from error
+        write_named(output, text + "\n", "another file with --output")
     if as_json:
         echo(text)
     else:

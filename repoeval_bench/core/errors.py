@@ -26,6 +26,12 @@ class DatasetError(BenchError):
     """Task files, archives or repository trees are missing, broken or not what their hashes say."""
 
 
+class NoDataError(DatasetError, UsageError):
+    """What was named as data is not there, or holds nothing that could be (exit code 2)."""
+
+    exit_code = 2
+
+
 class ChunkError(BenchError):
     """A chunker failed on a file or broke the contract of `Chunk`."""
 
@@ -56,6 +62,14 @@ class MetricError(BenchError):
 
 class ResultError(BenchError):
     """A run folder cannot be written, or holds what cannot be read back."""
+
+
+def os_reason(error: Exception) -> str:
+    """Why a file cannot be read or written; of what the system says, without a number and paths.
+
+    The sentence around it names the file that was asked for, which may have been written under another name first.
+    """
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +24,6 @@ def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
 
     Text may come in pieces.
     """
-    pieces = (data,) if isinstance(data, str | bytes) else data
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -32,7 +31,7 @@ def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             _hold(handle)
-            stream.writelines(piece.encode("utf-8") if isinstance(piece, str) else piece for piece in pieces)
+            stream.writelines(_encoded(data))
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:
@@ -104,9 +103,41 @@ _JUST_MADE = 60.0
 def write_named(path: Path, data: str | bytes | Iterable[str], instead: str = "another file") -> None:
     """`write_atomic` to a place that the user named; a ResultError where that fails, which says what to choose."""
     try:
-        write_atomic(path, data)
+        if _is_device(path):  # /dev/stdout, a named pipe: it is written to, and never replaced
+            with path.open("wb") as stream:
+                stream.writelines(_encoded(data))
+        else:
+            write_atomic(path, data)
     except OSError as error:
-        raise ResultError(f"{path} cannot be written ({error}); choose {instead}") from error
+        raise ResultError(f"{path} cannot be written ({os_reason(error)}); choose {instead}") from error
+
+
+def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
+    """Fail before hours of work, not after: a UsageError unless a file can be made at `path`, or in the `folder` there.
+
+    Nothing is left behind: what is not there yet is not made.
+    """
+    if _is_device(path):
+        return
+    places = (path if folder else path.parent).absolute()
+    here = next(each for each in (places, *places.parents) if each.exists())
+    try:
+        if not here.is_dir():
+            raise NotADirectoryError(0, f"{here} is a file")
+        probe = here / f".{path.name}.writable"
+        write_atomic(probe, "")
+        probe.unlink()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({os_reason(error)}); choose {instead}") from error
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _encoded(data: str | bytes | Iterable[str]) -> Iterator[bytes]:
+    for piece in (data,) if isinstance(data, str | bytes) else data:
+        yield piece.encode("utf-8") if isinstance(piece, str) else piece
 
 
 def path_problem(path: str) -> str:

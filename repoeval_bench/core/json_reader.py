@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
+from repoeval_bench.core.errors import os_reason
 from repoeval_bench.core.validation import EXACT, mistakes, without_line
 
 if TYPE_CHECKING:
@@ -182,4 +183,4 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise JsonFaultError(f"it cannot be unpacked: {error}") from error
     except OSError as error:
-        raise UnreadableError(str(error)) from error
+        raise UnreadableError(os_reason(error)) from error

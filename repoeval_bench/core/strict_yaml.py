@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, os_reason
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import EXACT, expectation
@@ -93,7 +93,7 @@ def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> 
             raw = stream.read(MOST + 1)
         text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise kind(f"{path} cannot be read ({error}); {way_out}") from error
+        raise kind(f"{path} cannot be read ({os_reason(error)}); {way_out}") from error
     if len(raw) > MOST:
         raise kind(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")
     try:

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.errors import EmbeddingError, os_reason
 from repoeval_bench.core.files import folder_beside, sha256_file, write_atomic
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def keep(
     except OSError as error:
         if error.errno not in _READ_ONLY:
             raise EmbeddingError(
-                f"the model folder {folder} cannot be written ({error}); set REPOEVAL_HOME to a writable folder"
+                f"the model folder {folder} cannot be written ({os_reason(error)}); "
+                "set REPOEVAL_HOME to a writable folder"
             ) from error
         notify(f"note: the model folder {folder.parent} is read-only; {folder.name} is made for this command alone")
         _held.append(tempfile.TemporaryDirectory(prefix="repoeval-bench-"))

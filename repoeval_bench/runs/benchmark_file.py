@@ -147,7 +147,12 @@ def _check_number(document: Document, file: Mapping[str, Any]) -> None:
 def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:
     """Every combination, the chunkers of one of them together."""
     combined = [name for name in _COMBINED if name != "chunker"] + ["chunker"]
-    values = [file.get(_KEYS[name]) or [getattr(base, name)] for name in combined]
+    # What is named twice is reported as such, and is not taken for two runs of one chunker as well.
+    values = [
+        list(dict.fromkeys(given)) if name != "chunker" else given
+        for name in combined
+        for given in [file.get(_KEYS[name]) or [getattr(base, name)]]
+    ]
     for combination in product(*values):
         yield base.model_copy(update=dict(zip(combined, combination, strict=True)))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import ResultError, UsageError, os_reason
 from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.runs.provenance import code_state, versions
@@ -91,14 +91,18 @@ class CellFile:
                 # A line that a killed grid left half-written ends here, and is skipped when the file is read.
                 stream.write("\n" + "".join(f"{short_hash(text, 16)} {text}\n" for text in map(json.dumps, rows)))
         except OSError as error:
-            raise ResultError(f"{self.path} cannot be written ({error}); choose another folder with --out") from error
+            raise ResultError(
+                f"{self.path} cannot be written ({os_reason(error)}); choose another folder with --out"
+            ) from error
 
     def _read(self) -> dict[Cell, NDArray[np.float64]]:
         found: dict[Cell, NDArray[np.float64]] = {}
         try:
             text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
         except OSError as error:
-            raise ResultError(f"{self.path} cannot be read ({error}); choose another folder with --out") from error
+            raise ResultError(
+                f"{self.path} cannot be read ({os_reason(error)}); choose another folder with --out"
+            ) from error
         for line in filter(None, text.split("\n")):
             seal, _, content = line.partition(" ")
             if seal != short_hash(content, 16):

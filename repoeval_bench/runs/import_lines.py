@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, os_reason
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
@@ -112,5 +112,7 @@ def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]
         except UnicodeDecodeError:
             continue
         except OSError as error:
-            raise ResultError(f"{path} cannot be read ({error}); name another folder with --files") from error
+            raise ResultError(
+                f"{path} cannot be read ({os_reason(error)}); name another folder with --files"
+            ) from error
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import ResultError, UsageError, os_reason
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.runs.naming import find_run
@@ -36,7 +36,7 @@ def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) 
         write_atomic(out / NAME, pretty(_Compared(runs=names)))
     except OSError as error:
         # Stored runs are compared all the same; only `report` needs their names.
-        notify(f"{out / NAME} cannot be written ({error}), so report needs the names of the runs")
+        notify(f"{out / NAME} cannot be written ({os_reason(error)}), so report needs the names of the runs")
 
 
 def recall(out: Path) -> list[RunView]:

@@ -10,7 +10,7 @@ import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, os_reason
 from repoeval_bench.core.files import folder_beside
 from repoeval_bench.runs.records import MANIFEST, TIMINGS
 
@@ -65,7 +65,9 @@ def _explained(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ResultError(f"the results folder {out} cannot be written ({error}); choose another with --out") from error
+        raise ResultError(
+            f"the results folder {out} cannot be written ({os_reason(error)}); choose another with --out"
+        ) from error
 
 
 def differing(first: Path, second: Path) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, os_reason
 from repoeval_bench.core.files import sha256_text, write_named
 from repoeval_bench.core.source import SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan
@@ -76,7 +76,7 @@ class LoggedRetriever:
         except FileExistsError:
             raise UsageError(f"{log} exists; name another file, or remove it") from None
         except OSError as error:
-            raise UsageError(f"{log} cannot be written ({error}); name another file") from error
+            raise UsageError(f"{log} cannot be written ({os_reason(error)}); name another file") from error
 
     def retrieve(self, query: Any, *, query_id: str | None = None, **options: Any) -> Any:
         """What LlamaIndex's `retrieve` gives for a text or a QueryBundle; the id is the text where none is given."""

@@ -10,7 +10,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.files import check_writable as check_place
 from repoeval_bench.core.files import readable, sha256_text, write_atomic
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.runs.log import check_row
@@ -186,21 +187,15 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
             write_atomic(folder / name, text)
         write_atomic(folder / MANIFEST, pretty(files.manifest))
     except OSError as error:
-        raise ResultError(f"the run folder {folder} cannot be written ({error}); choose another with --out") from error
+        raise ResultError(
+            f"the run folder {folder} cannot be written ({os_reason(error)}); choose another with --out"
+        ) from error
     return folder
 
 
 def check_writable(results: Path) -> None:
-    """Fail before hours of work, not after: raise a ResultError unless files can be made in `results`."""
-    # Nothing is left behind: the probe goes where the folder will be made.
-    folder = next(path for path in (results, *results.absolute().parents) if path.exists())
-    try:
-        write_atomic(folder / f".{results.name}.writable", "")
-        (folder / f".{results.name}.writable").unlink()
-    except OSError as error:
-        raise ResultError(
-            f"the results folder {results} cannot be written ({error}); choose another with --out"
-        ) from error
+    """Fail before hours of work, not after: a UsageError unless files can be made in `results`."""
+    check_place(results, "another results folder with --out", folder=True)
 
 
 def _dataset(benchmark: Benchmark) -> DatasetRecord:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.errors import MetricError, os_reason
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.source import encode_id
 
@@ -230,7 +230,7 @@ def _lines(path: Path) -> Iterable[str]:
         with json_reader.opened(path) as stream:
             return stream.read().decode("utf-8-sig").split("\n")
     except (json_reader.JsonFaultError, json_reader.UnreadableError, UnicodeDecodeError) as error:
-        raise MetricError(f"{path} cannot be read ({error}); give a TREC file in UTF-8") from error
+        raise MetricError(f"{path} cannot be read ({os_reason(error)}); give a TREC file in UTF-8") from error
 
 
 def _number(path: Path, line: int, what: str, text: str) -> float:

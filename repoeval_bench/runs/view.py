@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, os_reason
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside
@@ -186,7 +186,7 @@ class RunView:
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ResultError(f"{self.folder / name} cannot be read ({error}); {_AGAIN}") from error
+            raise ResultError(f"{self.folder / name} cannot be read ({os_reason(error)}); {_AGAIN}") from error
 
     def _rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
         with self._explained(name):

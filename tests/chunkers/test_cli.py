@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.cli.chunk import check_chunker_command, chunk_command, chunk_stats_command
-from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, SpecError, UsageError
+from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, NoDataError, SpecError
 
 TEXT = "import os\n\n\ndef f():\n    return 'ä'\n"
 
@@ -106,11 +106,11 @@ def test_check_chunker_fails_for_a_chunker_that_does_not_conform(tmp_path, monke
 
 
 def test_what_cannot_be_read_is_one_sentence(folder, tmp_path) -> None:
-    assert "does not exist" in run(chunk_command, folder / "none.py", fails=UsageError)
+    assert "does not exist" in run(chunk_command, folder / "none.py", fails=NoDataError)
     (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
     assert "is not UTF-8 (byte 5)" in run(chunk_command, folder / "latin.py", fails=DatasetError)
     (tmp_path / "empty").mkdir()
-    assert "holds no file of a known language (python, " in run(chunk_command, tmp_path / "empty", fails=DatasetError)
+    assert "holds no file of a known language (python, " in run(chunk_command, tmp_path / "empty", fails=NoDataError)
     assert "did you mean 'ast'" in run(chunk_command, folder, "-c", "asst", fails=SpecError)
 
 

@@ -140,7 +140,7 @@ def test_a_large_file_blocks_neither_side(python) -> None:
 
 
 def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
-    assert cut("no-such-program", SourceFile("r", "a.py", " \n")) == []
+    assert cut("false", SourceFile("r", "a.py", " \n")) == []
     assert cut(python("print(json.dumps({'unit': 'lines', 'chunks': [[0, 2], [2, 3], [3, 4]]}))"))[1:] == ["c = 2\n"]
 
 
@@ -188,8 +188,20 @@ def test_after_a_failure_the_next_file_has_a_fresh_program(python) -> None:
 
 
 def test_a_program_that_is_not_there_is_named() -> None:
-    with pytest.raises(ChunkError, match=r"cannot be started .*no-such-program-here"):
-        cut("no-such-program-here --size 3")
+    with pytest.raises(SpecError, match=r"cannot be started: 'no-such-program-here' is not a program on the PATH"):
+        make_chunker("exec:no-such-program-here --size 3")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [("false", "exit code 1 .* is empty"), ("sh -c 'echo no cheese >&2; exit 7'", "exit code 7 .* with: no cheese")],
+)
+def test_a_program_that_ends_before_it_is_asked_is_named_with_its_exit_status(command: str, says: str) -> None:
+    """That its output has ended is not taken for a line that nobody asked for, however soon it ends."""
+    chunker = make_chunker(f"exec:{command}")
+    for _ in range(20):
+        with pytest.raises(ChunkError, match=f"ended with {says}"):
+            chunker.chunk(FILE)
 
 
 @pytest.mark.parametrize("spec", ["exec:", "exec:   ", "exec:'unclosed"])

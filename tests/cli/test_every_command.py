@@ -144,6 +144,88 @@ def test_a_run_that_is_missing_is_a_usage_error(stored, tmp_path, name):
     assert "absent" in sentence
 
 
+MISSING = {
+    "gate": "gate {run} --config {none}",
+    "bounds": "bounds {run} --judgements {none}",
+    "calibration": "bounds {run} --judgements {judged.jsonl} --calibration {none}",
+    "negatives": "hard-negatives {run} --negatives {none}",
+    "log": "import-run {none} --gold {gold.jsonl}",
+    "gold": "import-run {run}/retrieved.jsonl --gold {none}",
+    "corpus": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --corpus {none}",
+    "sources": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --files {none}",
+    "timings": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --timings {none}",
+    "run file": "score {none} {run}/qrels.trec",
+    "qrels": "score {run}/run.trec {none}",
+    "facts": "segments {run} --facts {none}",
+    "diagnose": "diagnose {run} --facts {none}",
+    "grid": "report {run} -o {report.html} --sensitivity {none}",
+    "plots": "export {run} --plots {plots} --sensitivity {none}",
+    "bench file": "run {none}",
+    "queries": f"eval {RUN} --queries {{none}}",
+    "source": "eval -c fixed --retriever bm25 --out {out} --source {none}",
+    "no code": "recommend {empty} --out {out}",
+    "no source": "recommend {none} --out {out}",
+    "pack of none": "data build {none} -o {out}",
+    "pack of nothing": "data build {empty} -o {out}",
+    "no archive": "data info --source {empty}",
+    "chunk": "chunk {none}",
+    "chunk nothing": "chunk {empty}",
+    "chunk-stats": "chunk-stats {none}",
+    "leaderboard": "leaderboard {none}",
+    "merge": "merge {none} --out {out}",
+    "merge nothing": "merge {empty} --out {out}",
+    "runs": "runs --out {none}",
+    "home": "cache info --home {none}",
+}
+"""What is named on the command line and is not there, or is a folder with nothing in it."""
+
+OUTPUTS = {
+    "pool": "pool {run} -o {way}/p.jsonl",
+    "gold": "bounds {run} --judgements {judged.jsonl} --write-gold {way}/g.jsonl",
+    "junit": "gate {run} --config {gates.yaml} --junit {way}/j.xml",
+    "report": "report {run} -o {way}/r.html",
+    "recommend": "recommend {mirror} --report {way}/r.html",
+    "recommend runs": "recommend {mirror} --out {way}/runs",
+    "reproduce": "reproduce --source {mirror} --out {way}/runs",
+    "leaderboard": "leaderboard {runs} -o {way}/l.md",
+    "site": "leaderboard {runs} --site {way}/site",
+    "export": "export {run} -o {way}/e.md",
+    "plots": "export {run} --plots {way}/plots",
+    "export-beir": "export-beir {run} -o {way}/beir " + DATA,
+    "grid": f"sensitivity {RUN} -c ast:max_nws=400 --protocol context -o {{way}}/grid.json",
+    "cells": "sensitivity -c fixed -c ast --retriever bm25 --protocol context --out {way}/runs " + DATA,
+    "pack": "data build {mirror} -o {way}/pack",
+    "import-run": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --out {way}/runs",
+    "merge": "merge {runs} --out {way}/runs",
+    "eval": "eval -c fixed --retriever bm25 --out {way}/runs " + DATA,
+}
+"""What a command is to write where it cannot: a file is in the way."""
+
+
+@pytest.mark.parametrize("call", MISSING.values(), ids=MISSING)
+def test_what_is_named_and_not_there_is_a_usage_error(stored, tmp_path, call):
+    """Whichever command it is given to; the sentence has the name, once, and no number of the system's."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    sentence = one_sentence(bench(*words(call, {**stored, "empty": empty}, tmp_path), home=stored["home"]), 2)
+    assert ("empty" if "{empty}" in call else "none") in sentence
+    assert "Errno" not in sentence
+
+
+@pytest.mark.parametrize("call", OUTPUTS.values(), ids=OUTPUTS)
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(stored, tmp_path, call):
+    """One sentence with the name as typed, without the temporary file in which it would have been made."""
+    way = tmp_path / "way"
+    way.write_text("in the way")
+    done = bench(*words(call, {**stored, "way": way}, tmp_path), home=stored["home"])
+    sentence = one_sentence(done, 2)
+    assert "cannot be written" in sentence
+    assert f"{way} is a file" in sentence
+    assert done.err.count("\n") == 1
+    assert not done.out
+    assert [each.name for each in tmp_path.iterdir()] == ["way"]
+
+
 @pytest.mark.parametrize(("name", "read"), OF_RUNS)
 @pytest.mark.parametrize("damage", ["cut", "not text"])
 def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, read, damage):

@@ -319,13 +319,13 @@ def test_an_unknown_command_offers_the_nearest():
 def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tmp_path):
     """It is reported before anything is embedded, both for a file in the way and for a read-only folder."""
     (tmp_path / "results").write_text("in the way")
-    assert "choose another with --out" in one_sentence(evaluate("--chunker", AST), 1)
+    assert "choose another results folder with --out" in one_sentence(evaluate("--chunker", AST), 2)
     read_only = tmp_path / "read-only"
     read_only.mkdir(mode=0o555)
     if os.access(read_only, os.W_OK):  # root may write anywhere but in /proc
         read_only = "/proc/results"
     done = bench("eval", "-c", AST, "--source", mirror, "--out", read_only, home=warm_home)
-    assert "choose another with --out" in one_sentence(done, 1)
+    assert "choose another results folder with --out" in one_sentence(done, 2)
 
 
 def test_no_command_prints_the_help():

@@ -69,7 +69,7 @@ def test_usage_errors_exit_2_and_decide_nothing(tmp_path, config):
     good, other = run(tmp_path, "good", 0.8), run(tmp_path, "other", 0.8, protocol="body")
     sentence = one_sentence(bench("gate", good, "--config", config, "--baseline", other), 2)
     assert "protocol body against context" in sentence
-    assert "cannot be read" in one_sentence(bench("gate", good, "--config", tmp_path / "none"), 2)
+    assert "does not exist" in one_sentence(bench("gate", good, "--config", tmp_path / "none"), 2)
     config.write_text("gates: [{measure: ndgc@10, at_least: 0.1}]")
     assert "did you mean 'ndcg'" in one_sentence(bench("gate", good, "--config", config), 2)
     assert "max_drop needs a run" not in one_sentence(bench("gate", "nothing", "--config", config), 2)

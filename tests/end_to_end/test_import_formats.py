@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_one_sentence(made, by_ranx, tmp_path):
     with pytest.raises(ResultError, match=r"run\.trec ranks '.*', which is not in .*few\.jsonl"):
         imported(run.folder / RUN, folder / "gold.jsonl", tmp_path, corpus=tmp_path / "few.jsonl")
     done = bench("import-run", tmp_path / "none.trec", "--gold", run.folder / QRELS, home=tmp_path)
-    assert "none.trec cannot be read" in one_sentence(done, 1)
+    assert "none.trec' does not exist" in one_sentence(done, 2)
 
 
 @pytest.mark.parametrize(

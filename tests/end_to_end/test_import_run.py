@@ -177,7 +177,7 @@ def test_what_cannot_be_imported(logs, tmp_path):
     log, gold, _ = logs
     none = write(tmp_path / "none.jsonl", [{"query_id": "zz", "chunk_id": "a"}])
     assert "share no query" in one_sentence(bench("import-run", log, "--gold", none), 1)
-    assert "cannot be read" in one_sentence(bench("import-run", log, "--gold", tmp_path / "missing"), 1)
+    assert "does not exist" in one_sentence(bench("import-run", log, "--gold", tmp_path / "missing"), 2)
     assert "did you mean 'ndcg'" in one_sentence(bench("import-run", log, "--gold", gold, "-m", "ndgc@3"), 2)
     log.write_text(log.read_text() + "{}\n")
     told = one_sentence(bench("import-run", log, "--gold", gold, "--out", tmp_path / "results"), 1)

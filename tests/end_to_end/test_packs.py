@@ -60,7 +60,7 @@ def test_a_folder_of_code_is_pointed_to_data_build(tmp_path):
 
 def test_mistakes_are_one_sentence_each(tmp_path):
     (tmp_path / "empty").mkdir()
-    assert "is empty" in one_sentence(bench("data", "build", tmp_path / "empty", "-o", tmp_path / "p"), 1)
+    assert "is empty" in one_sentence(bench("data", "build", tmp_path / "empty", "-o", tmp_path / "p"), 2)
     assert "does not exist" in one_sentence(bench("data", "build", tmp_path / "none", "-o", tmp_path / "p"), 2)
     assert not (tmp_path / "p").exists()
 

@@ -132,7 +132,6 @@ def test_mistakes_end_in_one_sentence(run, tmp_path):
         (("bounds", run, "--judgements", pool), "has no grade"),
         (("bounds", run, "--judgements", judgements, "-m", "bpref"), "unknown measure 'bpref'"),
         (("bounds", run, "--judgements", judgements, "-m", "ndcg@7"), "ndcg@7 cannot be bounded; choose from"),
-        (("hard-negatives", run, "--negatives", tmp_path / "none"), "cannot be read"),
     ):
         with pytest.raises(BenchError) as error:
             call(*words)

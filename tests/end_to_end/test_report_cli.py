@@ -163,4 +163,4 @@ def test_a_grid_is_drawn_or_refused(stored, tmp_path):
     assert "--sensitivity grid.json -o r.html" in page.read_text(encoding="utf-8")
     grid.write_text('[{"a": 1}]')
     assert "does not hold a grid of cells" in one_sentence(bench(*command), 2)
-    assert "cannot be written" in one_sentence(bench(*command[:3], "-o", grid / "r.html"), 1)
+    assert "cannot be written" in one_sentence(bench(*command[:3], "-o", grid / "r.html"), 2)

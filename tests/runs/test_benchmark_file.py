@@ -155,6 +155,13 @@ def test_files_that_describe_no_benchmark(tmp_path, text, message):
     assert [each for each in mistakes(tmp_path, text) if message in each]
 
 
+def test_a_retriever_that_is_named_twice_is_one_mistake(tmp_path):
+    """Its chunker, which is named once, is not reported as named twice."""
+    assert mistakes(tmp_path, "chunkers: [fixed]\nretrievers: [bm25, bm25]") == [
+        ":2: retrievers: 'bm25' is 'bm25' once more; name each of them once"
+    ]
+
+
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Every unknown repository on its line and what no embedder can do, beside a wrong measure."""
     assert mistakes(tmp_path, UNRUNNABLE) == [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import DatasetError, os_reason
 from repoeval_bench.core.files import folder_beside
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def new_folder(target: Path) -> Iterator[Path]:
             temporary.chmod(0o755)
             temporary.replace(target)
     except OSError as error:
-        raise DatasetError(f"the pack cannot be written to {target} ({error}); name another folder") from error
+        raise DatasetError(
+            f"the pack cannot be written to {target} ({os_reason(error)}); name another folder"
+        ) from error
 
 
 def write_plain(path: Path, raw: bytes) -> None:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
@@ -154,7 +154,7 @@ class _Building:
             for candidates, left_out in calls.candidates():
                 self._count("api", candidates, left_out, orders)
         if not found.files:
-            raise DatasetError(no_code(origin, found, self._request.languages))
+            raise NoDataError(no_code(origin, found, self._request.languages))
         licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
         if len(self._repositories) < len(self._request.scip):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import NoDataError
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
@@ -44,7 +44,7 @@ def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Co
         found = Gathered()
         files = tuple(each.file for each in gather(origin, (), found) if each.file is not None)
     if not files:
-        raise DatasetError(no_code(origin, found, ()))
+        raise NoDataError(no_code(origin, found, ()))
     notify(f"{source}: {found.told}")
     return Code(origin.name, str(origin.facts["kind"]), tuple(sorted(files, key=lambda file: file.path)))
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import DatasetError, NoDataError
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE
@@ -55,9 +55,9 @@ class MirrorFolder(ArchiveSource):
         super().__init__()
         self._path = path.expanduser().absolute()
         if not self._path.is_dir():
-            raise DatasetError(f"the data folder {path} does not exist; name another with --source FOLDER")
+            raise NoDataError(f"the data folder {path} does not exist; name another with --source FOLDER")
         if not any(self._path.glob("*.zip")):
-            raise DatasetError(
+            raise NoDataError(
                 f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
                 "(of a folder of code, `repoeval-bench data build` makes a pack)"
             )

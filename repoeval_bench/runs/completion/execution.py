@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from repoeval_bench.core.errors import CacheError, CompletionError, UsageError
+from repoeval_bench.core.errors import CacheError, CompletionError, UsageError, os_reason
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
@@ -189,7 +189,7 @@ def check_folders(benchmark: Benchmark, folders: Mapping[str, Path]) -> None:
             text = path.read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
-                f"{path} cannot be read ({error}); name the repository's folder with --repository"
+                f"{path} cannot be read ({os_reason(error)}); name the repository's folder with --repository"
             ) from error
         if text.splitlines() != files[task.file].text.splitlines():
             raise UsageError(f"{path} is not the file of the task; name a checkout of that version with --repository")
