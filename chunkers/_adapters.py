@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -88,7 +89,7 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
 
 
 @dataclass(frozen=True, slots=True)
-class Peer(Cutter):
+class Peer(Cutter, ABC):
     """A chunker of another package, whose spans are found in the file."""
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
@@ -107,12 +108,12 @@ class Peer(Cutter):
             )
         return cut_spans(file, spans)
 
+    @abstractmethod
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int] | tuple[int, int, str]] | None:
         """Character spans in order of their start, with a header if any; None where one of them is not in the text.
 
         LanguageError where the package cannot cut the file's language.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
+import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
@@ -54,8 +55,8 @@ class VectorCache:
     """SHA-256 digest -> bytes, in one diskcache folder. What is read is what was written, or a CacheError.
 
     A folder that cannot be written is still read. What is written then lives as long as this object, and `notify` gets
-    a line that says so. `timeout` is how many seconds to wait for another process that writes. `database` is for
-    housekeeping; everything else reads and writes here.
+    a line that says so. It is closed with the last reference to it. `timeout` is how many seconds to wait for another
+    process that writes. `database` is for housekeeping; everything else reads and writes here.
     """
 
     def __init__(self, folder: Path, notify: Callable[[str], None] = lambda _: None, *, timeout: float = 60) -> None:
@@ -71,6 +72,8 @@ class VectorCache:
             else:
                 prepare(folder)
                 self.database = Database(str(folder), timeout, RawDisk, **SETTINGS)
+        # A connection refers to itself: without this it would be open until Python looks for garbage.
+        weakref.finalize(self, self.database.close)
 
     @property
     def writer(self) -> Database:

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import ir_measures
 import pytest
@@ -12,7 +14,6 @@ from ir_measures import RR, P, R, Success, nDCG
 from jsonschema import Draft202012Validator
 
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
-from support.folders import copy_home
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
@@ -182,7 +183,7 @@ def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_hom
         "--limit",
         "4",
     )
-    home = copy_home(warm_home, tmp_path / "home")
+    home = shutil.copytree(warm_home, tmp_path / "home")
     dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)
     assert [(row["chunker"].partition(":")[0], row["texts"]) for row in dry["texts"]] == [
         ("all", "queries"),
@@ -196,6 +197,14 @@ def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_hom
     vectors = vectors_of(home)
     assert bench(*run, home=home).code == 0
     assert vectors_of(home) - vectors == dry["total"]["to_embed"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_command_closes_the_vector_cache(evaluate, warm_home):
+    """Who calls it in a process of their own may copy or remove the folder afterwards."""
+    assert evaluate("--chunker", AST).code == 0
+    held = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    assert not [path for path in held if path.is_relative_to(warm_home)]
 
 
 def vectors_of(home):

@@ -13,7 +13,6 @@ import pytest
 
 from repoeval_bench.embedding.storage import seal
 from support.command import bench, bench_process, one_sentence
-from support.folders import copy_home
 
 AST = "ast:max_nws=400"
 
@@ -21,7 +20,7 @@ AST = "ast:max_nws=400"
 @pytest.fixture
 def home(warm_home, tmp_path):
     """A copy of the warm home, to be damaged."""
-    return copy_home(warm_home, tmp_path / "home")
+    return shutil.copytree(warm_home, tmp_path / "home")
 
 
 @pytest.fixture

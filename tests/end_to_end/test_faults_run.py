@@ -13,7 +13,6 @@ from contextlib import closing
 import pytest
 
 from support.command import bench
-from support.folders import copy_home
 from support.minirepo import build_mirror, tree_files
 
 AST = "ast:max_nws=400"
@@ -114,7 +113,7 @@ def test_the_order_of_the_files_does_not_matter(warm_home, expected, tmp_path):
     other = build_mirror(tmp_path / "mirror", files=dict(reversed(tree_files().items())))
     home = tmp_path / "home"
     home.mkdir()
-    copy_home(warm_home / "vectors", home / "vectors")
+    shutil.copytree(warm_home / "vectors", home / "vectors")
     done = bench("eval", "-c", AST, "--source", other, "--out", tmp_path / "results", home=home)
     assert done.code == 0, done.err
     assert contents(tmp_path / "results") == expected
