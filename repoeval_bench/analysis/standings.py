@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.choosing import choice_of
+from repoeval_bench.analysis.chunker_names import chunker_name, chunker_size
 from repoeval_bench.analysis.comparison import compare, paired_differences
 from repoeval_bench.analysis.records import Candidate
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.chunkers.tools.sizes import size_option
-from repoeval_bench.core.errors import SpecError
+from repoeval_bench.analysis.updates import updates_of
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.registry import rows
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
 from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.metrics import BUDGETS
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.leaderboard import Board
     from repoeval_bench.analysis.records import Choice, Comparison, Interval
+    from repoeval_bench.analysis.updates import StabilityRow, Updates
     from repoeval_bench.runs.view import RunView
 
 BASELINE = "fixed"
@@ -94,6 +93,7 @@ class Standing:
 
     `against` is run id -> its comparison with `fixed` of its size, Holm over the runs of that size. `recall` is the
     measure of the frontier. `languages` is language -> what to choose for its queries, where there are several.
+    `updates` is run id -> what an update of code costs its chunker, where that was measured.
     """
 
     board: Board
@@ -104,6 +104,7 @@ class Standing:
     frontier: tuple[FrontierPoint, ...]
     languages: Mapping[str, Choice | None]
     tokens_per_nws: float | None
+    updates: Mapping[str, Updates]
 
     @property
     def ranker(self) -> str:
@@ -130,8 +131,8 @@ class Agreement:
     n_compared: int
 
 
-def standings(boards: Sequence[Board]) -> list[Standing]:
-    """What each board says; a board of one run says nothing and is left out."""
+def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> list[Standing]:
+    """What each board says; a board of one run says nothing and is left out. `updates` are rows of `read_updates`."""
     ratios: dict[str, float | None] = {}
     found = []
     for board in boards:
@@ -140,7 +141,7 @@ def standings(boards: Sequence[Board]) -> list[Standing]:
         data = board.runs[0].metrics.dataset.name
         if data not in ratios:
             ratios[data] = _tokens_per_nws(board.runs[0])
-        found.append(_standing(board, ratios[data]))
+        found.append(_standing(board, ratios[data], updates))
     return found
 
 
@@ -153,24 +154,10 @@ def agreements(found: Sequence[Standing]) -> list[Agreement]:
     return [_agreement(a, b) for group in groups.values() for a, b in combinations(group, 2)]
 
 
-def chunker_name(spec: str) -> str:
-    """A spec without what sets its size and without options at their defaults; as it is where it is no spec."""
-    try:
-        parsed = Spec.parse(spec)
-    except SpecError:
-        return spec
-    row = next((row for row in rows("chunker") if row.name == parsed.name and not row.target), None)
-    usual = {name: str(option.default) for name, option in (row.parameters() if row else {}).items()}
-    left_out = {size_option(parsed), "step" if parsed.name == "window" else ""}
-    kept = {key: value for key, value in parsed.params.items() if key not in left_out and usual.get(key) != value}
-    return str(Spec(parsed.name, parsed.target, kept))
-
-
 def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
     """The nws that `fixed` was set to -> its run, ascending."""
     of_fixed = [run for run in runs if chunker_name(run.metrics.chunker) == BASELINE]
-    sizes = [Spec.parse(run.metrics.chunker).params.get("max_nws") for run in of_fixed]
-    found = {int(size): run for size, run in zip(sizes, of_fixed, strict=True) if size}
+    found = {size: run for run in of_fixed if (size := chunker_size(run.metrics.chunker))}
     return dict(sorted(found.items()))
 
 
@@ -190,7 +177,7 @@ def _mean_nws(run: RunView) -> float | None:
     return run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None
 
 
-def _standing(board: Board, ratio: float | None) -> Standing:
+def _standing(board: Board, ratio: float | None, updates: Sequence[StabilityRow]) -> Standing:
     baselines = _baselines(board.runs)
     placed = {run.run_id: _place(run, baselines) for run in board.runs}
     recall = "definition_recall" if board.measure.startswith("definition_") else "line_recall"
@@ -203,6 +190,7 @@ def _standing(board: Board, ratio: float | None) -> Standing:
         frontier=_frontier(board, placed, recall, ratio),
         languages=_languages(board, placed),
         tokens_per_nws=ratio,
+        updates={run.run_id: cost for run in board.runs if (cost := updates_of(run.metrics.chunker, updates))},
     )
 
 

@@ -55,7 +55,13 @@ def leaderboard_group() -> None:
     metavar="FOLDER",
     help="Write HTML pages that need no network, with all data as CSV and JSON.",
 )
-def rank(*, results: Path, output: Path | None, form: str | None, site: Path | None) -> None:
+@click.option(
+    "--updates",
+    type=FILE,
+    metavar="FILE",
+    help="With --site: what an update of code costs, as `chunk-stats OLD --against NEW --json` printed it.",
+)
+def rank(*, results: Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None) -> None:
     """Rank the runs in the folder RESULTS by protocol and data, never across them.
 
     Folders that hold no whole run of this version are named with their reasons. On the pages only chunkers are ranked:
@@ -66,8 +72,10 @@ def rank(*, results: Path, output: Path | None, form: str | None, site: Path | N
     if site is not None:
         if output is not None or form is not None:
             raise UsageError("--site writes its own files; leave out --output and --format")
-        _write_site(results, site)
+        _write_site(results, site, updates)
         return
+    if updates is not None:
+        raise UsageError("--updates is a column of the pages; name their folder with --site")
     if output is not None and form is None:
         form = ENDINGS.get(output.suffix.lower())
         if form is None:
@@ -120,12 +128,12 @@ def add(
         echo(f"added {run.folder}: {mark_of(run.folder)}")
 
 
-def _write_site(results: Path, folder: Path) -> None:
+def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
     from repoeval_bench.report.leaderboard import summary
     from repoeval_bench.report.page.site import write_site
 
     found = leaderboard(results, apart=True)
-    written = write_site(found, folder)
+    written = write_site(found, folder, updates=updates)
     say(f"wrote {written[0]} and {len(written) - 1} more files: {summary(found)}")
 
 

@@ -145,6 +145,7 @@ def standing_record(found: Standing) -> dict[str, Any]:
         ],
         "recall": found.recall,
         "frontier": [asdict(each) for each in found.frontier],
+        "updates": {run_id: asdict(each) for run_id, each in found.updates.items()},
         "languages": {name: choice and choice_record(choice) for name, choice in found.languages.items()},
     }
 

@@ -2,9 +2,12 @@
 
 import pytest
 
+from repoeval_bench.analysis.chunker_names import chunker_name
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.leaderboard import leaderboard
-from repoeval_bench.analysis.standings import agreements, chunker_name, standings
+from repoeval_bench.analysis.standings import agreements, standings
+from repoeval_bench.analysis.updates import read_updates
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import BUDGETS
 from support.runs import write_run
 
@@ -139,3 +142,27 @@ def test_two_protocols_agree_as_far_as_their_order_and_their_verdicts_do(results
 )
 def test_a_chunker_is_called_by_what_is_not_its_size(spec, name):
     assert chunker_name(spec) == name
+
+
+def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, tmp_path):
+    """Over all pairs together; other sizes and other chunkers are none of it, and a broken file is said."""
+    rows = [
+        ("ast:max_nws=690,min_nws=50,overlap=0,language=auto", 1000, 100),
+        ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 3000, 700),
+        ("ast:max_nws=900,min_nws=50,overlap=0,language=auto", 1000, 1000),
+        ("file", 500, 500),
+    ]
+    path = tmp_path / "updates.jsonl"
+    path.write_text("".join(f'{{"spec": "{s}", "nws": {n}, "new_nws": {new}, "texts": 3}}\n' for s, n, new in rows))
+    (found,) = standings(leaderboard(results, apart=True).boards, read_updates(path))
+    by_label = {found.placed[run_id].label: each for run_id, each in found.updates.items()}
+    assert {label: (each.share, each.n_pairs) for label, each in by_label.items()} == {
+        "ast at 500": (pytest.approx(0.2), 2),
+        "file": (1.0, 1),
+    }
+    path.write_text('{"spec": 3}')
+    with pytest.raises(UsageError, match=r"updates.jsonl:1 is broken"):
+        read_updates(path)
+    path.write_text("")
+    with pytest.raises(UsageError, match="has no row"):
+        read_updates(path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.leaderboard import BESIDE
 from repoeval_bench.analysis.standings import agreements, standings
+from repoeval_bench.analysis.updates import read_updates
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import slug
 from repoeval_bench.report.leaderboard import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.leaderboard import Entry, Leaderboard
     from repoeval_bench.analysis.standings import Standing
+    from repoeval_bench.analysis.updates import StabilityRow
     from repoeval_bench.report.plots import Figure
     from repoeval_bench.report.table import Cell, Column, Table
 
@@ -56,21 +58,22 @@ td.part, th.part { white-space: normal; overflow-wrap: anywhere; min-width: 9rem
 """
 
 
-def write_site(found: Leaderboard, folder: Path) -> list[Path]:
+def write_site(found: Leaderboard, folder: Path, *, updates: Path | None = None) -> list[Path]:
     """Write index.html, a page for each data set and retriever, leaderboard.csv and leaderboard.json; their paths.
 
-    The boards are those of `leaderboard(…, apart=True)`. A ResultError where the folder cannot be written.
+    The boards are those of `leaderboard(…, apart=True)`. `updates` is a file with what `chunk-stats OLD --against NEW
+    --json` printed. A ResultError where the folder cannot be written.
     """
     written = []
-    for name, content in site_files(found).items():
+    for name, content in site_files(found, read_updates(updates) if updates else ()).items():
         write_named(folder / name, content, "another folder with --site")
         written.append(folder / name)
     return written
 
 
-def site_files(found: Leaderboard) -> dict[str, str]:
+def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
     """Name -> content of every file of the site."""
-    ranked = standings(found.boards)
+    ranked = standings(found.boards, updates)
     pages: dict[str, list[Standing]] = {}
     for each in ranked:
         pages.setdefault(_page_name(each), []).append(each)
@@ -140,11 +143,13 @@ def _board(found: Standing) -> dict[str, Any]:
         "by_language": _table(languages_table(found)),
         "made": [_made(entry, found) for entry in board.entries],
         "read": READ,
+        "updates": max((each.n_pairs for each in found.updates.values()), default=0),
     }
 
 
 def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
     place, against = found.placed[entry.run_id], found.against.get(entry.run_id)
+    updates = found.updates.get(entry.run_id)
     tokens = READ * place.nws * found.tokens_per_nws if place.nws and found.tokens_per_nws else None
     return {
         "rank": entry.rank,
@@ -160,7 +165,12 @@ def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
         "against": against and (against.difference, against.ci, against.verdict),
         "rest": [
             (value, "-" if value is None else f"{value:{form}}")
-            for value, form in (*((each, ".4f") for each in entry.beside), (entry.nws, ".0f"), (tokens, ",.0f"))
+            for value, form in (
+                *((each, ".4f") for each in entry.beside),
+                (entry.nws, ".0f"),
+                (tokens, ",.0f"),
+                *([(updates and updates.share, ".0%")] if found.updates else []),
+            )
         ],
     }
 
