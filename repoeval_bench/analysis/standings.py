@@ -130,6 +130,11 @@ class Agreement:
     changed: Mapping[str, tuple[str, str]]
     n_compared: int
 
+    @property
+    def turned_round(self) -> int:
+        """How many are better under one protocol and worse under the other."""
+        return sum(1 for pair in self.changed.values() if set(pair) == {"better", "worse"})
+
 
 def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> list[Standing]:
     """What each board says; a board of one run says nothing and is left out. `updates` are rows of `read_updates`."""
@@ -190,7 +195,7 @@ def _standing(board: Board, ratio: float | None, updates: Sequence[StabilityRow]
         frontier=_frontier(board, placed, recall, ratio),
         languages=_languages(board, placed),
         tokens_per_nws=ratio,
-        updates={run.run_id: cost for run in board.runs if (cost := updates_of(run.metrics.chunker, updates))},
+        updates=_updates(board, placed, baselines, updates),
     )
 
 
@@ -219,6 +224,18 @@ def _against(board: Board, placed: Mapping[str, Placed], baselines: Mapping[int,
         if others:
             compared = compare(others, baseline, measures=[board.measure])
             found |= {run.run_id: each for run, each in zip(others, compared, strict=True)}
+    return found
+
+
+def _updates(
+    board: Board, placed: Mapping[str, Placed], baselines: Mapping[int, RunView], updates: Sequence[StabilityRow]
+) -> dict[str, Updates]:
+    found = {}
+    for run in board.runs:
+        baseline = baselines.get(placed[run.run_id].size or 0)
+        fixed = baseline.metrics.chunker if baseline else ""
+        if cost := updates_of(run.metrics.chunker, updates, fixed):
+            found[run.run_id] = cost
     return found
 
 

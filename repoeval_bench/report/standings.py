@@ -6,13 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.report.choosing import choice_record
-from repoeval_bench.report.table import Column, Estimate, figures, make_table
+from repoeval_bench.report.formats import as_csv
+from repoeval_bench.report.table import Column, Estimate, figures, make_table, record_table
 from repoeval_bench.report.text import count, heading, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.analysis.records import Choice, Comparison, Interval
     from repoeval_bench.analysis.standings import Agreement, Standing
     from repoeval_bench.report.table import Table
 
@@ -101,7 +102,7 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
         (
             *(" and ".join(each.protocols), each.dataset, each.ranker),
             *(each.tau, each.n_rows, each.n_compared, len(each.changed)),
-            sum(1 for pair in each.changed.values() if set(pair) == {"better", "worse"}),
+            each.turned_round,
         )
         for each in found
     ]
@@ -148,6 +149,49 @@ def standing_record(found: Standing) -> dict[str, Any]:
         "updates": {run_id: asdict(each) for run_id, each in found.updates.items()},
         "languages": {name: choice and choice_record(choice) for name, choice in found.languages.items()},
     }
+
+
+def standing_csvs(found: Sequence[Standing], agreed: Sequence[Agreement]) -> dict[str, str]:
+    """File name -> CSV of one kind of number, with a row for each of them in full precision."""
+    rows: dict[str, list[dict[str, Any]]] = {"against": [], "sizes": [], "frontier": [], "updates": []}
+    for each in found:
+        first = each.board.runs[0].metrics
+        about = {"dataset": first.dataset.name, "protocol": each.board.protocol, "retriever": each.ranker}
+        scored = about | {"measure": each.board.measure}
+        labels = {run_id: place.label for run_id, place in each.placed.items()}
+        rows["against"] += [
+            scored | {"chunker": labels[run_id], "difference": c.difference, "ci": _ends(c.ci), "verdict": c.verdict}
+            for run_id, c in each.against.items()
+        ]
+        rows["sizes"] += [
+            scored
+            | {"chunker": s.name, "from": min(s.means), "to": max(s.means)}
+            | {"difference": s.difference, "ci": _ends(s.ci)}
+            for s in each.sizes
+        ]
+        rows["frontier"] += [
+            about
+            | {"measure": f"{each.recall}@{point.budget}", "tokens": point.tokens, "chunker": labels[point.run_id]}
+            | {"recall": point.recall, "ci": _ends(point.ci), "best_fixed": point.fixed}
+            for point in each.frontier
+        ]
+        rows["updates"] += [
+            {"chunker": labels[run_id], "share": cost.share, "ci": _ends(cost.ci), "pairs": cost.n_pairs}
+            | {"difference": cost.behind and cost.behind[0], "difference_ci": _ends(cost.behind and cost.behind[1])}
+            for run_id, cost in each.updates.items()
+        ]
+    rows["updates"] = [*{row["chunker"]: row for row in rows["updates"]}.values()]
+    rows["protocols"] = [
+        {"dataset": each.dataset, "retriever": each.ranker, "first": each.protocols[0], "second": each.protocols[1]}
+        | {"kendall_tau": each.tau, "runs": each.n_rows, "verdicts": each.n_compared, "changed": len(each.changed)}
+        | {"turned_round": each.turned_round}
+        for each in agreed
+    ]
+    return {f"{name}.csv": as_csv(record_table(of_name)) for name, of_name in rows.items() if of_name}
+
+
+def _ends(ci: Interval) -> tuple[float | None, float | None]:
+    return ci or (None, None)
 
 
 def _data(found: Standing) -> str:

@@ -145,8 +145,10 @@ def test_a_chunker_is_called_by_what_is_not_its_size(spec, name):
 
 
 def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, tmp_path):
-    """Over all pairs together; other sizes and other chunkers are none of it, and a broken file is said."""
+    """The mean over pairs, beside `fixed`; other sizes and chunkers are none of it, and a broken file is said."""
     rows = [
+        ("fixed:max_nws=500,offset=0", 1000, 300),
+        ("fixed:max_nws=500,offset=0", 3000, 1500),
         ("ast:max_nws=690,min_nws=50,overlap=0,language=auto", 1000, 100),
         ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 3000, 700),
         ("ast:max_nws=900,min_nws=50,overlap=0,language=auto", 1000, 1000),
@@ -157,9 +159,12 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
     (found,) = standings(leaderboard(results, apart=True).boards, read_updates(path))
     by_label = {found.placed[run_id].label: each for run_id, each in found.updates.items()}
     assert {label: (each.share, each.n_pairs) for label, each in by_label.items()} == {
-        "ast at 500": (pytest.approx(0.2), 2),
+        "ast at 500": (pytest.approx((0.1 + 0.7 / 3) / 2), 2),
+        "fixed at 500": (pytest.approx(0.4), 2),
         "file": (1.0, 1),
     }
+    assert by_label["ast at 500"].behind == (pytest.approx((0.1 + 0.7 / 3) / 2 - 0.4), None)
+    assert by_label["fixed at 500"].behind is by_label["file"].behind is None
     path.write_text('{"spec": 3}')
     with pytest.raises(UsageError, match=r"updates.jsonl:1 is broken"):
         read_updates(path)

@@ -34,6 +34,7 @@ from repoeval_bench.report.standings import (
     frontier_table,
     languages_table,
     sizes_table,
+    standing_csvs,
     standing_record,
 )
 from repoeval_bench.report.table import Estimate
@@ -79,6 +80,7 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         pages.setdefault(_page_name(each), []).append(each)
     agreed = agreements(ranked)
     records = leaderboard_records(found) | {"standings": [standing_record(each) for each in ranked]}
+    tables = {"leaderboard.csv": leaderboard_csv(found), **standing_csvs(ranked, agreed)}
     index = _render(
         "site.html",
         title="Leaderboard of code chunkers",
@@ -86,12 +88,13 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         best=_table(best_table(ranked)),
         pages=[(name, _page_title(of_page[0])) for name, of_page in pages.items()],
         agreement=_table(agreement_table(agreed)),
+        data=[*tables, "leaderboard.json"],
         notes=[printable(note) for note in notes(found)],
     )
     return {
         "index.html": index,
         **{name: _page(of_page) for name, of_page in pages.items()},
-        "leaderboard.csv": leaderboard_csv(found),
+        **tables,
         "leaderboard.json": json.dumps(records, indent=1, ensure_ascii=False) + "\n",
     }
 
