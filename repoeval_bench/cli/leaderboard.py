@@ -12,7 +12,7 @@ from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, out_option, request_options, say
-from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER
+from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.runs.parts import RESULTS
@@ -57,7 +57,7 @@ def leaderboard_group() -> None:
 )
 @click.option(
     "--updates",
-    type=FILE,
+    type=INPUT,
     metavar="FILE",
     help="With --site: what an update of code costs, as `chunk-stats OLD --against NEW --json` printed it.",
 )
