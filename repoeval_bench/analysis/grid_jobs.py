@@ -11,7 +11,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.embedding.device import settled
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.job import Code, attempt, kept_materials
-from repoeval_bench.runs.jobs import Named
+from repoeval_bench.runs.jobs import Named, check_countable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -77,6 +77,7 @@ class GridJobs:
     def __call__(self, request: GridRequest, chunkers: Sequence[str]) -> Iterator[Mapping[Cell, Scores]]:
         """The scores of each chunker in turn; a ResultError lists those that failed, once the others are done."""
         code = Code.here()
+        check_countable(request.embedder)
         if spec := request.embedder_spec():  # each machine would take `auto` for another device
             request = request.model_copy(update={"embedder": settled(spec), "precision": "auto", "device": "cpu"})
         jobs = [

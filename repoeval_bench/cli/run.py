@@ -20,6 +20,7 @@ from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
 from repoeval_bench.runs.execution import experiment_on
+from repoeval_bench.runs.forecast import forecast, total
 from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.materials import left_out
@@ -29,11 +30,12 @@ from repoeval_bench.runs.shards import shard as part_of
 from repoeval_bench.runs.shell import eval_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.benchmark_file import Benchmarking
     from repoeval_bench.runs.execution_request import ExecutionRequest
+    from repoeval_bench.runs.forecast import Forecast
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 
@@ -43,7 +45,11 @@ if TYPE_CHECKING:
 @click.option("--source", metavar="SOURCE", help="Where data comes from, instead of where the file says.")
 @out_option
 @home_option
-@click.option("--dry-run", is_flag=True, help="Check the file and list its runs, without computing them.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Check the file and list its runs, without making them; what embedding servers would be sent, and its cost.",
+)
 @click.option("--commands", is_flag=True, help="With --dry-run: list them as shell lines, each making one run.")
 @click.option("--shard", metavar="I/N", help="Make part I of N of the runs, and compare nothing; see `merge`.")
 @execution_options
@@ -77,7 +83,7 @@ def run_command(
         if commands:
             _list_commands(requests, without, out, home, as_json=as_json)
         else:
-            _list(requests, as_json=as_json)
+            _list(requests, forecast(requests, home=home, notify=say, without=without), as_json=as_json)
         return
     if not requests:
         say(f"note: part {shard} of {len(asked.requests)} runs holds none")
@@ -140,17 +146,22 @@ def _print(
     echo()
 
 
-def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
-    rows = []
+def _list(requests: Sequence[RunRequest], sending: Mapping[RunRequest, Forecast], *, as_json: bool) -> None:
+    rows: list[dict[str, Any]] = []
     for request in requests:
         protocol = request.resolved_protocol()
         chunker = make_parts(protocol, request.chunker)[0].spec
-        rows.append({"protocol": protocol.name, "chunker": chunker} | _without_protocol(request.combination()))
+        row: dict[str, Any] = {"protocol": protocol.name, "chunker": chunker} | _without_protocol(request.combination())
+        if request in sending:
+            row["sends"] = sending[request].as_json() if as_json else str(sending[request])
+        rows.append(row)
     if as_json:
         print_json(rows)
         return
     for row in rows:
         echo(" · ".join(value if name != "match_size" else f"size of {value}" for name, value in row.items()))
+    if sending:
+        echo(f"all together: {total(sending.values())}")
 
 
 def _list_commands(

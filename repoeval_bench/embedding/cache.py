@@ -49,6 +49,11 @@ class CachedEmbedder:
         self.identity: Mapping[str, Any] = {**encoder.identity, **named}
         self.max_tokens = encoder.limit.max_tokens if encoder.limit else None
 
+    @property
+    def encoder(self) -> TextEncoder:
+        """What encodes the texts that are not cached."""
+        return self._encoder
+
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
         return self._policies[role] not in WHOLE
@@ -142,6 +147,7 @@ class CachedEmbedder:
             self._cache.note(lack if n_texts else f"no vectors of {self.spec} are missing")
         if not n_texts:
             return Embedded(0, {})
+        self._encoder.check({role: missing[role] for role in counts})
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
         limit = self.max_tokens
         tokens = {role: [1] * len(missing[role]) if known is None else known for role, known in counts.items()}

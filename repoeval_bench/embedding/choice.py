@@ -49,7 +49,8 @@ def parse_embedder(text: str) -> Spec:
     chosen = choose("embedder", spec)
     if spec.name in models.NAMES:
         return models.check_spec(spec)
-    values = chosen.options
+    # What is read of long texts is known to `long_text`.
+    values = {name: value for name, value in chosen.options.items() if name not in long_text.OPTIONS.values()}
     if spec.name == "openai":
         from repoeval_bench.core.api_server import server_address
 

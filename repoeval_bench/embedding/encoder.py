@@ -11,7 +11,8 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, unit_rows
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, unit_rows
+from repoeval_bench.embedding.tokens import load_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
     return SentenceTransformerEncoder(models.locate(spec))
 
 
-class SentenceTransformerEncoder:
+class SentenceTransformerEncoder(Unchecked):
     """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
 
     usage = NO_USAGE
@@ -130,12 +131,7 @@ class SentenceTransformerEncoder:
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self.files.tokenizer))
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+        return load_tokenizer(self.files.tokenizer)
 
     @cached_property
     def model(self) -> Any:

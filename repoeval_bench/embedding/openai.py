@@ -1,13 +1,18 @@
-"""Vectors from any server that speaks OpenAI's embeddings API."""
+"""Vectors from a server that speaks OpenAI's embeddings API: some requests at a time, long texts cut, cost bounded."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
+from repoeval_bench.core.crowd import Crowd
+from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.embedding.server import EmbeddingServer
-from repoeval_bench.embedding.text_encoder import unit_rows
+from repoeval_bench.embedding.text_encoder import Limit, unit_rows
+from repoeval_bench.embedding.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,62 +21,169 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.parts import Role
+    from repoeval_bench.embedding.server import Answered
+
+SPECIAL = 4
+"""Tokens that a server may add to a text, where its tokenizer is not known."""
 
 
-def ask_openai(model: str, *, base_url: str, batch: int, timeout: int, dimensions: int | None = None) -> OpenAiEncoder:
-    """A model behind a server."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How a server is asked; the table of embedders says what each option means."""
+
+    base_url: str
+    batch: int
+    timeout: int
+    concurrency: int
+    dimensions: int | None = None
+    query_prefix: str = ""
+    document_prefix: str = ""
+    query_input_type: str | None = None
+    document_input_type: str | None = None
+    tokenizer: str | None = None
+    max_tokens: int | None = None
+    price: float | None = None
+    cost_limit: float | None = None
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """Those that decide a vector, as far as they were given."""
+        names = [
+            "dimensions",
+            *(f"{role}_{what}" for role in ("query", "document") for what in ("prefix", "input_type")),
+        ]
+        names += ["max_tokens", "tokenizer"] if self.tokenizer and self.max_tokens else []
+        return {"base_url": self.base_url} | {name: value for name in names if (value := getattr(self, name))}
+
+
+def ask_openai(model: str, *, long_queries: str = "head", long_chunks: str = "head", **given: Any) -> OpenAiEncoder:  # noqa: ARG001 - the cache cuts
+    """A model behind a server; a SpecError where the options do not go together."""
+    options = ServerOptions(**given)
+    if options.cost_limit is not None and options.price is None:
+        raise SpecError("cost_limit needs price, what a million tokens cost; add price=AMOUNT")
     # How texts are sent decides no vector, so it is not part of the run's name.
-    named: dict[str, object] = {"base_url": base_url} | ({} if dimensions is None else {"dimensions": dimensions})
-    return OpenAiEncoder(
-        format_spec("openai", named, model),
-        EmbeddingServer(base_url, model, dimensions=dimensions, timeout=timeout),
-        model=model,
-        base_url=base_url,
-        dimensions=dimensions,
-        batch=batch,
-    )
+    return OpenAiEncoder(format_spec("openai", options.named, model), model, options)
 
 
 class OpenAiEncoder:
-    """Sends texts in batches of `batch`. The server's weights and tokenizer are not known; they may change unseen.
+    """Sends texts in batches, some at a time. The server's weights are not known; they may change unseen.
 
-    So tokens are not counted, and what the server truncates is not known.
+    With a tokenizer, tokens are counted, and a text beyond `max_tokens` is cut here. Without one, what the server
+    cuts is not known: a text that may be longer than `max_tokens` is refused before the first request.
     """
 
-    limit = None
-    count_tokens = None
-
-    def __init__(
-        self, spec: str, server: EmbeddingServer, *, model: str, base_url: str, dimensions: int | None, batch: int
-    ) -> None:
-        self.spec = spec
+    def __init__(self, spec: str, model: str, options: ServerOptions) -> None:
+        self.spec, self._options, self._model = spec, options, model
+        self._tokens = Tokens.of(options.tokenizer) if options.tokenizer else None
+        self.limit = None
+        if self._tokens and options.max_tokens:
+            self.limit = Limit(options.max_tokens, self._tokens.starts)
+        self.count_tokens = self._count_tokens if self._tokens else None
         self.identity = {
             "model": model,
-            "base_url": base_url,
-            "dimensions": dimensions,
+            "base_url": options.base_url,
+            "dimensions": options.dimensions,
             "weights_sha256": None,
             "precision": "unknown",
         }
-        self._server, self._batch = server, batch
+        if self.limit and self._tokens:
+            # Where a text is cut decides its vector.
+            self.identity |= {"max_length": options.max_tokens, "tokenizer_sha256": self._tokens.sha256}
+        self.identity |= {
+            name: value for name, value in options.named.items() if name.startswith(("query_", "document_"))
+        }
+        self._server = EmbeddingServer(options.base_url, model, dimensions=options.dimensions, timeout=options.timeout)
+        self._servers = [self._server]
+        self._cost = 0.0
 
     @property
     def usage(self) -> Mapping[str, int]:
         """Tokens as the server counts them."""
         return self._server.usage
 
-    def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
-        """No text."""
-        return ""
+    def prompt(self, role: Role) -> str:
+        """The text that is put before an input of this role, and the input type that is sent beside it."""
+        kind = getattr(self._options, f"{role}_input_type")
+        return self._prefix(role) + (f"\0input_type={kind}" if kind else "")
+
+    def _prefix(self, role: Role) -> str:
+        return unquote(getattr(self._options, f"{role}_prefix"))
+
+    def _count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Tokens of each text before it is cut, special ones and the prefix included."""
+        assert self._tokens is not None
+        return self._tokens.count([self._prefix(role) + readable(text) for text in texts])
+
+    def most_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """Tokens that each text takes at most: as the tokenizer counts them, else a byte each, and the special ones."""
+        if self.count_tokens is not None:
+            counts, limit = self.count_tokens(texts, role), self._options.max_tokens
+            return counts if limit is None else [min(limit, count) for count in counts]
+        prefix = len(self._prefix(role).encode())
+        return [prefix + len(readable(text).encode()) + SPECIAL for text in texts]
+
+    def cost(self, tokens: int) -> float | None:
+        """What so many tokens cost; None without a price."""
+        return None if self._options.price is None else tokens * self._options.price / 1e6
+
+    def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
+        """An EmbeddingError where a text may be longer than the model reads, and no tokenizer is known to cut it by."""
+        limit = self._options.max_tokens
+        if limit is None or self._tokens is not None:
+            return
+        sizes = [count for role, each in texts.items() for count in self.most_tokens(each, role)]
+        if long := sum(size > limit for size in sizes):
+            raise EmbeddingError(
+                f"{long:,} of {len(sizes):,} texts may be longer than the {limit:,} tokens that {self._model} "
+                f"reads (the longest takes up to {max(sizes):,}); give tokenizer=FOLDER, so that they are cut as "
+                "long_queries and long_chunks say, or take smaller chunks and --query tail:N"
+            )
 
     def encode_batches(
-        self,
-        texts: Sequence[str],
-        role: Role,  # noqa: ARG002 - the same for both
-        tokens: Sequence[int],  # noqa: ARG002 - not known
+        self, texts: Sequence[str], role: Role, tokens: Sequence[int]
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), one request each."""
-        for start in range(0, len(texts), self._batch):
-            part = texts[start : start + self._batch]
-            # Such servers refuse an empty text; a blank means as little.
-            vectors = self._server.embed([readable(text) or " " for text in part])
-            yield list(range(start, start + len(part))), unit_rows(vectors, part)
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), one request each, as answers come.
+
+        An EmbeddingError before the first request that could bring the cost above its limit.
+        """
+        size, kind = self._options.batch, getattr(self._options, f"{role}_input_type")
+        # Such servers refuse an empty text; a blank means as little.
+        sent = [self._read(text, role, count) or " " for text, count in zip(texts, tokens, strict=True)]
+        batches = [range(start, min(start + size, len(sent))) for start in range(0, len(sent), size)]
+        at_once = min(self._options.concurrency, len(batches))
+        while len(self._servers) < at_once:
+            self._servers.append(self._server.another())
+
+        def asking(server: EmbeddingServer) -> Any:
+            return lambda batch: (batch, server.embed([sent[place] for place in batch], kind))
+
+        def most(batch: range) -> float:
+            return self.cost(sum(self.most_tokens([texts[place] for place in batch], role))) or 0.0
+
+        def spent(batch: range, answer: tuple[range, Answered]) -> float:
+            counted = answer[1].usage
+            known = max(counted.values(), default=None)
+            return most(batch) if known is None else self.cost(known) or 0.0
+
+        crowd: Crowd[range, tuple[range, Answered]] = Crowd(
+            most=most, spent=spent, too_dear=self._too_dear, limit=self._options.cost_limit, before=self._cost
+        )
+        try:
+            for batch, (vectors, _) in crowd.answers(batches, map(asking, self._servers[:at_once])):
+                yield list(batch), unit_rows(vectors, [texts[place] for place in batch])
+        finally:
+            self._cost = crowd.spent
+
+    def _read(self, text: str, role: Role, tokens: int) -> str:
+        """What is sent of a text of so many tokens: its prefix, and as much of it as the model reads."""
+        text = readable(text)
+        if self.limit is None or self._tokens is None or tokens <= self.limit.max_tokens:
+            return self._prefix(role) + text
+        return self._tokens.head(text, self._prefix(role), self.limit.max_tokens)
+
+    def _too_dear(self, spent: float, left: int) -> EmbeddingError:
+        return EmbeddingError(
+            f"texts were embedded by {self._model} for {spent:.6g}, and the next of {left:,} requests could pass the "
+            f"limit of {self._options.cost_limit:.6g}; these vectors are kept, raise cost_limit and run the same "
+            "command again"
+        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.core.errors import BenchError, EmbeddingError
-from repoeval_bench.embedding.text_encoder import AT_ONCE, NO_USAGE, unit_rows
+from repoeval_bench.embedding.text_encoder import AT_ONCE, NO_USAGE, Unchecked, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.registry import Chosen
 
 
-class PlugInEncoder:
+class PlugInEncoder(Unchecked):
     """Reads texts whole, without prompts; what `encode` gives is brought to unit length."""
 
     limit = None

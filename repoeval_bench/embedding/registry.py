@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from repoeval_bench.core.options import OneOf, Option, Text, Whole
+from repoeval_bench.core.options import Number, OneOf, Option, Text, Whole
 from repoeval_bench.core.registry import Row
 from repoeval_bench.embedding.long_text import OPTIONS as LONG_TEXT
 from repoeval_bench.embedding.long_text import POLICIES
 from repoeval_bench.embedding.precision import AUTO, MEANINGS
 
 _POLICY = OneOf(tuple(POLICIES))
-_MODEL = {
-    "max_length": Option(None, "tokens that are read of a text; the model's limit unless given", Whole(3)),
-    "device": Option("cpu", "where the model runs; auto: CUDA or MPS where present", Text("cpu, cuda, mps, auto, …")),
-    "precision": Option(AUTO, f"what it computes in; {AUTO}: {MEANINGS[AUTO]}", OneOf(tuple(MEANINGS))),
+_LONG = {
     LONG_TEXT["query"]: Option(
         "head", f"what is read of queries longer than the model reads: {_POLICY.wanted}", _POLICY
     ),
     LONG_TEXT["document"]: Option(
         "head", f"what is read of chunks longer than the model reads: {_POLICY.wanted}", _POLICY
     ),
+}
+_MODEL = {
+    "max_length": Option(None, "tokens that are read of a text; the model's limit unless given", Whole(3)),
+    "device": Option("cpu", "where the model runs; auto: CUDA or MPS where present", Text("cpu, cuda, mps, auto, …")),
+    "precision": Option(AUTO, f"what it computes in; {AUTO}: {MEANINGS[AUTO]}", OneOf(tuple(MEANINGS))),
+    **_LONG,
+}
+_ROLES = {
+    f"{role}_{what}": Option(None, f"{meaning} {plural}; none unless given", Text(wanted))
+    for role, plural in (("query", "queries"), ("document", "chunks"))
+    for what, meaning, wanted in (
+        ("prefix", "is put before", "a text, %20 for a blank at its end and %2C for a comma"),
+        ("input_type", "is sent as input_type beside", "query, document, passage, …"),
+    )
 }
 
 EMBEDDERS = (
@@ -47,8 +58,17 @@ EMBEDDERS = (
                 None, "the server; OPENAI_BASE_URL or OpenAI's unless given", Text("http://HOST:PORT/v1")
             ),
             "dimensions": Option(None, "asks for vectors of this width; the model's own unless given", Whole(1)),
+            **_ROLES,
+            "tokenizer": Option(
+                None, "the server's: a tokenizer.json, or a folder with one; not known unless given", Text()
+            ),
+            "max_tokens": Option(None, "tokens that the model reads of a text; not known unless given", Whole(1)),
+            **_LONG,
             "batch": Option(64, "texts in one request", Whole(1)),
+            "concurrency": Option(4, "requests that are under way at a time", Whole(1)),
             "timeout": Option(60, "seconds that a request may take", Whole(1)),
+            "price": Option(None, "what a million tokens cost", Number(0)),
+            "cost_limit": Option(None, "sends nothing that could bring the cost of a command above this", Number(0)),
         },
         target="MODEL",
     ),

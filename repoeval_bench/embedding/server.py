@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray  # noqa: TC002 - a field of a NamedTuple
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, counted, utc_now
@@ -15,8 +18,6 @@ from repoeval_bench.core.validation import EXACT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
-
-    from numpy.typing import NDArray
 
 USAGE = ("prompt_tokens", "total_tokens")
 """What an answer's `usage` counts."""
@@ -39,8 +40,24 @@ class _Content(BaseModel):
     usage: Any = None
 
 
+class Answered(NamedTuple):
+    """What a request gave: float32 (n, dim) in the order of its texts, and what the server counted for it."""
+
+    vectors: NDArray[np.float32]
+    usage: Mapping[str, int]
+
+
+class _Shared:
+    """What the clients of one model agree on: the width of its vectors, and what the server has counted so far."""
+
+    def __init__(self, width: int | None) -> None:
+        self.width = width
+        self.usage = dict.fromkeys(USAGE, 0)
+        self.lock = threading.Lock()
+
+
 class EmbeddingServer:
-    """One model of one server.
+    """One model of one server, for one thread at a time; `another` gives a client for the next thread.
 
     `dimensions` asks for shorter vectors; None takes the model's own. `timeout` is in seconds, from a request's
     beginning to the last byte of its answer.
@@ -55,7 +72,11 @@ class EmbeddingServer:
         timeout: float,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = utc_now,
+        shared: _Shared | None = None,
     ) -> None:
+        self._make = partial(
+            EmbeddingServer, base_url, model, dimensions=dimensions, timeout=timeout, sleep=sleep, now=now
+        )
         api = Api(
             name="embeddings",
             path="embeddings",
@@ -67,24 +88,35 @@ class EmbeddingServer:
         )
         self._server = ApiServer(base_url, api, timeout=timeout, sleep=sleep, now=now)
         self._model, self._dimensions = model, dimensions
-        self._width: int | None = dimensions
-        self._usage = dict.fromkeys(USAGE, 0)
+        self._shared = shared or _Shared(dimensions)
+
+    def another(self) -> EmbeddingServer:
+        """A client with a connection of its own, whose answers are counted with those of this one."""
+        return self._make(shared=self._shared)
 
     @property
     def usage(self) -> Mapping[str, int]:
         """Tokens as the server counted them in its answers so far; a count that one of them lacked is left out."""
-        return dict(self._usage)
+        return dict(self._shared.usage)
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """float32 (n, dim) as the server gave them, in the order of `texts`; errors are those of `ApiServer.post`."""
+    def embed(self, texts: Sequence[str], input_type: str | None = None) -> Answered:
+        """The vectors as the server gave them; errors are those of `ApiServer.post`.
+
+        `input_type` is sent where it is given: what some servers are told of a text's role.
+        """
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         if self._dimensions is not None:
             body["dimensions"] = self._dimensions
+        if input_type is not None:
+            body["input_type"] = input_type
         content = self._server.post(body, _Content, most=ANSWER_BYTES * (len(texts) + 1))
-        vectors = self._vectors(content.data, len(texts))
-        known = counted(content.usage, self._usage)
-        self._usage = {name: min(EXACT, self._usage[name] + count) for name, count in known.items()}
-        return vectors
+        shared, usage = self._shared, counted(content.usage, USAGE)
+        with shared.lock:
+            vectors = self._vectors(content.data, len(texts))
+            shared.usage = {
+                name: min(EXACT, before + usage[name]) for name, before in shared.usage.items() if name in usage
+            }
+        return Answered(vectors, usage)
 
     def _vectors(self, rows: Sequence[_Row], n: int) -> NDArray[np.float32]:
         if len(rows) != n:
@@ -92,13 +124,13 @@ class EmbeddingServer:
         by_index = {row.index: row.embedding for row in rows}
         if by_index.keys() != set(range(n)):
             raise self._server.refusal(f"its vectors do not have an index each from 0 to {n - 1}")
-        wanted = self._width or len(by_index[0])
+        wanted = self._shared.width or len(by_index[0])
         for vector in by_index.values():
             if len(vector) != wanted:
                 raise EmbeddingError(
                     f"{self._server.url} gave a vector of {len(vector)} dimensions where {wanted} are expected; "
                     "check model and dimensions"
                 )
-        self._width = wanted
+        self._shared.width = wanted
         with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused as that
             return np.array([by_index[i] for i in range(n)], dtype=np.float64).astype(np.float32)

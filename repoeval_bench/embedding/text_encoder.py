@@ -62,7 +62,10 @@ class TextEncoder(Protocol):
         """What the model's server has counted so far, such as tokens to be paid; empty where nothing is counted."""
 
     def prompt(self, role: Role) -> str:
-        """The text that is put before an input of this role; often empty."""
+        """The text that is put before an input of this role, and what else decides how it is read; often empty."""
+
+    def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
+        """A BenchError where one of the texts cannot be read as is asked; called before the first is encoded."""
 
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]
@@ -70,7 +73,14 @@ class TextEncoder(Protocol):
         """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch."""
 
 
-class WholeTextEncoder(ABC):
+class Unchecked:
+    """An encoder that can read every text."""
+
+    def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
+        """Nothing is refused."""
+
+
+class WholeTextEncoder(Unchecked, ABC):
     """An encoder without a limit and without prompts, in which a text is a sum over its terms (code terms, mostly).
 
     A text without a known term has a direction of its own, the last dimension: orthogonal to every other text, for

@@ -9,9 +9,10 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.job import Code, Job, RunJob
 from repoeval_bench.runs.materials import left_out, tell_unread
 from repoeval_bench.runs.parts import RESULTS, silent
@@ -132,6 +133,9 @@ class RunJobs:
     ) -> None:
         problems = problems or Problems()
         check_requests(requests, home, problems)
+        for request in requests:
+            with problems.about("embedder", request.embedder):
+                check_countable(request.embedder)
         problems.check()
         check_writable(out)
         tell_unread(requests, notify)
@@ -197,6 +201,15 @@ class RunJobs:
         if self._sample is not None or not stands_alone(request, self._without):
             return Named(parts)
         return Named(parts, eval_line(request, out=self._out, home=self._home))
+
+
+def check_countable(embedder: str) -> None:
+    """A UsageError where the cost of an embedder is limited: each worker would count its own."""
+    if "cost_limit" in Spec.parse(embedder).params:
+        raise UsageError(
+            f"embedder {embedder}: cost_limit is counted in one process, and jobs are done in several; leave out "
+            "--executor, or cost_limit"
+        )
 
 
 def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.object_store import ObjectStore
-    from repoeval_bench.core.parts import Embedder
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.shared_cache import SharedVectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
@@ -53,7 +52,7 @@ class Materials:
         asked = {name: getattr(self._data, name) for name in DataRequest.model_fields}
         return load_benchmark(**asked, without=self._without, home=self.home, notify=self._notify)
 
-    def embedder(self, setting: RunRequest) -> Embedder | None:
+    def embedder(self, setting: RunRequest) -> CachedEmbedder | None:
         """The embedder of a setting, None where nothing needs vectors."""
         if not setting.needs_vectors:
             return None

@@ -23,6 +23,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
+from repoeval_bench.embedding.text_encoder import Unchecked
 from repoeval_bench.runs.job import Finished
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
@@ -194,7 +195,7 @@ class Placed:
         return ActorEncoder(encoder, ray.get_actor(chosen))
 
 
-class ActorEncoder:
+class ActorEncoder(Unchecked):
     """An encoder whose tokenizer is here, and whose model is in an actor; the vectors are the same."""
 
     def __init__(self, encoder: SentenceTransformerEncoder, actor: Any) -> None:

@@ -66,7 +66,7 @@ def test_vectors_are_those_of_the_local_model(server, tmp_path):
     readable = [text.replace("\ud800", "\ufffd") for text in TEXTS]
     here = SentenceTransformer(str(locate("minilm").folder), device="cpu").encode(readable)
     assert np.einsum("ij,ij->i", rows, here) == pytest.approx(np.ones(len(TEXTS)), abs=1e-4)
-    assert [len(each["input"]) for each in server.seen()] == [2, 2, 1]
+    assert sorted(len(each["input"]) for each in server.seen()) == [1, 2, 2]
     CachedEmbedder(encoder, cache).encode(TEXTS, "document")
     assert server.seen() == []
     cache.close()
@@ -102,9 +102,9 @@ def test_a_count_that_an_answer_lacks_is_left_out(server, client, given, left):
 
 def test_the_order_is_that_of_the_index(server, client):
     """A server may answer in any order; `index` says which vector belongs to which text."""
-    straight = client.embed(["a", "b", "c"])
+    straight = client.embed(["a", "b", "c"]).vectors
     server.fail({"shuffle": True})
-    assert np.array_equal(client.embed(["a", "b", "c"]), straight)
+    assert np.array_equal(client.embed(["a", "b", "c"]).vectors, straight)
 
 
 def test_a_busy_server_is_waited_for_as_long_as_it_asks(server, client):
@@ -116,7 +116,7 @@ def test_a_busy_server_is_waited_for_as_long_as_it_asks(server, client):
         {"status": 500},
         {"status": 429, "headers": {"Retry-After": "soon"}},
     )
-    assert client.embed(["a"]).shape == (1, 384)
+    assert client.embed(["a"]).vectors.shape == (1, 384)
     assert client.slept == [3, 7, 2, 4]
 
 
@@ -132,7 +132,7 @@ def test_waiting_really_passes_time(server):
 def test_what_may_pass_is_tried_again(server, client, fault):
     """A dropped connection, a page instead of JSON, a gateway's error: the next answer counts."""
     server.fail(fault, fault)
-    assert client.embed(["a"]).shape == (1, 384)
+    assert client.embed(["a"]).vectors.shape == (1, 384)
     assert client.slept == [0.5, 1]
 
 
@@ -149,7 +149,7 @@ def test_a_server_that_never_ends_is_a_timeout(server, begin):
     client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=0.5, sleep=lambda _: None)
     server.fail({"trickle": begin})
     started = time.monotonic()
-    assert client.embed(["a"]).shape == (1, 384)
+    assert client.embed(["a"]).vectors.shape == (1, 384)
     assert 0.5 <= time.monotonic() - started < 15  # the server goes on for 20
     assert len(server.seen()) == 2
 
@@ -245,7 +245,7 @@ def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
 def test_another_width_than_asked_for_is_refused(server):
     """`dimensions` is sent and checked; a model that changes its width in the middle is refused."""
     short = EmbeddingServer(server.base_url, "m", dimensions=8, timeout=5)
-    assert short.embed(["a"]).shape == (1, 8)
+    assert short.embed(["a"]).vectors.shape == (1, 8)
     assert server.seen()[0]["dimensions"] == 8
     plain = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5)
     plain.embed(["a"])

@@ -38,7 +38,17 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, m
     here = metrics_of(evaluate("-c", AST, "--precision", "fp32", "--json"))
     home, results = tmp_path / "home", tmp_path / "remote"
     spec = f"openai:{MINILM},base_url={server.base_url}"
-    arguments = ("eval", "-c", AST, "--source", mirror, "--out", results, "--embedder", f"{spec},batch=16")
+    arguments = (
+        "eval",
+        "-c",
+        AST,
+        "--source",
+        mirror,
+        "--out",
+        results,
+        "--embedder",
+        f"{spec},batch=16,concurrency=1",
+    )
     stopped = {"status": 400}
     server.fail({"status": 429, "headers": {"Retry-After": "0"}}, {}, stopped)
     failed = bench(*arguments, home=home, OPENAI_API_KEY=KEY)

@@ -39,6 +39,8 @@ class Server:
     requests: list[dict[str, Any]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     closing: threading.Event = field(default_factory=threading.Event)
+    under_way: int = 0
+    most_at_once: int = 0
 
     @property
     def base_url(self) -> str:
@@ -52,6 +54,7 @@ class Server:
     def seen(self) -> list[dict[str, Any]]:
         """What was asked since the last call: time, input, dimensions."""
         with self.lock:
+            self.most_at_once = self.under_way
             seen, self.requests = self.requests, []
         return seen
 
@@ -60,6 +63,18 @@ class Server:
         with self.lock:
             self.requests.append({"at": time.monotonic(), **content})
             return self.faults.pop(0) if self.faults else {}
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Count what is answered at once."""
+        with self.lock:
+            self.under_way += 1
+            self.most_at_once = max(self.most_at_once, self.under_way)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.under_way -= 1
 
 
 @contextmanager
@@ -98,6 +113,11 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         fault = self.site.note(asked)
+        with self.site.busy():
+            self.site.closing.wait(fault.get("wait", 0))
+            self.react(asked, fault)
+
+    def react(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
         sent = self.headers.get("Authorization")
         if self.path not in self.paths:
             self.refuse(404, "no such path")

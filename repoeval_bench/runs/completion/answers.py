@@ -6,9 +6,9 @@ import json
 import threading
 import time
 from dataclasses import dataclass
-from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.crowd import Crowd
 from repoeval_bench.core.errors import CacheError, CompletionError
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
@@ -17,7 +17,7 @@ from repoeval_bench.runs.completion.layout import count_tokens
 from repoeval_bench.runs.completion.model import Answer, CachedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.runs.completion.model import Asked, CompletionServer, Model
@@ -100,7 +100,8 @@ def answer_all(model: Model, asked: Sequence[Asked], cache: VectorCache, limits:
         cache.note(f"{len(missing):,} completions of {model.name} are asked for by this command alone")
         pace = Pace(limits.rate)
         with progress(desc=f"complete {len(missing)} prompts", unit="prompts", total=len(missing)) as bar:
-            for request, answer in _Crowd(missing, limits, lambda: model.server(pace=pace)).answers():
+            clients = [_asking(model.server(pace=pace)) for _ in range(min(limits.concurrency, len(missing)))]
+            for request, answer in _crowd(len(missing), limits).answers(missing, clients):
                 cache.write({keys[request]: answer.as_bytes()}, "completion", identity)
                 new[request] = answer
                 bar.update()
@@ -131,68 +132,26 @@ def _sums(usages: Sequence[Mapping[str, int]]) -> dict[str, int]:
     return {name: sum(usage[name] for usage in usages) for name in sorted(shared, reverse=True)}
 
 
-class _Crowd:
-    """Threads that ask, each with a client of its own, fed by this one, which alone counts what is spent."""
+def _crowd(n_asked: int, limits: Limits) -> Crowd[Asked, tuple[Asked, Answer]]:
+    """What sends the requests; costs are money, and 0 without a price."""
 
-    def __init__(self, asked: Sequence[Asked], limits: Limits, make: Callable[[], CompletionServer]) -> None:
-        self._asked, self._limits = asked, limits
-        self._jobs: SimpleQueue[Asked | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[Asked, Answer | BaseException]] = SimpleQueue()
-        self._n_threads = min(limits.concurrency, len(asked))
-        for _ in range(self._n_threads):
-            # Daemons: Ctrl-C does not wait for what they wait for.
-            threading.Thread(target=self._work, args=(make(),), name="complete", daemon=True).start()
+    def most(asked: Asked) -> float:
+        # The prompt's tokens are counted by our rule.
+        return limits.cost_of(count_tokens(asked.prompt), asked.max_tokens)
 
-    def _work(self, server: CompletionServer) -> None:
-        while (asked := self._jobs.get()) is not None:
-            try:
-                self._done.put((asked, server.ask(asked)))
-            except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
-                self._done.put((asked, error))
+    def spent(asked: Asked, answered: tuple[Asked, Answer]) -> float:
+        """By the server's counts; the most where it gives none."""
+        usage = answered[1].usage
+        return most(asked) if len(usage) < 2 else limits.cost_of(usage["prompt_tokens"], usage["completion_tokens"])
 
-    def answers(self) -> Iterable[tuple[Asked, Answer]]:
-        """(request, answer) as they come. The first failure is raised once all that was sent has come back."""
-        waiting: list[Asked] = list(reversed(self._asked))
-        under_way: dict[Asked, float] = {}
-        spent = 0.0
-        failure: BaseException | None = None
-        try:
-            while under_way or (waiting and failure is None):
-                while waiting and failure is None and len(under_way) < self._n_threads:
-                    most = self._most(waiting[-1])
-                    if self._limits.cost is not None and spent + sum(under_way.values()) + most > self._limits.cost:
-                        failure = None if under_way else self._too_dear(spent, len(waiting))
-                        break
-                    under_way[waiting[-1]] = most
-                    self._jobs.put(waiting.pop())
-                if not under_way:
-                    continue
-                asked, answer = self._done.get()
-                most = under_way.pop(asked)
-                if isinstance(answer, BaseException):
-                    failure = failure or answer
-                    continue
-                spent += self._spent(answer, most)
-                yield asked, answer
-        finally:
-            for _ in range(self._n_threads):
-                self._jobs.put(None)
-        if failure is not None:
-            raise failure
-
-    def _most(self, asked: Asked) -> float:
-        """What a request can cost, its prompt's tokens counted by our rule."""
-        return self._limits.cost_of(count_tokens(asked.prompt), asked.max_tokens)
-
-    def _spent(self, answer: Answer, most: float) -> float:
-        """What it has cost by the server's counts; the most where it gives none."""
-        if len(answer.usage) < 2:
-            return most
-        return self._limits.cost_of(answer.usage["prompt_tokens"], answer.usage["completion_tokens"])
-
-    def _too_dear(self, spent: float, left: int) -> CompletionError:
-        done = len(self._asked) - left
+    def too_dear(cost: float, left: int) -> CompletionError:
         return CompletionError(
-            f"{done} of {len(self._asked)} prompts were answered for {spent:.2f}, and the next could pass the limit of "
-            f"{self._limits.cost:.2f}; these answers are kept, raise --cost-limit and run the same command again"
+            f"{n_asked - left} of {n_asked} prompts were answered for {cost:.2f}, and the next could pass the limit of "
+            f"{limits.cost:.2f}; these answers are kept, raise --cost-limit and run the same command again"
         )
+
+    return Crowd(most=most, spent=spent, too_dear=too_dear, limit=limits.cost)
+
+
+def _asking(server: CompletionServer) -> Callable[[Asked], tuple[Asked, Answer]]:
+    return lambda asked: (asked, server.ask(asked))

@@ -1,0 +1,98 @@
+"""What runs would send to embedding servers and what that would cost, before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.embedding.openai import OpenAiEncoder
+from repoeval_bench.metrics import inputs_of
+from repoeval_bench.runs.materials import Materials
+from repoeval_bench.runs.parts import choose_measures, choose_retriever, make_chunkers, make_parts
+from repoeval_bench.runs.planning import plan_all, select
+from repoeval_bench.runs.request import by_setting
+from repoeval_bench.runs.stages import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.runs.request import RunRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Texts that are not cached, each in the first run that needs it, and their tokens and cost.
+
+    `exact`: the tokens are counted by the server's tokenizer, else they are at most so many. The cost is None without
+    a price.
+    """
+
+    texts: int
+    tokens: int
+    exact: bool
+    cost: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"texts": self.texts, "tokens": self.tokens, "tokens_are_exact": self.exact, "cost": self.cost}
+
+    def __str__(self) -> str:
+        cost = "" if self.cost is None else f", cost {self.cost:,.4f}"
+        return f"{self.texts:,} texts to send, {'' if self.exact else 'at most '}{self.tokens:,} tokens{cost}"
+
+
+def total(forecasts: Iterable[Forecast]) -> Forecast:
+    """All of them together; the cost is None where one is not known."""
+    each = list(forecasts)
+    costs = [one.cost for one in each if one.cost is not None]
+    return Forecast(
+        sum(one.texts for one in each),
+        sum(one.tokens for one in each),
+        all(one.exact for one in each),
+        sum(costs) if len(costs) == len(each) else None,
+    )
+
+
+def asks_server(request: RunRequest) -> bool:
+    """Whether the run of a request is embedded by a server."""
+    return request.needs_vectors and Spec.parse(request.embedder).name == "openai"
+
+
+def forecast(
+    requests: Sequence[RunRequest], *, home: Path | None, notify: Callable[[str], None], without: frozenset[str]
+) -> dict[RunRequest, Forecast]:
+    """For each request whose embedder is a server what its run would send; the data is read and chunked, no more."""
+    found: dict[RunRequest, Forecast] = {}
+    asking = [request for request in requests if asks_server(request)]
+    if not asking:
+        return found
+    materials = Materials(asking[0], without=without, home=home, notify=notify)
+    counted: set[tuple[str, str, str]] = set()
+    for setting, members in by_setting(asking).items():
+        embedder = materials.embedder(setting)
+        assert embedder is not None
+        encoder = embedder.encoder
+        assert isinstance(encoder, OpenAiEncoder)
+        protocol = setting.resolved_protocol()
+        cutters = make_chunkers(materials.benchmark, [each.chunker for each in members], setting, notify)
+        _, plans = plan_all(
+            select(materials.benchmark, protocol),
+            [make_parts(protocol, cutter) for cutter in cutters],
+            protocol,
+            skip_errors=setting.skip_errors,
+            corpora=materials.corpora,
+        )
+        ranked = choose_retriever(setting.retriever).vectors
+        measured = "vectors" in inputs_of(choose_measures(setting.measures, setting.k, protocol.gold))
+        for request, planned in zip(members, plans, strict=True):
+            texts = tokens = 0
+            for role, missing in embedder.pending(texts_of([planned], ranked=ranked, measured=measured)).items():
+                new = [text for text in missing if (embedder.spec, encoder.prompt(role), text) not in counted]
+                counted |= {(embedder.spec, encoder.prompt(role), text) for text in new}
+                texts += len(new)
+                tokens += sum(encoder.most_tokens(new, role))
+            exact = encoder.count_tokens is not None
+            found[request] = Forecast(texts, tokens, exact, encoder.cost(tokens))
+    return found
