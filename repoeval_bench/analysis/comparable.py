@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import CHOICES
+from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.query_scores import disagreement
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
@@ -17,19 +18,23 @@ if TYPE_CHECKING:
 
     from repoeval_bench.runs.query_scores import QueryScores
 
-PARTS = ("chunker", "embedder", "retriever", "completion")
+PARTS = ("chunker", "embedder", "retriever", "expand", "completion")
 """What two compared runs may differ in."""
 
 
 def run_names(runs: Sequence[RunView]) -> list[str]:
     """A name for each run: what differs between them (chunker, embedder, retriever), else its id or folder."""
     differing = [part for part in PARTS if len({getattr(run.metrics, part) for run in runs}) > 1]
-    names = [
-        " · ".join(getattr(run.metrics, part) or "no completion" for part in differing or PARTS[:1]) for run in runs
-    ]
+    names = [" · ".join(_named(part, getattr(run.metrics, part)) for part in differing or PARTS[:1]) for run in runs]
     if len(set(names)) < len(runs):
         names = [run.run_id for run in runs]
     return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
+
+
+def _named(part: str, value: str | None) -> str:
+    if part == "expand":
+        return f"expand {value or NOTHING}"
+    return value or f"no {part}"
 
 
 def runs_beside(run: RunView) -> Iterator[RunView]:

@@ -158,7 +158,7 @@ def _by_ranker(runs: Sequence[RunView]) -> list[list[RunView]]:
     """`_groups` of the runs of each retriever and embedder."""
     found: dict[tuple[str, str], list[RunView]] = {}
     for run in runs:
-        found.setdefault((run.metrics.retriever, run.metrics.embedder), []).append(run)
+        found.setdefault((run.metrics.ranked_by, run.metrics.embedder), []).append(run)
     return [group for of_ranker in found.values() for group in _groups(of_ranker)]
 
 
@@ -211,7 +211,7 @@ def _board(runs: Sequence[RunView]) -> Board:
                 run_id=run.run_id,
                 chunker=scored.chunker,
                 embedder=scored.embedder,
-                retriever=scored.retriever,
+                retriever=scored.ranked_by,
                 score=score,
                 ci=intervals[at],
                 share=scored.shares_of_ceiling.get(measure),

@@ -110,7 +110,7 @@ class Standing:
     def ranker(self) -> str:
         """The retriever in one word, with the embedder where one takes part."""
         first = self.board.runs[0].metrics
-        name = first.retriever.partition(":")[0]
+        name = first.retriever.partition(":")[0] + (f" · expand {first.expand}" if first.expand else "")
         return name if first.embedder == NO_EMBEDDER else f"{name}, {first.embedder}"
 
 
@@ -155,7 +155,7 @@ def agreements(found: Sequence[Standing]) -> list[Agreement]:
     groups: dict[tuple[str, str, str], list[Standing]] = {}
     for each in found:
         first = each.board.runs[0].metrics
-        groups.setdefault((first.dataset.name, first.retriever, each.ranker), []).append(each)
+        groups.setdefault((first.dataset.name, first.ranked_by, each.ranker), []).append(each)
     return [_agreement(a, b) for group in groups.values() for a, b in combinations(group, 2)]
 
 

@@ -45,6 +45,7 @@ def explanations(name: str) -> Iterator[str]:
         yield from _parts(kind, name)
     yield from _relevance(name)
     yield from _exclusions(name)
+    yield from _expansions(name)
     yield from _languages(name)
     yield from _levels(name)
     yield from _measures(name)
@@ -59,9 +60,20 @@ def all_names() -> list[str]:
     from repoeval_bench.metrics.condensed import UNREGISTERED
     from repoeval_bench.protocols.exclusion import POLICIES
     from repoeval_bench.protocols.qrels import RULES
+    from repoeval_bench.retrieval.expansion import EXPANSIONS
 
     parts = [row.name.partition(":")[0] for kind in KINDS for row in available(kind)]
-    return [*dict.fromkeys(parts), *RULES, *POLICIES, *LANGUAGES, *LEVELS, *UNREGISTERED, *editions()]
+    return [
+        *dict.fromkeys(parts),
+        *RULES,
+        *POLICIES,
+        *EXPANSIONS,
+        "expand",
+        *LANGUAGES,
+        *LEVELS,
+        *UNREGISTERED,
+        *editions(),
+    ]
 
 
 def _parts(kind: str, name: str) -> Iterator[str]:
@@ -111,6 +123,22 @@ def _exclusions(name: str) -> Iterator[str]:
 
     if name in POLICIES:
         yield f"exclusion {name}: {POLICIES[name]}"  # type: ignore[index]
+
+
+def _expansions(name: str) -> Iterator[str]:
+    from repoeval_bench.retrieval.expansion import CHARGED, EXPANSIONS, NOTHING
+
+    kind, _, number = name.partition(":")
+    shown = [rule for rule in EXPANSIONS if rule.partition(":")[0] == kind or name == "expand"]
+    if not shown:
+        return
+    for rule in shown:
+        if number.isdecimal():
+            yield f"expand {name}: {EXPANSIONS[rule].replace('N lines', f'{number} lines')}"
+        else:
+            yield f"expand {rule}: {EXPANSIONS[rule]}"
+    if shown != [NOTHING]:
+        yield f"expand: {CHARGED}"
 
 
 def _languages(name: str) -> Iterator[str]:

@@ -86,6 +86,12 @@ def _exclusions() -> Table:
     return _table("exclusion", "what a query may not see", lines=POLICIES.items())
 
 
+def _expansions() -> Table:
+    from repoeval_bench.retrieval.expansion import EXPANSIONS
+
+    return _table("expand", "what a hit brings", lines=EXPANSIONS.items())
+
+
 def _languages() -> Table:
     from repoeval_bench.core.languages import LANGUAGES
 
@@ -120,6 +126,7 @@ LISTS: dict[str, Callable[[], Table]] = {
     "protocols": _protocols,
     "relevance": _relevance,
     "exclusions": _exclusions,
+    "expansions": _expansions,
     "retrievers": _parts("retriever"),
     "rerankers": _parts("reranker"),
     "measures": _measures,

@@ -88,5 +88,5 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 def title_of(run: RunView) -> str:
     """What to call the run in a heading."""
     metrics = run.metrics
-    name = metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.retriever}"
+    name = metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}"
     return f"{name}: {metrics.dataset.label}"

@@ -46,7 +46,7 @@ def _row(run: RunView) -> dict[str, Any]:
         "run_id": run.run_id,
         "chunker": metrics.chunker,
         "protocol": metrics.protocol,
-        "retriever": metrics.retriever,
+        "retriever": metrics.ranked_by,
         "embedder": metrics.embedder,
         "data": metrics.dataset.label,
         "measure": measure,

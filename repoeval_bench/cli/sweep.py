@@ -103,7 +103,7 @@ def _print(runs: Sequence[RunView], *, as_json: bool) -> None:
         return
     metrics = runs[0].metrics
     echo(metrics.dataset.label)
-    echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.retriever}")
+    echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.ranked_by}")
     print_table(_table(rows))
 
 

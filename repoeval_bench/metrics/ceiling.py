@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from repoeval_bench.metrics.context import Context, completion_of, look_up
+from repoeval_bench.metrics.context import Context, as_read, completion_of, look_up
 from repoeval_bench.metrics.greedy import by_gold, cover
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.measure import parse_measures
@@ -108,7 +108,12 @@ def _greedy_run(
     def near(query_id: str, files: Iterable[str]) -> dict[str, ChunkPlace]:
         hidden = excluded.get(query_id, ())
         held = (by_file[file].items() for file in dict.fromkeys(files))
-        return {chunk_id: place for items in held for chunk_id, place in items if chunk_id not in hidden}
+        return {
+            chunk_id: as_read(context, query_id, chunk_id, place)
+            for items in held
+            for chunk_id, place in items
+            if chunk_id not in hidden
+        }
 
     run = {}
     for query_id in qrels:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Place
+from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -68,7 +69,8 @@ class Context:
     line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.
     `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id -> the sub-topics that it covers.
     `completions`: query_id -> what is to be written. `sources`: file -> its text, a query's own copies too.
-    `written`: query_id -> what a model wrote.
+    `written`: query_id -> what a model wrote. `brought`: chunk_id -> the lines that are read where it is a hit, None
+    where these are its own; `hidden`: query_id -> lines that are never brought to it.
     """
 
     places: Mapping[str, ChunkPlace] | None = None
@@ -81,10 +83,27 @@ class Context:
     completions: Mapping[str, Completion] | None = None
     sources: Mapping[str, SourceFile] | None = None
     written: Mapping[str, Written] | None = None
+    brought: Mapping[str, LineSpan] | None = None
+    hidden: Mapping[str, Place] | None = None
 
     def has(self) -> frozenset[str]:
         """The names of the inputs that are here."""
         return frozenset(field.name for field in fields(self) if getattr(self, field.name) is not None)
+
+
+def as_read(context: Context, query_id: str, chunk_id: str, place: ChunkPlace) -> ChunkPlace:
+    """What is read of a hit: its place, with the lines around it that it brings, up to those that are hidden."""
+    if context.brought is None:
+        return place
+    own, wide = place.lines, look_up("brought", context.brought, chunk_id, "chunk")
+    start, end = wide.start, wide.end
+    hidden = (context.hidden or {}).get(query_id)
+    if hidden is not None and hidden.file == place.file:
+        if hidden.lines.end <= own.start:
+            start = max(start, hidden.lines.end)
+        if hidden.lines.start >= own.end:
+            end = min(end, hidden.lines.start)
+    return ChunkPlace(place.file, LineSpan(start, end), place.header_nws)
 
 
 def look_up(what: str, table: Mapping[str, _T] | None, key: str, owner: str) -> _T:

@@ -41,7 +41,7 @@ def _read(judged: Judged, limit: int) -> list[FloatArray]:
     lines = Lines.of(context.line_nws or {})
     return [
         read_definitions(
-            judged.places(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
+            judged.read(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
         )
         for query_id in judged.query_ids
     ]

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.places import join, without
 from repoeval_bench.core.run import Run
-from repoeval_bench.metrics.context import Context, look_up
+from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from repoeval_bench.core.places import Gold
-    from repoeval_bench.metrics.context import ChunkPlace
 
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
@@ -135,6 +135,14 @@ class Judged:
         except KeyError:
             return [look_up("places", places, chunk_id, "chunk") for chunk_id in ranking]
 
+    def read(self, query_id: str) -> Iterable[ChunkPlace]:
+        """What a reader of the ranking reads, in order: the chunks' places; or what each brings, every line once."""
+        places = self.places(query_id)
+        if self.context.brought is None:
+            return places
+        hits = zip(self.ranking(query_id), places, strict=True)
+        return each_line_once(as_read(self.context, query_id, *hit) for hit in hits)
+
     def gold(self, query_id: str) -> Gold:
         """The gold of a query."""
         return look_up("gold", self.context.gold, query_id, "query")
@@ -145,6 +153,19 @@ class Judged:
             self._memo[key] = build()
         found: _T = self._memo[key]
         return found
+
+
+def each_line_once(places: Iterable[ChunkPlace]) -> Iterator[ChunkPlace]:
+    """The places without the lines of those before; one that has none left is left out, its header too."""
+    read: dict[str, Gold] = {}
+    for place in places:
+        left: Gold = (place,)
+        before = read.get(place.file, ())
+        for each in before:
+            left = without(left, each)
+        for at, each in enumerate(join(left)):
+            yield ChunkPlace(each.file, each.lines, 0 if at else place.header_nws)
+        read[place.file] = join((*before, place))
 
 
 def share(part: NDArray[np.number], whole: NDArray[np.number]) -> FloatArray:

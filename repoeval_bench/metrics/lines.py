@@ -46,7 +46,7 @@ def _reading(judged: Judged, budget: int = 0) -> LineReading:
 def _read(judged: Judged, limit: int) -> LineReading:
     assert judged.context.line_nws is not None
     golds = map(judged.gold, judged.query_ids)
-    return read_lines(map(judged.places, judged.query_ids), golds, judged.context.line_nws, limit)
+    return read_lines(map(judged.read, judged.query_ids), golds, judged.context.line_nws, limit)
 
 
 _at_budget = partial(

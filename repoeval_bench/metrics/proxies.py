@@ -59,7 +59,7 @@ def _identifier_ends(judged: Judged, limit: int) -> list[FloatArray]:
     wanted = reader.sources.lacking(completion.task for completion in completions.values())
     ends = []
     for query_id, completion in completions.items():
-        tokens, spent = reader.read(judged.places(query_id), completion)
+        tokens, spent = reader.read(judged.read(query_id), completion)
         spent = np.append(spent, np.inf)
         first = [np.append(np.flatnonzero(tokens == name), -1)[0] for name in wanted[completion.task.task_id]]
         ends.append(spent[np.array(first, dtype=np.int64)])
@@ -75,7 +75,7 @@ def _bits_saved(judged: Judged, budgets: Sequence[int]) -> FloatArray:
         prompt, grams, n_before = reader.sources.to_write(completion.task)
         if len(grams.text[0]) == n_before:
             continue
-        tokens, spent = reader.read(judged.places(query_id), completion)
+        tokens, spent = reader.read(judged.read(query_id), completion)
         ends = np.append(0, np.searchsorted(spent, budgets, side="right")) + len(prompt)
         bits = bits_per_token(grams, n_before, np.concatenate([prompt, tokens]), ends.tolist())
         saved[i] = bits[0] - bits[1:]

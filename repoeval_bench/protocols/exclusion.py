@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.places import Place
+from repoeval_bench.core.spans import LineSpan
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import Chunk
+    from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.protocols.protocol import Exclusion
 
 POLICIES: Mapping[Exclusion, str] = {
@@ -44,6 +47,25 @@ def excluded_chunks(
         if ids:
             excluded[task.task_id] = ids
     return excluded
+
+
+def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy: Exclusion) -> dict[str, Place]:
+    """query_id -> the lines of its file whose chunks it may not see; no entry where there are none.
+
+    With `body` and `free` there are none: a query sees its own copy of the file, in which they are blank.
+    """
+    found = {}
+    for task in tasks:
+        lines = LineSpan(0, 0)
+        if policy == "prompt" and not task.places:
+            lines = LineSpan(task.context_start, max(task.context_start, task.body.start))
+        elif policy == "hidden":
+            lines = task.context_span
+        elif policy == "repocoder":
+            lines = LineSpan(max(0, task.body.start - WINDOW), files[task.file].n_lines)
+        if lines:
+            found[task.task_id] = Place(task.file, lines)
+    return found
 
 
 def is_over_prompt(chunk: Chunk, task: Task) -> bool:

@@ -11,6 +11,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.report.formats import latex_text
 from repoeval_bench.report.text import completed_by, count, unscored_words
+from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
@@ -149,6 +150,8 @@ def _made(manifest: Manifest) -> str:
     if config.embedder != NO_EMBEDDER:
         ranked += f" with {_spec(config.embedder)}{_model(config)}"
     sentence = f"{cut} ({counts.chunks:,} chunks of {counts.files:,} files), {ranked}, to a depth of {config.k}."
+    if config.expand != NOTHING:
+        sentence += f" With a hit, what {_spec(config.expand)} adds to it is read, and every line is charged once."
     if counts.queries_without_relevant:
         sentence += f" No chunk is relevant to {counts.queries_without_relevant:,} of {counts.queries:,} queries."
     if counts.queries_truncated or counts.chunks_truncated:

@@ -33,6 +33,8 @@ def run_command(run: RunView) -> str:
     words += ["--protocol", metrics.protocol, "--retriever", metrics.retriever]
     if metrics.embedder != NO_EMBEDDER:
         words += ["--embedder", metrics.embedder]
+    if metrics.expand:
+        words += ["--expand", metrics.expand]
     if metrics.k != DEPTH:
         words += ["--k", str(metrics.k)]
     if config and config.measures != usual_measures(config.protocol.gold):

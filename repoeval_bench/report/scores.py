@@ -43,7 +43,7 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
     first = runs[0].metrics
     title = [
         first.dataset.label,
-        f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.retriever}",
+        f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.ranked_by}",
     ]
     if len(runs) == 1:
         title[1] = f"{first.chunker} · {title[1]}"
@@ -101,8 +101,8 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
             rows.append(Row((f"  {headline} {label}", *found), "faint", number))
     if alone:
         return rows
-    done = run.metrics.completion
-    names = [run.metrics.chunker + (f" · {done}" if done else ""), *[""] * (len(rows) - 1)]
+    also = [f"expand {run.metrics.expand}" if run.metrics.expand else None, run.metrics.completion]
+    names = [" · ".join([run.metrics.chunker, *filter(None, also)]), *[""] * (len(rows) - 1)]
     return [Row((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
 
 
@@ -265,6 +265,7 @@ def _records(run: RunView) -> list[dict[str, Any]]:
         "chunker": metrics.chunker,
         "embedder": metrics.embedder,
         "retriever": metrics.retriever,
+        **({"expand": metrics.expand} if metrics.expand else {}),
     }
     means = _means(run, per_repo=True)
     if metrics.ceilings:

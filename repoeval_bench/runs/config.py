@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec, short_hash, slug
+from repoeval_bench.retrieval.expansion import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,7 @@ class RunConfig:
     `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision),
     `retriever_identity` what decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
     identity of the benchmark's definition, `name@version`. `few_gold` decides no number, but whether there are any: it
-    lets a run pass in which most queries have no relevant chunk.
+    lets a run pass in which most queries have no relevant chunk. `expand` is what a hit brings beside its own lines.
     """
 
     dataset: str
@@ -57,6 +58,7 @@ class RunConfig:
     pack: str = PACK
     retriever_identity: Mapping[str, Any] = field(default_factory=dict)
     few_gold: bool = False
+    expand: str = NOTHING
 
     def __post_init__(self) -> None:
         self.check_depth(self.k)
@@ -72,6 +74,8 @@ class RunConfig:
         content = asdict(self)
         # A protocol's description is not part of what it does.
         del content["protocol"]["users"], content["few_gold"]
+        if self.expand == NOTHING:  # as in runs from before there was another, which keep their ids
+            del content["expand"]
         if self.protocol.tasks == "completion":  # as in runs from before there were others, which keep their ids
             del content["protocol"]["tasks"]
         content["embedder_identity"] = dict(self.embedder_identity)

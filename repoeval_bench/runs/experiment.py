@@ -259,6 +259,7 @@ def config_of(
         pack=request.pack,
         retriever_identity=retriever.scorer.identity if retriever.scorer else {},
         few_gold=request.few_gold,
+        expand=request.expand,
     )
 
 

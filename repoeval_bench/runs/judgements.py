@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.places import Place, join
 from repoeval_bench.metrics import ChunkPlace, Completion, Context, Lines, Sources, inputs_of
-from repoeval_bench.protocols.exclusion import excluded_chunks
+from repoeval_bench.protocols.exclusion import excluded_chunks, hidden_lines
 from repoeval_bench.protocols.qrels import build_qrels, credit_copies, drop_excluded, gold_of, merge_copies
 from repoeval_bench.protocols.uses import definitions_of
+from repoeval_bench.retrieval.expansion import NOTHING, Expansion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,10 +47,12 @@ def judge_corpus(
     *,
     embedder: Embedder | None = None,
     line_nws: Mapping[str, Sequence[int]] | None = None,
+    expand: str = NOTHING,
 ) -> JudgedCorpus:
     """Judge every chunk by the protocol, and collect what `measures` need.
 
-    `line_nws` spares a caller who judges often the counting (`count_lines` of these files, or of more).
+    `line_nws` spares a caller who judges often the counting (`count_lines` of these files, or of more). `expand` is the
+    rule by which a hit brings further lines.
     """
     line_nws = line_nws or count_lines(benchmark)
     gold = {task.task_id: gold_of(task, protocol) for task in benchmark.tasks}
@@ -66,6 +69,9 @@ def judge_corpus(
     context = _context(corpus, seen, qrels, inputs_of(measures), embedder)
     if inputs_of(measures) & {"completions", "sources"}:
         context = _with_completions(context, benchmark, corpus, pooled=protocol.scope == "pooled")
+    if rule := Expansion.parse(expand):
+        hidden = hidden_lines(benchmark.tasks, benchmark.by_name, protocol.exclusion)
+        context = replace(context, brought=rule.of(corpus, benchmark.by_name), hidden=hidden)
     return JudgedCorpus(qrels=qrels, excluded=excluded, gold=gold, line_nws=line_nws, context=context)
 
 

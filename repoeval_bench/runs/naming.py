@@ -147,6 +147,7 @@ def _parts(folder: Path) -> dict[str, object]:
         "protocol": config.protocol.name,
         "retriever": config.retriever,
         "embedder": config.embedder,
+        "expand": config.expand,
         "k": config.k,
         "data": manifest.dataset.label,
         "made": manifest.created,

@@ -15,6 +15,7 @@ from repoeval_bench.dataset import shipped
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_asked, check_choice, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
+from repoeval_bench.retrieval.expansion import Expansion
 from repoeval_bench.runs.config import RunConfig
 from repoeval_bench.runs.parts import (
     choose_measures,
@@ -93,6 +94,11 @@ def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
     protocol = _check_protocol(request, found)
     _check_ranking(request, protocol, found)
     _check_match_size(request, protocol, found)
+    with found.about("expand"):
+        if Expansion.parse(request.expand) and protocol and protocol.documents != "chunks":
+            raise UsageError(
+                f"protocol {protocol.name} fixes its documents, so nothing is added to a hit; {_OTHERWISE}"
+            )
     return protocol
 
 

@@ -120,6 +120,7 @@ class StoredConfig(Record):
     skip_errors: bool
     pack: str
     retriever_identity: Plain
+    expand: str = "none"
 
 
 class ImportSource(Record):
@@ -265,6 +266,7 @@ class Metrics(Record):
     embedder: str
     retriever: str
     k: Count
+    expand: str | None = None
     completion: str | None = None
     counts: Counts
     chunk_nws: Sizes | None = None
@@ -292,6 +294,11 @@ class Metrics(Record):
     def over(self, mean: str) -> dict[str, float]:
         """Measure -> mean over queries or repositories."""
         return self.macro if mean == "macro" else self.micro
+
+    @property
+    def ranked_by(self) -> str:
+        """The retriever, and what a hit brings where that is more than itself."""
+        return f"{self.retriever} · expand {self.expand}" if self.expand else self.retriever
 
     @property
     def headline_means(self) -> dict[str, float]:

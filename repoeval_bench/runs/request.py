@@ -13,6 +13,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
+from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import needs_vectors
@@ -109,6 +110,12 @@ class RunRequest(DataRequest):
         "What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
         "queries=tail,chunks=max.",
         "POLICY",
+    )
+    expand: str = option(
+        NOTHING,
+        "What a hit brings after retrieval, charged in budgets of lines: none, lines:N around it, or parent, the "
+        "definition around it.",
+        "RULE",
     )
     k: int = option(DEPTH, "Depth that is ranked and stored.")
     measures: tuple[str, ...] = option(

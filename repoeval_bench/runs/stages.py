@@ -156,7 +156,13 @@ def _judge(
     """What counts as relevant among the documents, and among the chunks: the same, unless they are different."""
     benchmark, protocol = planned.benchmark, config.protocol
     judged = judge_corpus(
-        benchmark, planned.documents, protocol, config.measures, embedder=embedder, line_nws=inputs.lines
+        benchmark,
+        planned.documents,
+        protocol,
+        config.measures,
+        embedder=embedder,
+        line_nws=inputs.lines,
+        expand=config.expand,
     )
     of_chunks = judged
     if planned.corpus is not planned.documents:

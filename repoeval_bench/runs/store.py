@@ -14,6 +14,7 @@ from repoeval_bench.core.errors import ResultError, os_reason
 from repoeval_bench.core.files import check_writable as check_place
 from repoeval_bench.core.files import readable, sha256_text, write_atomic
 from repoeval_bench.core.spec import Spec, short_hash
+from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
@@ -230,6 +231,7 @@ def _metrics(outcome: Outcome, dataset: DatasetRecord) -> Metrics:
     repos = [query.repo for query in judged.queries]
     means = Means.of({name: values.tolist() for name, values in judged.scores.values.items()}, repos)
     leak = Means.of({name: list(values.values()) for name, values in judged.leak.items()}, repos)
+    expand: dict[str, Any] = {} if config.expand == NOTHING else {"expand": config.expand}
     return Metrics(
         run_id=config.run_id,
         dataset=dataset,
@@ -239,6 +241,7 @@ def _metrics(outcome: Outcome, dataset: DatasetRecord) -> Metrics:
         chunker=config.chunker,
         embedder=config.embedder,
         retriever=config.retriever,
+        **expand,
         k=config.k,
         counts=outcome.counts,
         chunk_nws=Sizes.model_validate(outcome.corpus.sizes()),

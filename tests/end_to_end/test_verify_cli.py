@@ -66,6 +66,21 @@ def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, mirror, 
     assert stored | {"intervals"} == set(found["compared"])
 
 
+def test_a_run_whose_hits_bring_more_is_what_it_claims(mirror, home, tmp_path):
+    """What they bring is computed again; without it the lines that were read are others."""
+    words = ("eval", "-c", "fixed:max_nws=200", "--retriever", "bm25", "--protocol", "body", "--few-gold")
+    for more in ((), ("--expand", "parent")):
+        made = bench(*words, *more, "--source", mirror, "--out", tmp_path / "runs", home=home)
+        assert made.code == 0, made.err
+    expanded = next(path.parent for path in (tmp_path / "runs").glob("*/metrics.json") if "parent" in path.read_text())
+    done = bench("verify", expanded, "--source", mirror, home=home)
+    assert done.code == 0, done.err
+    manifest = json.loads((expanded / "manifest.json").read_text())
+    del manifest["config"]["expand"]
+    (expanded / "manifest.json").write_text(json.dumps(manifest))
+    assert bench("verify", expanded, "--source", mirror, home=home).code == 1
+
+
 def test_a_part_of_the_data_is_found_again(mirror, home, tmp_path):
     """A run of the first tasks is verified on these."""
     words = ("-c", "fixed:max_nws=400", "--retriever", "bm25", "--limit", "3", "--source", mirror, "--out", tmp_path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.runs.completion.layout import Fragment
@@ -47,10 +47,15 @@ class Shown(NamedTuple):
 def fragments_of(run: RunView, tasks: Sequence[Task], kind: str) -> dict[str, Shown]:
     """task_id -> what is shown with it under `none`, `retrieved` or `oracle`.
 
-    A ResultError where the run stored no sources, or has no ranking of a task.
+    A ResultError where the run stored no sources or has no ranking of a task, a UsageError where hits are expanded.
     """
     if kind == "none":
         return {task.task_id: Shown((), 0) for task in tasks}
+    if run.metrics.expand:
+        raise UsageError(
+            f"the hits of {run.run_id} bring more than their chunks (expand {run.metrics.expand}), and completions "
+            "show chunks alone; complete a run without --expand"
+        )
     inspection = run.inspection
     if inspection is None:
         raise ResultError(f"{run.folder} stored no sources, so its chunks have no text; run the evaluation again")

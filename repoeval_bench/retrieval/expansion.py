@@ -1,0 +1,106 @@
+"""What a hit brings beside its own lines after retrieval: neighbouring lines, or the definition around it.
+
+The ranking does not change, nor what is relevant. Which lines are read does, and what they cost.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.errors import LanguageError, SpecError
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.spans import CharSpan, LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from repoeval_bench.core.definitions import Definition
+    from repoeval_bench.core.source import Chunk, SourceFile
+
+NOTHING = "none"
+"""The rule by which a hit is read as it is."""
+
+EXPANSIONS = {
+    NOTHING: "a hit is read as it is",
+    "lines:N": "N lines before and N lines after each hit are read with it",
+    "parent": "the innermost function, method or class that holds all of a hit is read whole, with comments above it",
+}
+"""Rule -> what it means."""
+
+CHARGED = (
+    "what is read with a hit is charged in budgets of lines like the hit, every line once, with the first hit that "
+    "brings it; lines that the query may not see are not brought; the ranking and measures of chunks stay as they are"
+)
+"""What holds under each rule but the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """How many lines around a hit are read, or, where it is None, the definition around it."""
+
+    lines: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> Expansion | None:
+        """The rule that a text names, None for `none`; a SpecError for any other text."""
+        kind, _, number = text.partition(":")
+        if text == NOTHING:
+            return None
+        if text == "parent":
+            return cls(None)
+        if kind == "lines" and number.isdecimal() and int(number) > 0:
+            return cls(int(number))
+        raise SpecError(f"expand={text} is not possible; give none, lines:N with a whole number from 1, or parent")
+
+    def of(self, chunks: Iterable[Chunk], files: Mapping[str, SourceFile]) -> dict[str, LineSpan]:
+        """chunk_id -> the lines that are read where it is a hit; `files` are those of the chunks by `repo/path`.
+
+        LanguageError where definitions are asked for and the language of a file is not known.
+        """
+        by_file: dict[str, list[Chunk]] = defaultdict(list)
+        for chunk in chunks:
+            by_file[chunk.file].append(chunk)
+        found: dict[str, LineSpan] = {}
+        for name, held in by_file.items():
+            file = files[name]
+            if self.lines is None:
+                around = _Around(file)
+                found |= {chunk.chunk_id: around.lines(chunk) for chunk in held}
+            else:
+                found |= {chunk.chunk_id: _wider(chunk.lines, self.lines, file.n_lines) for chunk in held}
+        return found
+
+
+def _wider(lines: LineSpan, by: int, n_lines: int) -> LineSpan:
+    return LineSpan(max(0, lines.start - by), min(n_lines, lines.end + by))
+
+
+class _Around:
+    """The definitions of a file, looked up by lines."""
+
+    def __init__(self, file: SourceFile) -> None:
+        language = language_of(file.path, file.text)
+        if language is None:
+            raise LanguageError(f"{file.name}: its language is not known, so expand=parent cannot be; take lines:N")
+        self._file = file
+        self._found: Sequence[Definition] = definitions(file, language) if file.text.strip() else ()
+        # With the comments right above, which chunkers keep with a definition.
+        self._starts = [each.above for each in self._found]
+
+    def lines(self, chunk: Chunk) -> LineSpan:
+        """The chunk's lines with those of the innermost definition that holds all but the blank ones at its ends."""
+        text = chunk.text
+        start = chunk.chars.start + len(text) - len(text.lstrip())
+        filled = self._file.lines_of(CharSpan(start, start + len(text.strip())))
+        at: int | None = bisect_right(self._starts, filled.start) - 1
+        while at is not None and at >= 0:
+            each = self._found[at]
+            whole = LineSpan(each.above, each.lines.end)
+            if each.kind != "variable" and whole.contains(filled):
+                return LineSpan(min(chunk.lines.start, whole.start), max(chunk.lines.end, whole.end))
+            at = each.parent
+        return chunk.lines

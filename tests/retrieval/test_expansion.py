@@ -1,0 +1,156 @@
+"""Which lines a hit brings, by rules on files written for them; and how they are read."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.core.errors import LanguageError, SpecError
+from repoeval_bench.core.places import Place
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.metrics import score_run
+from repoeval_bench.metrics.context import ChunkPlace, Context, as_read
+from repoeval_bench.metrics.judged import each_line_once, judge
+from repoeval_bench.retrieval.expansion import Expansion
+
+TEXT = """\
+import os
+
+
+class Box:
+    size = 1
+
+    # opens it
+    @check
+    def open(self):
+        def lid():
+            return 1
+
+        return lid
+
+    def shut(self):
+        self.size = 0
+
+
+def last():
+    return os
+"""
+FILE = SourceFile("r", "box.py", TEXT)
+
+
+def brought(rule, start, end, file=FILE):
+    """The lines that a chunk of lines [start, end) brings."""
+    chunk = Chunk.cut(file, file.chars_of(LineSpan(start, end)))
+    (lines,) = Expansion.parse(rule).of([chunk], {file.name: file}).values()
+    return lines.start, lines.end
+
+
+@pytest.mark.parametrize(
+    ("lines", "whole"),
+    [
+        ((9, 10), (9, 11)),  # the inner function
+        ((11, 13), (6, 13)),  # blank at its start; the method, with decorator and comment
+        ((12, 13), (6, 13)),
+        ((8, 13), (6, 13)),
+        ((5, 9), (5, 13)),  # a blank line, and the method from its comment on
+        ((6, 14), (6, 14)),  # the method already, and a blank line
+        ((12, 15), (3, 16)),  # two methods: the class
+        ((4, 6), (3, 16)),  # a variable of the class is no definition of its own
+        ((15, 19), (15, 19)),  # of the class and behind it: nothing holds both
+        ((0, 1), (0, 1)),
+        ((19, 20), (18, 20)),
+    ],
+)
+def test_the_innermost_definition_that_holds_a_hit_is_read_whole(lines, whole):
+    assert brought("parent", *lines) == whole
+
+
+def test_lines_around_a_hit_end_with_the_file():
+    assert brought("lines:3", 10, 12) == (7, 15)
+    assert brought("lines:3", 1, 2) == (0, 5)
+    assert brought("lines:3", 18, 20) == (15, 20)
+    assert brought("lines:1000", 18, 20) == (0, 20)
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+def test_every_language_has_definitions_around_a_hit(language):
+    path, text = SAMPLES[language]
+    file = SourceFile("r", path, text)
+    chunks = make_chunker("window:lines=2,step=2").chunk(file)
+    wide = Expansion.parse("parent").of(chunks, {file.name: file})
+    assert all(wide[chunk.chunk_id].contains(chunk.lines) for chunk in chunks)
+    assert any(wide[chunk.chunk_id] != chunk.lines for chunk in chunks)
+
+
+def test_a_file_of_no_known_language_has_no_definitions():
+    notes = SourceFile("r", "notes.txt", TEXT)
+    with pytest.raises(LanguageError, match=r"r/notes\.txt: its language is not known.*lines:N"):
+        brought("parent", 1, 2, notes)
+    assert brought("lines:1", 1, 2, notes) == (0, 3)
+
+
+@pytest.mark.parametrize("text", ["lines", "lines:", "lines:0", "lines:-1", "lines:x", "parents", "parent:2", ""])
+def test_another_rule_is_refused(text):
+    with pytest.raises(SpecError, match=r"give none, lines:N with a whole number from 1, or parent"):
+        Expansion.parse(text)
+    assert Expansion.parse("none") is None
+
+
+spans = st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda at: LineSpan(at[0], at[0] + at[1]))
+places = st.lists(st.builds(ChunkPlace, st.sampled_from(["a", "b"]), spans, st.sampled_from([0, 5])), max_size=8)
+
+
+@given(places)
+def test_every_line_is_read_once_where_it_is_first_brought(ranking):
+    read, expected, headers = set(), [], 0
+    for place in ranking:
+        new = [(place.file, line) for line in place.lines if (place.file, line) not in read]
+        expected += new
+        headers += place.header_nws if new else 0
+        read.update(new)
+    found = list(each_line_once(ranking))
+    assert [(place.file, line) for place in found for line in place.lines] == expected
+    assert sum(place.header_nws for place in found) == headers
+
+
+@pytest.mark.parametrize(
+    ("hidden", "expected"),
+    [((0, 3), (3, 15)), ((2, 5), (5, 15)), ((12, 14), (2, 12)), ((20, 30), (2, 15)), ((7, 8), (2, 15))],
+)
+def test_lines_that_a_query_may_not_see_are_not_brought(hidden, expected):
+    """What is hidden ends what a hit brings on its side; in another file it does not."""
+    known = Context(brought={"c": LineSpan(2, 15)}, hidden={"q": Place("a", LineSpan(*hidden))})
+    place = ChunkPlace("a", LineSpan(6, 9), 4)
+    assert as_read(known, "q", "c", place) == ChunkPlace("a", LineSpan(*expected), 4)
+    assert as_read(known, "other", "c", place).lines == LineSpan(2, 15)
+    elsewhere = ChunkPlace("b", LineSpan(6, 9), 4)
+    assert as_read(known, "q", "c", elsewhere).lines == LineSpan(2, 15)
+
+
+LINES = {"a": [10] * 20}
+GOLD = {"q": (Place("a", LineSpan(4, 8)),)}
+HITS = {"q": [("far", 2.0), ("near", 1.0)]}
+PLACES = {"far": ChunkPlace("a", LineSpan(0, 2)), "near": ChunkPlace("a", LineSpan(6, 7))}
+
+
+def recall(budget, **brought):
+    known = Context(places=PLACES, gold=GOLD, line_nws=LINES, **brought)
+    return float(
+        score_run(HITS, {"q": {"near": 1.0}}, [f"line_recall@{budget}"], known).values[f"line_recall@{budget}"][0]
+    )
+
+
+def test_what_is_brought_is_found_and_paid_for():
+    """Lines of 10 nws: `far` brings lines 0 to 3, `near` lines 2 to 9, of which 4 to 9 are new; gold are 4 to 7."""
+    wide = {"far": LineSpan(0, 4), "near": LineSpan(2, 10)}
+    assert [recall(budget) for budget in (20, 30, 1000)] == [0.0, 0.25, 0.25]
+    assert [recall(budget, brought=wide) for budget in (40, 50, 70, 80, 1000)] == [0.0, 0.25, 0.75, 1.0, 1.0]
+
+
+def test_hits_that_bring_nothing_and_share_no_line_are_read_as_without():
+    own = {chunk_id: place.lines for chunk_id, place in PLACES.items()}
+    assert [recall(budget, brought=own) for budget in (20, 25, 30, 40)] == [recall(b) for b in (20, 25, 30, 40)]
+    judged = judge(HITS, {"q": {"near": 1.0}}, Context(places=PLACES, brought=own))
+    assert list(judged.read("q")) == judged.places("q")
