@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.cli.options import say
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import write_named
+from repoeval_bench.core.files import check_writable, write_named
 from repoeval_bench.runs.execution import untold
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
     if output is None:
         return untold
     require("--job-page", "jinja2")
+    check_writable(Path(output), "another file with --job-page")
 
     def write(log: JobLog) -> None:
         from repoeval_bench.report.page.jobs import job_page

@@ -125,7 +125,7 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
         if not here.is_dir():
             raise NotADirectoryError(0, f"{here} is a file")
         probe = here / f".{path.name}.writable"
-        write_atomic(probe, "")
+        write_atomic(probe, "\n")  # a full disk still takes an empty file
         probe.unlink()
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({os_reason(error)}); choose {instead}") from error

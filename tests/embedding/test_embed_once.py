@@ -10,14 +10,14 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
 from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
 from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
 
 
-class DigestEncoder:
+class DigestEncoder(Unchecked):
     """A real function of prompt and text: unit vectors seeded by their SHA-256. It remembers every pass."""
 
     spec = "digest"

@@ -9,12 +9,12 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import split_spec
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
 
 LIMIT = 6  # two of them special
 
 
-class Words:
+class Words(Unchecked):
     """Reads four words; a vector is the direction of the counts of a, b, c among them."""
 
     spec, identity, usage = "toy", {"model": "toy"}, NO_USAGE

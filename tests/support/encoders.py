@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
+from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
 
 
-class CountingEncoder:
+class CountingEncoder(Unchecked):
     """A real function of the text (its characters' sums), counting what it is asked for; no vector of it is ever scored."""
 
     spec = "fake"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 import fsspec
@@ -11,7 +12,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 
 class Weather:
-    """How a store behaves: the share of calls that fail, and of writes that keep a part only."""
+    """How a store behaves: the share of calls that fail, that take a moment, and of writes that keep a part only."""
 
     def __init__(self) -> None:
         self.clear()
@@ -19,11 +20,14 @@ class Weather:
     def clear(self) -> None:
         """Do as told from now on."""
         self.rng = random.Random(1)
-        self.failing = self.truncating = 0.0
-        self.failures = 0
+        self.failing = self.delaying = self.truncating = 0.0
+        self.failures = self.delays = 0
 
     def strike(self) -> None:
-        """Fail, as often as asked."""
+        """Take a moment, and fail, as often as asked."""
+        if self.rng.random() < self.delaying:
+            self.delays += 1
+            time.sleep(self.rng.uniform(0.001, 0.01))
         if self.rng.random() < self.failing:
             self.failures += 1
             raise OSError("503 slow down")

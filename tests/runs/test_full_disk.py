@@ -1,0 +1,107 @@
+"""A machine whose disk is full: its runs fail in one sentence each, nothing broken is left, and others go on."""
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fsspec")
+
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
+from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.merge import merge_all
+from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.run_store import stored_ids
+from support.folders import content
+from support.minirepo import build_mirror
+
+CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4")
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("disks")
+    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A disk of 8 MiB of a machine's own, without a free byte."""
+    mounted = tmp_path / "disk"
+    mounted.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", mounted], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")
+    fill(mounted)
+    yield mounted
+    subprocess.run(["umount", "-l", mounted], check=True)
+
+
+def fill(disk: Path) -> None:
+    with (disk / "filler").open("wb", buffering=0) as stream, suppress(OSError):
+        while True:
+            stream.write(os.urandom(4096))
+    assert os.statvfs(disk).f_bavail == 0
+
+
+def jobs_of(places, out, store=None, executor=IN_PROCESS, home=None, **asked):
+    requests = [
+        RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **asked}) for chunker in CHUNKERS
+    ]
+    return RunJobs(requests, executor, out=out, home=home or places["home"], store=store)
+
+
+def runs_of(jobs):
+    return [run for setting in jobs.settings for run in jobs.run(setting)]
+
+
+def test_a_full_disk_for_results_is_told_before_the_first_job(places, disk):
+    """Nothing is computed for nothing."""
+    with pytest.raises(UsageError, match=r"out cannot be written"):
+        jobs_of(places, disk / "out")
+
+
+@pytest.mark.parametrize("executor", [IN_PROCESS, ProcessPool(2)], ids=["here", "pool"])
+def test_a_disk_that_fills_up_loses_no_run_of_the_others(places, disk, tmp_path, executor):
+    """Two machines share a store, and one's disk fills up: the other makes everything, and the first takes it over."""
+    store = f"file://{tmp_path}/store"
+    (disk / "filler").unlink()
+    full = jobs_of(places, disk / "out", store, executor)
+    fill(disk)
+    assert runs_of(full) == [None] * 3
+    with pytest.raises(ResultError, match="3 of 3 runs failed") as told:
+        full.check()
+    assert str(told.value).count("No space left") == 3
+    assert [path for path in disk.rglob("*") if path.name not in {"filler", "out"}] == []
+    assert stored_ids(ObjectStore(store)) == []
+    others = jobs_of(places, tmp_path / "b", store, executor)
+    runs_of(others)
+    others.check()
+    alone = jobs_of(places, tmp_path / "alone")
+    runs_of(alone)
+    merge_all([store], tmp_path / "merged")
+    assert content(tmp_path / "b") == content(tmp_path / "merged") == content(tmp_path / "alone")
+
+
+def test_a_full_disk_under_the_vector_cache_fails_its_runs_alone(places, disk, tmp_path):
+    """Runs without vectors are made; the others say what is full, and are made when there is room."""
+    (disk / "filler").unlink()
+    home = disk / "home"
+    assert None not in runs_of(jobs_of(places, tmp_path / "out", home=home))  # the data is there
+    fill(disk)
+    assert None not in runs_of(jobs_of(places, tmp_path / "again", home=home))
+    dense = {"retriever": "dense", "embedder": "hash"}
+    full = jobs_of(places, tmp_path / "out", home=home, **dense)
+    assert runs_of(full) == [None] * 3
+    with pytest.raises(ResultError, match="disk is full; free some space there, or set REPOEVAL_HOME"):
+        full.check()
+    (disk / "filler").unlink()
+    runs_of(jobs_of(places, tmp_path / "dense", home=home, **dense))
+    runs_of(jobs_of(places, tmp_path / "alone", **dense))
+    assert content(tmp_path / "dense") == content(tmp_path / "alone")
