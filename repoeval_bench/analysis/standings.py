@@ -15,6 +15,7 @@ import numpy as np
 
 from repoeval_bench.analysis.choosing import choice_of
 from repoeval_bench.analysis.chunker_names import chunker_name, chunker_size
+from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
 from repoeval_bench.analysis.records import Candidate
 from repoeval_bench.analysis.statistics import mean_intervals
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 BASELINE = "fixed"
+
+CLAIMED = ("recall@5",)
+"""Measures by which papers compare chunkers. Larger chunks raise them by themselves, so sizes have to be equal."""
 
 _NEAR = log(1.1)
 """How far two mean sizes may be apart, as the logarithm of their ratio."""
@@ -91,15 +95,16 @@ class FrontierPoint:
 class Standing:
     """A board with what else it says.
 
-    `against` is run id -> its comparison with `fixed` of its size, Holm over the runs of that size. `recall` is the
-    measure of the frontier. `languages` is language -> what to choose for its queries, where there are several.
-    `updates` is run id -> what an update of code costs its chunker, where that was measured.
+    `against` is run id -> its comparisons with `fixed` of its size, Holm over the runs of that size: by the board's
+    measure first, then by those of `CLAIMED` that the runs have. `recall` is the measure of the frontier. `languages`
+    is language -> what to choose for its queries, where there are several. `updates` is run id -> what an update of
+    code costs its chunker, where that was measured.
     """
 
     board: Board
     placed: Mapping[str, Placed]
     sizes: tuple[SizeEffect, ...]
-    against: Mapping[str, Comparison]
+    against: Mapping[str, tuple[Comparison, ...]]
     recall: str
     frontier: tuple[FrontierPoint, ...]
     languages: Mapping[str, Choice | None]
@@ -217,13 +222,17 @@ def _size_effects(board: Board, placed: Mapping[str, Placed]) -> tuple[SizeEffec
     return tuple(found)
 
 
-def _against(board: Board, placed: Mapping[str, Placed], baselines: Mapping[int, RunView]) -> dict[str, Comparison]:
-    found: dict[str, Comparison] = {}
+def _against(
+    board: Board, placed: Mapping[str, Placed], baselines: Mapping[int, RunView]
+) -> dict[str, tuple[Comparison, ...]]:
+    known = shared_measures(board.runs)
+    measures = [board.measure, *(name for name in CLAIMED if name in known and name != board.measure)]
+    found: dict[str, tuple[Comparison, ...]] = {}
     for size, baseline in baselines.items():
         others = [run for run in board.runs if placed[run.run_id].size == size and run is not baseline]
         if others:
-            compared = compare(others, baseline, measures=[board.measure])
-            found |= {run.run_id: each for run, each in zip(others, compared, strict=True)}
+            compared, n = compare(others, baseline, measures=measures), len(measures)
+            found |= {run.run_id: tuple(compared[at * n : (at + 1) * n]) for at, run in enumerate(others)}
     return found
 
 
@@ -299,7 +308,9 @@ def _agreement(a: Standing, b: Standing) -> Agreement:
     shared = [label for label in ours if label in theirs]
     columns = [[means[label] for label in shared] for means in (ours, theirs)]
     tau = float(kendalltau(*columns).statistic) if len(shared) > 1 else None
-    verdicts = [{each.placed[run_id].label: _word(found) for run_id, found in each.against.items()} for each in (a, b)]
+    verdicts = [
+        {each.placed[run_id].label: _word(found) for run_id, (found, *_) in each.against.items()} for each in (a, b)
+    ]
     both = [label for label in verdicts[0] if label in verdicts[1]]
     return Agreement(
         dataset=a.board.runs[0].metrics.dataset.name,

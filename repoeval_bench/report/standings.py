@@ -40,7 +40,7 @@ def best_table(found: Sequence[Standing]) -> Table:
                 first.best_in,
                 sum(1 for entry in each.board.entries if entry.alike) - 1,
                 len(each.board.entries),
-                _difference(each.against.get(first.run_id)),
+                _difference(each.against.get(first.run_id, ())),
             )
         )
     return make_table(columns, rows)
@@ -87,7 +87,7 @@ def against_table(found: Sequence[Standing]) -> Table:
     )
     columns = [_text("chunker"), *(_text(each.board.protocol) for each in found)]
     by_label = [{each.placed[run_id].label: c for run_id, c in each.against.items()} for each in found]
-    rows = [(label, *(_difference(of_board.get(label)) for of_board in by_label)) for _, _, label in sorted(labels)]
+    rows = [(label, *(_difference(of_board.get(label, ())) for of_board in by_label)) for _, _, label in sorted(labels)]
     return make_table(columns, rows)
 
 
@@ -137,12 +137,14 @@ def standing_record(found: Standing) -> dict[str, Any]:
         "against_fixed": [
             {
                 "run_id": run_id,
+                "measure": each.measure,
                 "difference": each.difference,
                 "ci": each.ci,
                 "p_adjusted": each.p_adjusted,
                 "verdict": each.verdict,
             }
-            for run_id, each in found.against.items()
+            for run_id, compared in found.against.items()
+            for each in compared
         ],
         "recall": found.recall,
         "frontier": [asdict(each) for each in found.frontier],
@@ -160,8 +162,11 @@ def standing_csvs(found: Sequence[Standing], agreed: Sequence[Agreement]) -> dic
         scored = about | {"measure": each.board.measure}
         labels = {run_id: place.label for run_id, place in each.placed.items()}
         rows["against"] += [
-            scored | {"chunker": labels[run_id], "difference": c.difference, "ci": _ends(c.ci), "verdict": c.verdict}
-            for run_id, c in each.against.items()
+            about
+            | {"measure": c.measure, "chunker": labels[run_id]}
+            | {"difference": c.difference, "ci": _ends(c.ci), "verdict": c.verdict}
+            for run_id, compared in each.against.items()
+            for c in compared
         ]
         rows["sizes"] += [
             scored
@@ -203,8 +208,9 @@ def _text(name: str) -> Column:
     return Column(name=name)
 
 
-def _difference(found: Comparison | None) -> tuple[str, ...]:
-    return (with_interval(found.difference, found.ci, "+.4f"), found.verdict) if found else ("",)
+def _difference(found: Sequence[Comparison]) -> tuple[str, ...]:
+    """The first of a run's comparisons; empty where it has none."""
+    return next(((with_interval(each.difference, each.ci, "+.4f"), each.verdict) for each in found), ("",))
 
 
 def _language(name: str, choice: Choice | None) -> tuple[str, str, float | None, float | None, int | None]:

@@ -20,7 +20,7 @@ def made(results, spec, mean, nws, *, protocol="body", paths=("py",) * 8, **chan
     recall = {f"line_recall@{b}": [min(1.0, v * (i + 1) / 2) for v in values] for i, b in enumerate(BUDGETS)}
     return write_run(
         results / f"{protocol}-{spec.replace(':', '-')}",
-        {"line_rprec": values, **recall},
+        {"line_rprec": values, "recall@5": values[::-1], **recall},
         files=[f"f{i}.{end}" for i, end in enumerate(paths)],
         chunker=spec,
         protocol=protocol,
@@ -63,8 +63,9 @@ def test_each_chunker_is_compared_with_fixed_of_its_size(results):
     by_label = {found.placed[run.run_id].label: run for run in board.runs}
     assert {found.placed[run_id].label for run_id in found.against} == {"ast at 500", "ast at 1,000"}
     for size in ("500", "1,000"):
-        (said,) = compare([by_label[f"ast at {size}"]], by_label[f"fixed at {size}"], measures=["line_rprec"])
-        assert found.against[by_label[f"ast at {size}"].run_id] == said
+        said = compare([by_label[f"ast at {size}"]], by_label[f"fixed at {size}"], measures=["line_rprec", "recall@5"])
+        assert found.against[by_label[f"ast at {size}"].run_id] == tuple(said)
+        assert [each.measure for each in said] == ["line_rprec", "recall@5"]
 
 
 def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):

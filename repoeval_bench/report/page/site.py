@@ -165,7 +165,7 @@ def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
         "behind": entry.behind,
         "best_in": entry.best_in,
         "told_apart": told_apart(entry),
-        "against": against and (against.difference, against.ci, against.verdict),
+        "against": against and (against[0].difference, against[0].ci, against[0].verdict),
         "rest": [
             (value, "-" if value is None else f"{value:{form}}")
             for value, form in (

@@ -1,0 +1,75 @@
+"""The numbers that the repository shows: a sample of them is computed again, and the page of findings has no others."""
+
+import csv
+import json
+import random
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from support.command import bench
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "data" / "leaderboard"
+FIGURE = re.compile(r"([+-]?\d+\.\d+) \[([+-]?\d+\.\d+), ([+-]?\d+\.\d+)\]")
+SAMPLE = 10
+
+
+def rows(name):
+    with (DATA / name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def of_repoeval():
+    return [row for row in rows("leaderboard.csv") if row["dataset"].startswith("repoeval-")]
+
+
+@pytest.mark.full_data
+@pytest.mark.slow
+def test_a_sample_of_the_cells_is_computed_again(real_source, tmp_path):
+    """Each by the command in its row; the commit there may be older than this code."""
+    chosen = random.Random(19).sample([row for row in of_repoeval() if row["embedder"] == "none"], SAMPLE)
+    for row in chosen:
+        words = shlex.split(row["command"])[1:]
+        done = bench(*words, "--source", real_source, "--out", tmp_path / "runs", "--json", home=tmp_path / "home")
+        assert done.code == 0, done.err
+        made = json.loads(done.out)
+        assert made["run_id"] == row["run_id"]
+        assert made["dataset"]["fingerprint"] == row["fingerprint"]
+        assert made[row["over"]][row["measure"]] == pytest.approx(float(row["score"]), abs=1e-12), row["run_id"]
+        for name in ("ndcg@10", "recall@10"):
+            assert made[row["over"]][name] == pytest.approx(float(row[name]), abs=1e-12), row["run_id"]
+
+
+def test_every_row_says_what_made_it():
+    """A commit without changed files, a command, and a fingerprint."""
+    found = rows("leaderboard.csv")
+    assert len({row["run_id"] for row in found}) == len(found)
+    for row in found:
+        assert re.fullmatch(r"[0-9a-f]{40}", row["commit"])
+        assert row["changed_files"] == "False"
+        assert row["command"].startswith("repoeval-bench eval ")
+        assert re.fullmatch(r"[0-9a-f]{12}", row["fingerprint"])
+
+
+def test_every_interval_in_the_findings_is_in_the_data():
+    """`+0.018 [-0.001, +0.039]` is a row of one of the tables, rounded."""
+    known = set()
+    for name in ("leaderboard", "against", "sizes", "frontier", "updates"):
+        for row in rows(f"{name}.csv"):
+            for value, ci in (
+                ("score", "ci"),
+                ("difference", "ci"),
+                ("recall", "ci"),
+                ("share", "ci"),
+                ("difference", "difference_ci"),
+                ("difference_to_first", "difference_to_first"),
+            ):
+                ends = (row.get(value), row.get(f"{ci}.low"), row.get(f"{ci}.high"))
+                if all(ends):
+                    known |= {tuple(f"{float(end):{form}}" for end in ends) for form in (".3f", "+.3f")}
+    said = FIGURE.findall((ROOT / "docs" / "findings.md").read_text(encoding="utf-8"))
+    assert len(said) > SAMPLE
+    assert [figure for figure in said if figure not in known] == []
