@@ -20,6 +20,7 @@ from repoeval_bench.chunkers.tools.smallest import smallest
 from repoeval_bench.core.errors import BenchError, LanguageError
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,9 +66,9 @@ class Finding:
         if not self.n_inputs:
             return "not tried"
         return (
-            f"holds on {_inputs(self.n_inputs)}"
+            f"holds on {count(self.n_inputs, 'input')}"
             if self.holds
-            else f"BREAKS on {self.n_broken} of {_inputs(self.n_inputs)}"
+            else f"BREAKS on {self.n_broken} of {count(self.n_inputs, 'input')}"
         )
 
 
@@ -112,10 +113,6 @@ class Report:
         if self.fails_on:
             lines[-1] += f"; fails on {', '.join(self.fails_on)}"
         return "\n".join(lines)
-
-
-def _inputs(number: int) -> str:
-    return f"{number} input{'s' if number != 1 else ''}"
 
 
 def abbreviated(text: str, width: int = 100) -> str:

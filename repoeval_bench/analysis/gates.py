@@ -12,6 +12,7 @@ from repoeval_bench.analysis.segments import Segment, find
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import together
 
@@ -127,11 +128,11 @@ def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, ove
 
 def _few_clusters(part: QueryScores) -> str:
     """A warning where a gate's queries are in few clusters; a UsageError where no test over so few ever decides."""
-    n, kind = len(set(part.clusters)), part.clustered_by
-    clusters = f"{n} quer{'y' if n == 1 else 'ies'}" if kind == "query" else f"{n} {kind}{'s' * (n > 1)}"
+    n = len(set(part.clusters))
+    clusters = count(n, part.clustered_by)
     if n < FEWEST_CLUSTERS:
         raise UsageError(
-            f"its {len(part)} quer{'y is' if len(part) == 1 else 'ies are'} in {clusters}, and an interval takes at "
+            f"its {count(len(part), 'query is', 'queries are')} in {clusters}, and an interval takes at "
             f"least {FEWEST_CLUSTERS}; gate a part of the run that has more"
         )
     return f"the interval rests on {clusters}: single ones decide it" if n < FEW_CLUSTERS else ""

@@ -11,6 +11,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.placebo import describe, placebo_arms
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import BASELINE
 from repoeval_bench.runs.executors import IN_PROCESS
@@ -127,7 +128,7 @@ def _matched(
         if size.matched:
             specs[spec] = size.spec
         line = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
-        notify(f"{line} ({repositories} repositories)")
+        notify(f"{line} ({count(repositories, 'repository')})")
     return _Matched(protocols, specs)
 
 

@@ -14,6 +14,7 @@ from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.runs.parts import vectors_folder
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(asdict(found))
         return
-    echo(f"{found.folder}: {found.entries:,} entries, {show_size(found.bytes_on_disk)} on disk")
+    echo(f"{found.folder}: {count(found.entries, 'entry')}, {show_size(found.bytes_on_disk)} on disk")
     if not found.models:
         return
     from repoeval_bench.report.table import figures, make_table
@@ -110,7 +111,8 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
     else:
         for reason in dict.fromkeys(found.broken):
             echo(f"{found.broken.count(reason):,} x {reason}")
-        echo(f"{found.folder}: {found.entries:,} entries read, {len(found.broken):,} broken, {found.removed:,} removed")
+        read = f"{count(found.entries, 'entry')} read"
+        echo(f"{found.folder}: {read}, {len(found.broken):,} broken, {found.removed:,} removed")
         if not found.passed:
             echo("remove them with repoeval-bench cache verify --delete")
     if not found.passed:
@@ -138,7 +140,7 @@ def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
         print_json(asdict(done))
     else:
         echo(
-            f"{done.folder}: {done.removed:,} entries removed, {done.entries:,} left; "
+            f"{done.folder}: {count(done.removed, 'entry')} removed, {done.entries:,} left; "
             f"{show_size(done.bytes_before)} before, {show_size(done.bytes_after)} now"
         )
     if done.note and not as_json:
@@ -169,9 +171,11 @@ def push(*, home: Path | None, url: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(done))
         return
-    echo(f"{url}: {done.entries:,} entries written in {done.blocks:,} blocks, {done.there:,} were there already")
+    echo(
+        f"{url}: {count(done.entries, 'entry')} written in {count(done.blocks, 'block')}, {done.there:,} there already"
+    )
     if done.left_out:
-        echo(f"{done.left_out:,} entries left out: the cache does not say which model they are of")
+        echo(f"{count(done.left_out, 'entry')} left out: the cache does not say which model they are of")
 
 
 @_command
@@ -190,7 +194,7 @@ def pull(*, home: Path | None, url: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(done))
     else:
-        echo(f"{url}: {done.entries:,} entries read in {done.blocks:,} blocks, {done.here:,} were here already")
+        echo(f"{url}: {count(done.entries, 'entry')} read in {count(done.blocks, 'block')}, {done.here:,} here already")
         for sentence in done.broken:
             echo(f"broken, left out: {sentence}")
     if done.broken:

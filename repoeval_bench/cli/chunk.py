@@ -16,6 +16,7 @@ from repoeval_bench.cli.options import dataset_options, json_option, say
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.words import count
 from repoeval_bench.retrieval.corpus import check_chunks
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _read(path: Path) -> Sequence[SourceFile]:
         if tree.other:
             endings = Counter(PurePosixPath(name).suffix or "without an ending" for name in tree.other)
             counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
-            say(f"left out: {_files(len(tree.other))} of an unknown language: {counts}")
+            say(f"left out: {count(len(tree.other), 'file')} of an unknown language: {counts}")
         if not tree.files:
             raise NoDataError(
                 f"{path} holds no file of a known language ({', '.join(LANGUAGES)}); "
@@ -148,10 +149,6 @@ def _read(path: Path) -> Sequence[SourceFile]:
         raise DatasetError(f"{path} is not UTF-8 (byte {error.start}); convert it first") from error
     except OSError as error:
         raise DatasetError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file{'s' if count != 1 else ''}"
 
 
 def _chunked(
@@ -223,7 +220,7 @@ def _print_stability(
 
 def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:
     if skipped:
-        say(f"skipped: {_files(len(skipped))}{of} that {spec} failed on; the first: {skipped[0]}")
+        say(f"skipped: {count(len(skipped), 'file')}{of} that {spec} failed on; the first: {skipped[0]}")
 
 
 def _print_stats(found: Sequence[ChunkStats]) -> None:
@@ -243,8 +240,11 @@ def _print_stats(found: Sequence[ChunkStats]) -> None:
     print_table(make_table(["chunker", *figures(*heads, number="")], rows))
     if found:
         if found[0].unknown:
-            echo(f"{_files(found[0].unknown)} of an unknown language, whose definitions are not counted")
-        echo(f"{found[0].definitions} functions and types, {found[0].lines} non-blank lines; sizes in nws")
+            echo(f"{count(found[0].unknown, 'file')} of an unknown language, whose definitions are not counted")
+        echo(
+            f"{count(found[0].definitions, 'function or type', 'functions and types')}, "
+            f"{count(found[0].lines, 'non-blank line')}; sizes in nws"
+        )
 
 
 def _share(part: int, whole: int) -> str:

@@ -16,6 +16,7 @@ from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import comparison_options, execution_options, requests_of, run_options, say
 from repoeval_bench.cli.output import append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.report.answer import answer_markdown
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
@@ -74,7 +75,7 @@ def compare_command(
         ) as experiment:
             stored += [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
     if len(stored) < 2:
-        raise UsageError(f"{len(stored)} run to compare; give two or more RUNs or --chunker specs")
+        raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
     base = baseline_of(stored, baseline, out)
     comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
     remember(stored, out, say)

@@ -11,6 +11,7 @@ from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, say, set_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
+from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +96,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
             echo(line)
         right = result.tasks - len(result.wrong_tasks)
         echo(f"{right} of {result.tasks} ground truths are at their lines")
-        echo(f"{result.files} files hashed again, {len(result.wrong_files)} wrong")
+        echo(f"{count(result.files, 'file')} hashed again, {len(result.wrong_files)} wrong")
     if not result.passed:
         click.get_current_context().exit(1)
 

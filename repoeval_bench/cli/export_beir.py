@@ -11,6 +11,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import dataset_options, json_option, runs_folder, say
 from repoeval_bench.cli.output import OUTPUT_FOLDER
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.beir import Title, export_beir
 from repoeval_bench.runs.naming import find_run
@@ -51,11 +52,13 @@ def export_beir_command(
     stored = [find_run(run, out) for run in runs]
     benchmark = load_benchmark(**options, notify=say)
     done = export_beir(stored, benchmark, output, pooled=pooled, title=title)
-    say(f"wrote {len(done.sets)} data set{'s' if len(done.sets) != 1 else ''} into {output}")
-    say(f"{done.documents:,} documents; {done.scored:,} of {done.queries:,} queries have a relevant one")
+    say(f"wrote {count(len(done.sets), 'data set')} into {output}")
+    say(f"{count(done.documents, 'document')}; {done.scored:,} of {count(done.queries, 'query')} with a relevant one")
     if done.restricted:
-        say(f"note: {done.restricted} queries may not see every document: MTEB reads top_ranked.jsonl, BEIR does not")
+        restricted = count(done.restricted, "query")
+        say(f"note: {restricted} may not see every document: MTEB reads top_ranked.jsonl, BEIR does not")
     if done.left_out:
-        say(f"left out: {len(done.left_out)} repositories without a relevant document: {', '.join(done.left_out)}")
+        left_out = count(len(done.left_out), "repository")
+        say(f"left out: {left_out} without a relevant document: {', '.join(done.left_out)}")
     if as_json:
         print_json({"written": str(output), "runs": [run.run_id for run in stored], **asdict(done)})

@@ -12,6 +12,7 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, out_option, say
 from repoeval_bench.cli.output import INPUT, measures_option
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.report.text import heading
@@ -123,21 +124,21 @@ def import_run_command(
     for name, value in run.metrics.micro.items():
         echo(f"{heading(name):<14} {value:.4f}")
     notes = {
-        "queries of the gold are not in the log and score 0": counts.queries_not_in_log,
-        "queries have no relevant chunk and score 0": counts.queries_without_relevant,
-        "queries of the log have no gold and are not scored": counts.queries_without_gold,
-        "queries name no cluster, and each is one of its own": counts.queries_without_cluster,
-        "queries rank a chunk of which file or lines are not known: they are read up to it, so their line measures are "
-        "lower bounds": counts.queries_not_read,
-        "queries have no answer and are not scored; retrieval says what was found for them": counts.queries_no_answer,
+        "of the gold without a row in the log, with the score 0": counts.queries_not_in_log,
+        "without a relevant chunk, with the score 0": counts.queries_without_relevant,
+        "of the log without gold, not scored": counts.queries_without_gold,
+        "without the name of a cluster, each one of its own": counts.queries_without_cluster,
+        "with a chunk of which file or lines are not known: it is read up to there, so line measures are lower "
+        "bounds": counts.queries_not_read,
+        "without an answer, not scored; retrieval says what was found": counts.queries_no_answer,
     }
     for what, number in notes.items():
         if number:
-            echo(f"note: {number} {what}")
+            echo(f"note: {count(number, 'query')} {what}")
     if note := copy_note(run.metrics.gold_in_query):
         echo(f"note: {note}")
     if counts.queries_not_read is None:
-        echo(f"note: no line measures for {counts.queries} queries: {_why_no_lines(run)}")
+        echo(f"note: no line measures for {count(counts.queries, 'query')}: {_why_no_lines(run)}")
     if run.manifest.imported and run.manifest.imported.pooled:
         echo("note: relevant chunks the log does not show are not counted: recall is too high without --corpus")
 

@@ -10,6 +10,7 @@ import click
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
+from repoeval_bench.core.words import count
 from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.store import check_writable
 
@@ -31,6 +32,6 @@ def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None
     if as_json:
         print_json(asdict(found))
         return
-    echo(f"{out}: {len(found.copied)} runs copied, {len(found.there)} were there already")
+    echo(f"{out}: {count(len(found.copied), 'run')} copied, {len(found.there)} were there already")
     for folder in found.unfinished:
         echo(f"not a finished run, left out: {folder}")

@@ -13,7 +13,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import OUTPUT, write_rows
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.text import count
+from repoeval_bench.core.words import count
 from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
@@ -48,6 +48,6 @@ def pool_command(
         )
         return
     echo(
-        f"{count(len(found.rows), 'chunk')} of {count(queries, 'query', 'queries')} to be judged, "
+        f"{count(len(found.rows), 'chunk')} of {count(queries, 'query')} to be judged, "
         f"from the top {found.k} of {count(len(runs), 'run')}"
     )

@@ -11,6 +11,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option
 from repoeval_bench.cli.output import INPUT, measures_option
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
 from repoeval_bench.runs.trec import read_qrels, read_run
 
@@ -66,7 +67,7 @@ def _notes(scores: RunScores) -> list[str]:
     }
     notes = [f"note: {number} of {total} queries {what}" for what, number in counts.items() if number]
     if scores.unjudged:
-        notes.append(f"note: {scores.unjudged} queries of the run are not in the qrels and are not scored")
+        notes.append(f"note: {count(scores.unjudged, 'query')} of the run not in the qrels and not scored")
     return notes
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.words import count
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -50,4 +52,4 @@ def clusters_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
 
 def _name(files: Collection[str]) -> str:
     others = len(files) - 1
-    return min(files) + (f" (+{others} file{'s' * (others > 1)})" if others else "")
+    return min(files) + (f" (+{count(others, 'file')})" if others else "")

@@ -13,6 +13,7 @@ from repoeval_bench.core.parts import Embedded
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.core.words import count
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, cut
 from repoeval_bench.embedding.storage import key_prefix, text_key
 
@@ -154,7 +155,7 @@ class CachedEmbedder:
         read = {role: [n if limit is None else min(n, limit) for n in each] for role, each in tokens.items()}
         unit = "texts" if None in counts.values() else "tokens"
         total = sum(map(sum, read.values()))
-        with progress(desc=f"embed {n_texts} texts", unit=unit, total=total, unit_scale=True) as bar:
+        with progress(desc=f"embed {count(n_texts, 'text')}", unit=unit, total=total, unit_scale=True) as bar:
             for role, each in tokens.items():
                 self._encode(missing[role], role, each, read[role], bar)
         return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})

@@ -6,12 +6,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
 from repoeval_bench.report.scores import headline_ends, losses, shown_measures
 from repoeval_bench.report.table import Column, Estimate, Row, figures, make_table
 from repoeval_bench.report.terminal import folded
-from repoeval_bench.report.text import BETWEEN, count, heading, short_names
+from repoeval_bench.report.text import BETWEEN, heading, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,6 +153,6 @@ def _lost(run: RunView) -> Iterator[str]:
         queries, chunks = counts.queries_truncated or 0, counts.chunks_truncated or 0
         yield f"the model cuts {queries} of {counts.queries} queries and {chunks} of {counts.chunks} chunks"
     if counts.queries_without_relevant:
-        without = count(counts.queries_without_relevant, "query", "queries")
+        without = count(counts.queries_without_relevant, "query")
         yield f"{without} of {counts.queries} without a relevant chunk"
     yield from losses(run)

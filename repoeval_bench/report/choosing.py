@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import DRAWS, READ
+from repoeval_bench.core.words import count
 from repoeval_bench.report.table import P_VALUE, Column, figures, make_table, spec_column
-from repoeval_bench.report.text import count, heading, short_names
+from repoeval_bench.report.text import heading, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,28 +102,26 @@ def _doubt(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -
 
 def missing_data(choice: Choice) -> list[str]:
     """How much more data would settle the top pair; nothing where it is settled or cannot be said."""
-    clusters = "queries" if choice.clustered_by == "query" else f"{choice.clustered_by}s"
     needed = []
     if choice.more_clusters:
-        needed.append(f"{_about(choice.more_clusters)} more {clusters} like these")
+        needed.append(f"{_about(choice.more_clusters, f'more {choice.clustered_by}')} like these")
     if choice.more_repositories:
-        needed.append(f"{_about(choice.more_repositories)} more repositories to say it of new ones")
+        needed.append(f"{_about(choice.more_repositories, 'more repository')} to say it of new ones")
     if not needed:
         return []
     return [f"estimate: to tell the first two apart with 80 % power takes {', and '.join(needed)}."]
 
 
-def _about(number: int) -> str:
+def _about(number: int, one: str) -> str:
     """Two digits: an estimate of an estimate has no more, and above `_COUNTLESS` none."""
     if number > _COUNTLESS:
-        return f"more than {_COUNTLESS:,}"
+        return f"more than {count(_COUNTLESS, one)}"
     digits = max(0, len(str(number)) - 2)
-    return f"about {round(number, -digits):,}"
+    return f"about {count(round(number, -digits), one)}"
 
 
 def _meaning(choice: Choice) -> list[str]:
-    kind = "file" if choice.clustered_by == "file" else choice.clustered_by
-    clusters = count(choice.n_clusters, kind, "queries" if kind == "query" else "")
+    clusters = count(choice.n_clusters, choice.clustered_by)
     others = count(len(choice.candidates) - 1, "test")
     words = f"best in: of {DRAWS:,} resamples of {clusters}. p: the best against each other run, Holm over {others}."
     return [words + (f" {choice.cost_unit}: {READ} chunks of mean size." if choice.cost_unit else "")]

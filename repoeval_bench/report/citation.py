@@ -8,9 +8,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.words import count
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.report.formats import latex_text
-from repoeval_bench.report.text import completed_by, count, unscored_words
+from repoeval_bench.report.text import completed_by, unscored_words
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
 
@@ -120,9 +121,7 @@ def _data(dataset: DatasetRecord, tasks: str) -> str:
     """The data, and what of it is asked."""
     cite = r" \cite{repoeval}" if dataset.name.startswith("repoeval-") else ""
     whole = f" of {dataset.whole_tasks}" if dataset.whole_tasks is not None else ""
-    repositories = (
-        f" over {count(len(dataset.repositories), 'repository', 'repositories')}" if dataset.repositories else ""
-    )
+    repositories = f" over {count(len(dataset.repositories), 'repository')}" if dataset.repositories else ""
     sample = dataset.part and dataset.part.sample
     drawn = f" (drawn from {sample.of}, files in turn, seed {sample.seed})" if sample else ""
     asked = {
@@ -209,7 +208,7 @@ def _protocol(manifest: Manifest, config: StoredConfig) -> str:
     choices = ", ".join(f"{choice} {latex_text(str(getattr(protocol, choice)))}" for choice in CHOICES)
     unscored = manifest.counts.tasks_unscored
     said = f"; left out: {unscored:,} {unscored_words(protocol.tasks)}" if unscored else ""
-    queries = count(manifest.counts.queries, "query", "queries")
+    queries = count(manifest.counts.queries, "query")
     return f"The protocol is {latex_text(protocol.name)}{cite} ({choices}), with {queries}{said}."
 
 

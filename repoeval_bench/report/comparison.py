@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table, record_table, with_notes
-from repoeval_bench.report.text import cluster_count, count, heading, interval
+from repoeval_bench.report.text import cluster_count, heading, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def _pair_table(pair: Sequence[Comparison]) -> Table:
         ]
         for c in pair
     ]
-    queries = count(first.n_queries, "query", "queries")
+    queries = count(first.n_queries, "query")
     return make_table(
         columns,
         rows,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import PASSED, TEXT_MEASURES
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import heading
@@ -29,10 +30,9 @@ def completion_table(runs: Sequence[RunView]) -> Table:
         scored = (len(run.scores), *(means.get(name) for name in measures), shown, completed.cut_off)
         rows.append((run.metrics.chunker, completed.context, *scored))
         if completed.executed and completed.executed.left_out:
-            reasons = ", ".join(f"{count} as {reason}" for reason, count in completed.executed.left_out.items())
-            notes.append(
-                f"note: {run.run_id}: {completed.executed.kept} tasks are judged by tests; left out: {reasons}"
-            )
+            reasons = ", ".join(f"{number} as {reason}" for reason, number in completed.executed.left_out.items())
+            judged = count(completed.executed.kept, "task is", "tasks are")
+            notes.append(f"note: {run.run_id}: {judged} judged by tests; left out: {reasons}")
     if any(each.cut_off for each in done):
         notes.append("cut off: answers that ended at the limit of tokens; max_tokens=N in the model's spec gives more")
     columns = [

@@ -6,9 +6,10 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown, markdown_table, markdown_text
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table
-from repoeval_bench.report.text import count, heading, printable
+from repoeval_bench.report.text import heading, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,7 @@ def worst_tables(found: Diagnosis) -> list[Table]:
 def worst_note(found: Diagnosis) -> str:
     """What the tables of the worst queries are, and where BM25's ranking is from."""
     return (
-        f"The worst {len(found.worst)} of {count(found.n_queries, 'query', 'queries')} by {heading(found.measure)}; * "
+        f"The worst {len(found.worst)} of {count(found.n_queries, 'query')} by {heading(found.measure)}; * "
         f"is relevant, lines count from 1. {found.note}"
     )
 

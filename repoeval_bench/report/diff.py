@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.table import Column, figures, make_table, spec_column
-from repoeval_bench.report.text import count, heading
+from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.diff import Diff
@@ -44,7 +45,7 @@ def diff_summary(found: Diff, limit: int) -> list[str]:
     reasons = [change.why for change in found.changes]
     up = sum(change.change > 0 for change in found.changes)
     lines = [
-        f"{heading(found.measure)} changed in {len(reasons)} of {count(found.n_queries, 'query', 'queries')}: {up} up, "
+        f"{heading(found.measure)} changed in {len(reasons)} of {count(found.n_queries, 'query')}: {up} up, "
         f"{len(reasons) - up} down; {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
     ]
     if len(reasons) > limit:

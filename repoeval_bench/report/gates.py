@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown_table, markdown_text
 from repoeval_bench.report.table import Row, figures, make_table
-from repoeval_bench.report.text import count, with_interval
+from repoeval_bench.report.text import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import DRAWS
 from repoeval_bench.analysis.leaderboard import BESIDE
+from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, record_table, spec_column, with_notes
-from repoeval_bench.report.text import count, heading
+from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.recommendation import BASELINE
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.choosing import choice_record, missing_data
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.table import figures, make_table, spec_column
-from repoeval_bench.report.text import cluster_count, count, heading, with_interval
+from repoeval_bench.report.text import cluster_count, heading, with_interval
 from repoeval_bench.report.verdict import NAMED, listed
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ def answer_sentences(answer: Answer) -> list[str]:
     """Which chunker and size; how sure that is, its gain and its cost; then what more data it would take."""
     choice, found = answer.choice, _who(answer)
     if not answer.enough:
-        asked = (
-            f"{count(answer.n_queries, 'query', 'queries')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
-        )
+        asked = f"{count(answer.n_queries, 'query')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
         found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
     return [
         *filter(None, [found, _gain_and_cost(answer)]),
@@ -56,7 +55,7 @@ def _who(answer: Answer) -> str:
 def _alike(labels: Sequence[str], n_behind: int) -> str:
     if len(labels) > NAMED + 1 and not n_behind:
         nearest = listed(labels[:NAMED])
-        return f"none of the {len(labels)} others can be told apart from it (the nearest are {nearest})"
+        return f"none of the {count(len(labels), 'other')} can be told apart from it (the nearest are {nearest})"
     return f"{listed(labels)} cannot be told apart from it"
 
 

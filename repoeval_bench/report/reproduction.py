@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.reproduction import CODERAG_TOLERANCE, MEASURES, NOT_JUDGED, TOLERANCE, Row
-from repoeval_bench.report.text import count
+from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         *_size_effect([row for row in found if row.table == "sizes"]),
         "## CodeRAG-Bench, RepoEval function level",
         "",
-        f"nDCG@10, macro over {count(repositories, 'repository', 'repositories')}; a row counts as reproduced "
+        f"nDCG@10, macro over {count(repositories, 'repository')}; a row counts as reproduced "
         f"within {CODERAG_TOLERANCE} points.",
         "",
         "| system | published | measured | 95 % interval | verdict |",

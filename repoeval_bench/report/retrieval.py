@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table
-from repoeval_bench.report.text import count, heading, interval, with_interval
+from repoeval_bench.report.text import heading, interval, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import (
     CEILING,
     IDENTIFIER_RECALL,
@@ -20,7 +21,7 @@ from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Bar, Column, Row, figures, make_table, record_table, spec_column, with_notes
-from repoeval_bench.report.text import count, elided, heading, short_names
+from repoeval_bench.report.text import elided, heading, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,8 +128,8 @@ def headline_ends(run: RunView, measures: Sequence[str]) -> tuple[dict[str, floa
 def _mean_label(label: str, metrics: Metrics) -> str:
     n_queries, n_repos = metrics.counts.queries, len(metrics.per_repo)
     number = {
-        "micro": count(n_queries, "query", "queries"),
-        "macro": count(n_repos, "repository", "repositories"),
+        "micro": count(n_queries, "query"),
+        "macro": count(n_repos, "repository"),
     }
     return f"{label}, {number[label]}" if label in number else label
 

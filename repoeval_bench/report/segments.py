@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.segments import BANDS
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
+from repoeval_bench.core.words import count, plural
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
-from repoeval_bench.report.text import count, heading, with_interval
+from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ def segmentation_table(found: Segmentation) -> Table:
         )
         for name, segment in zip(_names(found.segments), found.segments, strict=True)
     ]
-    queries = count(found.n_queries, "query", "queries")
+    queries = count(found.n_queries, "query")
     title = f"{found.name}: {heading(found.measure)} over {queries}, {found.over} mean"
     return make_table(columns, rows, title=title)
 
@@ -137,4 +138,4 @@ def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:
 
 def clusters_heading(clustered_by: str) -> str:
     """What is resampled, in the plural; `clusters` where each query is its own cluster."""
-    return "clusters" if clustered_by == "query" else f"{clustered_by}s"
+    return "clusters" if clustered_by == "query" else plural(clustered_by)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, record_table
-from repoeval_bench.report.text import count, heading, with_interval
+from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.documented import LEAST
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
@@ -69,11 +70,6 @@ def probability(p: float | None) -> str:
     if p is None:
         return "-"
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """A number with its noun, `1 query` or `3 queries`; `many` is the plural where it is not `one` and an s."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def cluster_count(number: int, clustered_by: str) -> str:

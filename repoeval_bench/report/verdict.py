@@ -14,10 +14,11 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.diff import SAME
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.text import cluster_count, count, heading, probability, short_names
+from repoeval_bench.report.text import cluster_count, heading, probability, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +140,7 @@ def family_words(one: Comparison, pairs: int) -> str:
 def listed(pieces: Sequence[str]) -> str:
     """`a, b and c`; of many the first ones, and how many there are beside."""
     if len(pieces) > NAMED + 1:
-        return f"{', '.join(pieces[:NAMED])} and {len(pieces) - NAMED} others"
+        return f"{', '.join(pieces[:NAMED])} and {count(len(pieces) - NAMED, 'other')}"
     return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
 
 
@@ -174,7 +175,9 @@ def _beside_baseline(short: Sequence[str], against: dict[int, Comparison]) -> st
     """Each run's difference to the baseline, where not every pair with the best was asked for."""
     said = [f"{short[i]} {_digits(c.difference, '+')}{_ends(c.ci)}, {c.verdict}" for i, c in against.items()]
     return (
-        "; ".join(said[: NAMED + 1]) + (f"; and {len(said) - NAMED - 1} others" if len(said) > NAMED + 1 else "") + "."
+        "; ".join(said[: NAMED + 1])
+        + (f"; and {count(len(said) - NAMED - 1, 'other')}" if len(said) > NAMED + 1 else "")
+        + "."
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.table import Column, make_table, spec_column
-from repoeval_bench.report.text import count, heading, with_interval
+from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.verification import Verification

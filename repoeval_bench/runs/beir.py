@@ -21,6 +21,7 @@ import yaml
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.core.words import count
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.experiment import plan_run
@@ -94,7 +95,7 @@ class _Pool:
         qrels = run.qrels()
         known = {chunk.chunk_id for chunk in planned.documents}
         if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:
-            raise ResultError(f"{run.run_id} judged {len(lost)} chunks that are cut otherwise now; evaluate it again")
+            raise ResultError(f"{run.run_id} judged {count(len(lost), 'chunk')} cut otherwise now; evaluate it again")
         for repo, chunks in planned.documents.chunks.items():
             held = self.documents.setdefault(repo, {})
             for chunk in chunks:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.words import count
 from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
@@ -286,7 +287,7 @@ def _make_all(
         planned = embed(planned, parts.embedder, ranked=ranked, measured=measured, few_gold=config.few_gold)
         if usage := planned[0].usage:
             told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
-            notify(f"{planned[0].encoded:,} texts embedded: {told}, as the server counts them")
+            notify(f"{count(planned[0].encoded, 'text')} embedded: {told}, as the server counts them")
     # A model that has something to do is loaded once and has the cores to itself.
     if any(each.encoded for each in planned):
         executor = IN_PROCESS

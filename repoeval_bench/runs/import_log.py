@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, inputs_of, score_run
 from repoeval_bench.protocols.leak import gold_in_query
 from repoeval_bench.runs.import_formats import NOTHING_STATED, is_ranking, log_rows
@@ -285,7 +286,7 @@ class _JudgedLog:
             dataset=DatasetRecord(
                 name=f"imported-{gold.stem}",
                 fingerprint=fingerprint,
-                label=f"imported, {n} queries · {fingerprint}",
+                label=f"imported, {count(n, 'query')} · {fingerprint}",
                 tasks=n,
             ),
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from repoeval_bench.core.clusters import Alone, clusters_of
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -135,9 +136,9 @@ class QueryScores:
 
 def _columns(rows: Sequence[Mapping[str, float]]) -> dict[str, FloatArray]:
     """Measure -> float64 (n_rows,); a ResultError where one is missing from some of the rows."""
-    for name, count in Counter(chain.from_iterable(rows)).items():
-        if count != len(rows):
-            raise ResultError(f"{name} is scored for {count} of {len(rows)} queries; score the run again")
+    for name, number in Counter(chain.from_iterable(rows)).items():
+        if number != len(rows):
+            raise ResultError(f"{name} is scored for {number} of {len(rows)} queries; score the run again")
     return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in (rows[0] if rows else ())}
 
 
@@ -180,7 +181,7 @@ def disagreement(a: QueryScores, b: QueryScores) -> str:
         if apart:
             query_id, (ours, other) = min(apart.items())
             name = "cluster" if what == "clusters" else "repository"
-            queries = "1 query" if len(apart) == 1 else f"{len(apart)} queries"
+            queries = count(len(apart), "query")
             found.append(f"another {name} of {queries} (such as {query_id}: {ours} against {other})")
     return " and ".join(found)
 

@@ -295,7 +295,7 @@ def test_a_query_is_read_up_to_a_chunk_without_lines(by_hand, tmp_path):
     metrics = json.loads(bench("import-run", path, *options, "-m", "line_rprec", "-m", "hit@5", "--json").out)
     assert metrics["counts"]["queries_not_read"] == 2
     assert (metrics["micro"]["line_rprec"], metrics["micro"]["hit@5"]) == (0.5, 1.0)
-    assert "2 queries rank a chunk of which file or lines are not known" in bench("import-run", path, *options).out
+    assert "2 queries with a chunk of which file or lines are not known" in bench("import-run", path, *options).out
 
 
 def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 from repoeval_bench.analysis.diagnosis.evidence import DEEP, LEAST_DEEP, TOP, newer_share, quantiles, repeats
 from repoeval_bench.analysis.diagnosis.gaps import find_gaps
 from repoeval_bench.analysis.needed import never_retrieved
+from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -190,7 +191,7 @@ def _segments(evidence: Evidence, limits: Thresholds, measure: str) -> Check:
     if not behind:
         return _check("segments", False, "no segment is clearly behind the others", numbers, used)
     listed = ", ".join(f"{gap.by} = {gap.name}" for gap in behind[:5]) + (", …" if len(behind) > 5 else "")
-    says = f"clearly behind the other queries (Holm over {len(gaps)} tests): {listed}; look at these first"
+    says = f"clearly behind the other queries (Holm over {count(len(gaps), 'test')}): {listed}; look at these first"
     return Check(name="segments", status="finding", says=says, numbers=numbers, limits=used, gaps=behind)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.figures import Section, changes_of
 from repoeval_bench.analysis.judged_log import JudgedLog
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.runs.log import Negative, read_rows
 
 if TYPE_CHECKING:
@@ -86,5 +87,5 @@ def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[s
     notes = (
         (f"queries with fewer than {n} negatives in the file, which got those: {short} of {len(log)}",) if short else ()
     )
-    title = f"{n} hard negative{'s' if n > 1 else ''} at the top"
+    title = f"{count(n, 'hard negative')} at the top"
     return Section(f"hard-negatives-{n}", title, figures=tuple(figures), stages=("as it is", f"with {n}"), notes=notes)

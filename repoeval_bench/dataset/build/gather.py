@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.languages import LANGUAGES, language_of
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.code import MAX_BYTES, RULES, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode, is_licence_path
 
@@ -49,9 +50,9 @@ class Gathered:
     @property
     def told(self) -> str:
         """What was taken and what was not, on one line."""
-        files = ", ".join(f"{count} {language}" for language, count in sorted(self.files.items()))
-        left_out = ", ".join(f"{count} {reason}" for reason, count in self.counts.items()) or "nothing"
-        return f"{files} files, {sum(self.lines.values()):,} lines; left out: {left_out}"
+        files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
+        left_out = ", ".join(f"{number} {reason}" for reason, number in self.counts.items()) or "nothing"
+        return f"{files} files, {count(sum(self.lines.values()), 'line')}; left out: {left_out}"
 
 
 def gather(origin: Origin, languages: Collection[str], found: Gathered) -> Iterator[CodeFile]:
@@ -79,8 +80,8 @@ def no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
     if not origin.paths and not found.left_out:
         return f"the source {origin.name} is empty; name a folder, an archive or a package with code"
     wanted = ", ".join(languages or LANGUAGES)
-    endings = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in found.endings.most_common(5))
-    counts = ", ".join(f"{count} {reason}" for reason, count in found.counts.items())
+    endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in found.endings.most_common(5))
+    counts = ", ".join(f"{number} {reason}" for reason, number in found.counts.items())
     seen = f" (endings: {endings})" if endings else ""
     return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}"
 

@@ -16,6 +16,7 @@ from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, write_plain
 from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
@@ -108,8 +109,8 @@ def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str]
         for level, counted in content.levels.items():
             if counted.tasks < FEWEST_TASKS:
                 notify(
-                    f"note: {counted.tasks} {level} tasks: below {FEWEST_TASKS} no difference between chunkers can be "
-                    "shown"
+                    f"note: {count(counted.tasks, f'{level} task')}: below {FEWEST_TASKS} no difference between "
+                    "chunkers can be shown"
                 )
     return Pack(target, content)
 

@@ -9,8 +9,9 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.words import count
 from repoeval_bench.report.page.assets import environment, script, style
-from repoeval_bench.report.text import count, printable
+from repoeval_bench.report.text import printable
 from repoeval_bench.runs.jobs import AGAIN
 
 if TYPE_CHECKING:

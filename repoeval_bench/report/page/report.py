@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.choosing import choice_notes, standing
 from repoeval_bench.report.page import rests
@@ -24,7 +25,7 @@ from repoeval_bench.report.page.scores import BAR, headline_columns, title
 from repoeval_bench.report.page.segments import segments
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.text import count, probability
+from repoeval_bench.report.text import probability
 from repoeval_bench.report.verdict import family_words, verdict
 
 if TYPE_CHECKING:
@@ -164,8 +165,8 @@ def _shared_chunker(runs: Sequence[PageRun]) -> str:
 def _over(run: PageRun) -> str:
     metrics = run.stored.metrics
     if metrics.headline == "micro":
-        return count(metrics.counts.queries, "query", "queries")
-    return count(len(metrics.per_repo), "repository", "repositories")
+        return count(metrics.counts.queries, "query")
+    return count(len(metrics.per_repo), "repository")
 
 
 def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collection[str]) -> list[dict[str, Any]]:
@@ -199,7 +200,7 @@ def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
     family = family_words(first, len(runs) * (len(runs) - 1) // 2)
     picked = ", so p is valid although the best was picked from these runs" if len(runs) > 2 else ""
     return (
-        f"Paired over {count(first.n_queries, 'query', 'queries')} of the {first.headline} mean; p by a sign-flip test "
+        f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
         f"that resamples what compare resamples, Holm over {family}{picked}.{left_out} "
         'Intervals are not adjusted. "No difference shown" does not mean equal.'
     )

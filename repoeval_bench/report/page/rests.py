@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.report.text import count, probability
+from repoeval_bench.core.words import count
+from repoeval_bench.report.text import probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,12 +66,12 @@ def note(differences: Sequence[Comparison]) -> str:
     if first is None:
         return ""
     kind = "query" if first.clustered_by == "query" else first.clustered_by
-    clusters = count(first.n_clusters, kind, "queries" if kind == "query" else "")
+    clusters = count(first.n_clusters, kind)
     return (
         f"On these repositories: signs of {clusters} flipped, which tell as much as {first.effective_clusters:.0f} of "
         "equal weight. Left out: the ends of the difference without each one in turn; where no difference is shown "
         "without one of them, it is named. On new repositories: each repository is one observation; p is the sign-flip "
-        f"test's over {count(first.n_repositories, 'repository', 'repositories')}, its interval and the two-level one "
+        f"test's over {count(first.n_repositories, 'repository')}, its interval and the two-level one "
         "(repositories, then files) beside it. Between repositories: the standard deviation of their true differences. "
         "One new repository: where its own difference is predicted to lie, 95 %."
     )

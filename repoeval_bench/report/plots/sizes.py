@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.comparable import run_names
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.plots.curves import curve_of
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import MUTED, looks
-from repoeval_bench.report.text import count, elided, heading, short_names
+from repoeval_bench.report.text import elided, heading, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,6 +12,7 @@ from repoeval_bench.core.crowd import Crowd
 from repoeval_bench.core.errors import CacheError, CompletionError
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import key_prefix, text_key
 from repoeval_bench.runs.completion.layout import count_tokens
 from repoeval_bench.runs.completion.model import Answer, CachedAnswer
@@ -99,7 +100,7 @@ def answer_all(model: Model, asked: Sequence[Asked], cache: VectorCache, limits:
     if missing:
         cache.note(f"{len(missing):,} completions of {model.name} are asked for by this command alone")
         pace = Pace(limits.rate)
-        with progress(desc=f"complete {len(missing)} prompts", unit="prompts", total=len(missing)) as bar:
+        with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:
             clients = [_asking(model.server(pace=pace)) for _ in range(min(limits.concurrency, len(missing)))]
             for request, answer in _crowd(len(missing), limits).answers(missing, clients):
                 cache.write({keys[request]: answer.as_bytes()}, "completion", identity)

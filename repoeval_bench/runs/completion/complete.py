@@ -15,6 +15,7 @@ from repoeval_bench.core.source import spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.syntax import parse
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import PASSED, TEXT_MEASURES, Context, Written, score_run
 from repoeval_bench.runs.completion.answers import Limits, answer_all
 from repoeval_bench.runs.completion.ending import ENDING, cut, stops
@@ -224,8 +225,8 @@ def _executed(request: CompletionRequest, baseline: Baseline) -> Executed:
 def _judged(n_tasks: int, baseline: Baseline) -> str:
     reasons = "".join(f"; left out: {count}, as {reason}" for reason, count in baseline.left_out.items())
     kept = len(baseline.tests)
-    suites = ", ".join(f"{passed} of {n} tests of {repo}" for repo, (passed, n) in baseline.suites.items())
-    judged = f"{kept} of {n_tasks} tasks have tests that pass with the ground truth and fail on raise"
+    suites = ", ".join(f"{passed} of {count(n, 'test')} of {repo}" for repo, (passed, n) in baseline.suites.items())
+    judged = f"{kept} of {count(n_tasks, 'task')} with tests that pass with the ground truth and fail on raise"
     return f"{suites} pass as they are; {judged}{reasons}"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.words import count
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.runs.completion.layout import Fragment
 
@@ -61,7 +62,7 @@ def fragments_of(run: RunView, tasks: Sequence[Task], kind: str) -> dict[str, Sh
         raise ResultError(f"{run.folder} stored no sources, so its chunks have no text; run the evaluation again")
     ranked = _oracle(inspection, tasks) if kind == "oracle" else _retrieved(run, inspection)
     if lost := [task.task_id for task in tasks if task.task_id not in ranked]:
-        raise ResultError(f"{run.folder} has no ranking of {len(lost)} tasks, such as {lost[0]}; run it again")
+        raise ResultError(f"{run.folder} has no ranking of {count(len(lost), 'task')}, such as {lost[0]}; run it again")
     return {task.task_id: _visible(task, ranked[task.task_id]) for task in tasks}
 
 

@@ -1,0 +1,23 @@
+"""Counts with their nouns, as they stand in every sentence."""
+
+from __future__ import annotations
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun, `1 query` or `3 queries`; `many` is the plural where it is not `plural(one)`.
+
+    >>> count(1, "task"), count(0, "repository"), count(12_000, "interval rests", "intervals rest")
+    ('1 task', '0 repositories', '12,000 intervals rest')
+    """
+    return f"{number:,} {one if number == 1 else many or plural(one)}"
+
+
+def plural(one: str) -> str:
+    """The plural of a noun, which may be the name of a field: `queries`, `files`, `conversations`, `branches`.
+
+    >>> [plural(one) for one in ("query", "day", "class", "branch", "box", "file")]
+    ['queries', 'days', 'classes', 'branches', 'boxes', 'files']
+    """
+    if one.endswith("y") and not one.endswith(("ay", "ey", "oy", "uy")):
+        return f"{one[:-1]}ies"
+    return one + ("es" if one.endswith(("s", "x", "z", "ch", "sh")) else "s")
