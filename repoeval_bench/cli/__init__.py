@@ -65,11 +65,21 @@ COMMANDS = {
     "check-chunker": "repoeval_bench.cli.chunk:check_chunker_command",
 }
 
-INTERRUPTED = "interrupted; what was computed so far is kept, run the same command again to go on"
+_RUNS = {"recommend", "eval", "run", "complete", "compare", "sweep", "sensitivity", "reproduce", "report", "verify"}
+_GOES_ON = {*_RUNS, "data", "cache", "merge"}
+"""Commands that keep what they computed or fetched, and find it when they are called again."""
 
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
     """The reader of standard output (head, less) has closed it."""
+
+
+class Interrupted(Exception):  # noqa: N818 - the person wants it
+    """A command was interrupted by Ctrl-C."""
+
+    def __init__(self, command: str | None) -> None:
+        kept = command in _GOES_ON
+        super().__init__("interrupted" + ("; what was finished is kept, so run the same command again" if kept else ""))
 
 
 @contextmanager
@@ -92,7 +102,10 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         with _pipe_watched():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except (KeyboardInterrupt, click.Abort) as error:
+                raise Interrupted(ctx.invoked_subcommand) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Names in the order of use."""
@@ -156,8 +169,10 @@ def main() -> NoReturn:
         context = getattr(error, "ctx", None)
         way_out = f" (see {context.command_path} --help)" if context else ""
         fail(error.format_message().rstrip(".") + way_out, error.exit_code)
+    except Interrupted as error:
+        fail(str(error), 130)
     except (KeyboardInterrupt, click.Abort):
-        fail(INTERRUPTED, 130)
+        fail("interrupted", 130)
     except ReaderGone:
         # Python would write what is left once more at exit, and complain. 141 is what a shell gives for SIGPIPE: a
         # gate that was not read to its end must not look passed.

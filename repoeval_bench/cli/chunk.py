@@ -12,12 +12,13 @@ import click
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import dataset_options, json_option, say
+from repoeval_bench.cli.options import dataset_options, json_option, refuse_unread, say
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.words import count
 from repoeval_bench.retrieval.corpus import check_chunks
+from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,8 @@ def chunk_stats_command(
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
+    if paths:
+        refuse_unread({*DataRequest.model_fields, "home"}, "with PATH", "or leave out PATH")
     made = [make_chunker(spec) for spec in specs or ("ast",)]
     if against is not None:
         _print_stability(made, paths, against, skip_errors=skip_errors, as_json=as_json)

@@ -13,7 +13,14 @@ from repoeval_bench.cli.commands import chunker_words, commands_option, print_co
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.job_page import page_of
-from repoeval_bench.cli.options import comparison_options, execution_options, requests_of, run_options, say
+from repoeval_bench.cli.options import (
+    comparison_options,
+    execution_options,
+    refuse_unread,
+    requests_of,
+    run_options,
+    say,
+)
 from repoeval_bench.cli.output import append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -21,15 +28,15 @@ from repoeval_bench.report.answer import answer_markdown
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.execution import experiment_on
+from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.naming import find_run, is_chunker
-from repoeval_bench.runs.request import ComparisonRequest
+from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 
 
@@ -61,6 +68,9 @@ def compare_command(
     Without --baseline every pair is compared, the later minus the earlier.
     """
     check_margin(equivalence)
+    if not chunker:
+        of_runs = {*RunRequest.model_fields, *ExecutionRequest.model_fields, "home"} - {"measures"}
+        refuse_unread(of_runs, "without --chunker: stored runs are compared as they are", "or add --chunker")
     if commands:
         own = [*ComparisonRequest(baseline=baseline, equivalence=equivalence).words(), *execution.words()]
         last = ["compare", *runs, *own, *chunker_words(chunker)]

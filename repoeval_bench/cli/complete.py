@@ -10,7 +10,7 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
+from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, runs_folder, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.report.completion import completion_table
@@ -21,6 +21,7 @@ from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import CompletionRequest, DataRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
@@ -59,6 +60,7 @@ def complete_command(
 ) -> None:
     """Send the prompts of each RUN's tasks with what it retrieved, and store the scored completions as a run."""
     request = CompletionRequest.of(asked)
+    _check_read(runs, request, show=show)
     if not show:
         check_request(request)
     stored = [base_run(find_run(name, out)) for name in runs]
@@ -93,6 +95,25 @@ def complete_command(
         print_json(contents[0] if len(contents) == 1 else contents)
     else:
         print_table(completion_table(done))
+
+
+_SHOWN = frozenset({"shown", "budget", "fragments"})
+"""Fields of a request that decide a prompt."""
+
+
+def _check_read(runs: Sequence[str], request: CompletionRequest, *, show: bool) -> None:
+    """A UsageError where something is given that is not read."""
+    if show:
+        refuse_unread(
+            {"repository", *CompletionRequest.model_fields} - _SHOWN,
+            "with --show, which prints a prompt and asks no server",
+        )
+        if len(runs) > 1 or len(request.shown) > 1:
+            raise UsageError("--show prints one prompt; name one RUN and one --context")
+        return
+    refuse_unread({"task"}, "without --show", "or add --show")
+    if not request.execute:
+        refuse_unread({"python", "time_limit", "jobs", "repository"}, "without --execute", "or add --execute")
 
 
 def _show(run: RunView, benchmark: Benchmark, request: CompletionRequest, task: str | None, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from repoeval_bench.analysis.diff import diff
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import runs_folder
+from repoeval_bench.cli.options import refuse_unread, runs_folder
 from repoeval_bench.report.diff import diff_summary, diff_table
 from repoeval_bench.runs.naming import find_run
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print every changed query as JSON, with its chunks.")
 def diff_command(*, baseline: str, treatment: str, measure: str, limit: int, out: Path, as_json: bool) -> None:
     """List the queries whose score differs between two RUNs, the largest change first."""
+    if as_json:
+        refuse_unread({"limit"}, "with --json, which has every change")
     found = diff(find_run(baseline, out), find_run(treatment, out), measure)
     if as_json:
         print_json([asdict(change) for change in found.changes])

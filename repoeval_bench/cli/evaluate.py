@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from repoeval_bench.cli.answer import details_option, print_answer
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import requests_of, run_options, say
+from repoeval_bench.cli.options import refuse_unread, requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of
@@ -55,6 +55,8 @@ def evaluate_command(
         )
     asked["measures"] = (*asked["measures"], *more_measures)
     requests = [each for protocol in _protocols(asked) for each in requests_of(chunker, asked | {"protocol": protocol})]
+    if dry_run:
+        refuse_unread({"details"}, "with --dry-run, which makes no run")
     with ProcessPool() as pool:
         experiment = Experiment(requests, out=out, home=home, notify=say, executor=pool)
         if dry_run:

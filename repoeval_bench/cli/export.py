@@ -13,7 +13,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import runs_folder, say
+from repoeval_bench.cli.options import refuse_unread, runs_folder, say
 from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER, measures_option, sensitivity_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
@@ -75,6 +75,8 @@ def export_command(
         raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")
     if measures and form not in _PAPER:
         raise UsageError(f"--measure chooses for {' and '.join(_PAPER)}; {form or 'a plot'} has every measure")
+    if form == "trec" and plots is None:
+        refuse_unread({"baseline"}, "in a TREC file, which holds one ranking")
     stored = [find_run(name, out) for name in dict.fromkeys(runs)]
     for run in stored:
         _ = run.scores  # reading a run's queries checks its means against them
@@ -102,8 +104,9 @@ def _files(
         if len(stored) > 1:
             raise UsageError(f"a TREC file holds one ranking, not {len(stored)}; export the runs one by one")
         return {output: stored[0].text(RUN), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
-    comparisons = compare(stored, baseline=base, measures=measures) if len(stored) > 1 else []
-    choice = choose(stored if base is None else [base, *stored]) if len(stored) > 1 else None
+    compared = stored if base is None or base in stored else [base, *stored]
+    comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
+    choice = choose(compared) if len(compared) > 1 else None
     if form == "json":
         return {output: json.dumps(_content(stored, comparisons, choice), indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
@@ -111,7 +114,6 @@ def _files(
         if comparisons:
             files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons)
         return files
-    compared = stored if base is None or base in stored else [base, *stored]
     tables = [paper_table(compared, comparisons, measures)] if measures else _tables(stored, comparisons, choice)
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
 

@@ -9,12 +9,13 @@ import click
 
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.options import dataset_options, json_option, runs_folder, say
+from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.beir import Title, export_beir
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.replay import data_of
+from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,17 +41,18 @@ if TYPE_CHECKING:
 )
 @runs_folder
 @json_option
-@dataset_options
+@request_options(DataRequest, only=["source", "questions"])
+@home_option
 def export_beir_command(
-    *, runs: tuple[str, ...], output: Path, pooled: bool, title: Title, out: Path, as_json: bool, **options: Any
+    *, runs: tuple[str, ...], output: Path, pooled: bool, title: Title, out: Path, as_json: bool, **places: Any
 ) -> None:
     """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of RUN; those of several side by side.
 
     A query sees its own repository only, so each repository is a data set of its own, and a subset of FOLDER. Texts are
-    not stored with a run: they are cut again from the data, which must be that of the runs.
+    not stored with a run: they are cut again from the data, of which the tasks that the runs asked are taken.
     """
     stored = [find_run(run, out) for run in runs]
-    benchmark = load_benchmark(**options, notify=say)
+    benchmark = data_of(stored[0], **places, notify=say)
     done = export_beir(stored, benchmark, output, pooled=pooled, title=title)
     say(f"wrote {count(len(done.sets), 'data set')} into {output}")
     say(f"{count(done.documents, 'document')}; {done.scored:,} of {count(done.queries, 'query')} with a relevant one")

@@ -9,6 +9,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
@@ -147,6 +148,25 @@ def _words(
         return tuple(map(kind, (value or "").replace(",", " ").split())) or None
     except ValueError:
         raise UsageError(f"{parameter.opts[0]} {value!r}: give whole numbers, separated by commas") from None
+
+
+def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> None:
+    """A UsageError where one of these parameters stands on the command line, and `because` says why none is read.
+
+    The `way_out` beside leaving them out, such as `or add --execute`, ends the sentence.
+    """
+    context = click.get_current_context()
+    typed = [
+        max(each.opts, key=len)
+        for each in context.command.params
+        if each.name in names and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    ]
+    if typed:
+        one = len(typed) == 1
+        raise UsageError(
+            f"{', '.join(typed)} {'changes' if one else 'change'} nothing {because}; leave {'it' if one else 'them'} "
+            f"out{way_out and f', {way_out}'}"
+        )
 
 
 def option_variables(command: click.Command, environment: Mapping[str, str]) -> dict[str, Any]:

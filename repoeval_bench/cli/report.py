@@ -9,7 +9,7 @@ import click
 
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.options import home_option, json_option, runs_folder, say
+from repoeval_bench.cli.options import home_option, json_option, refuse_unread, runs_folder, say
 from repoeval_bench.cli.output import OUTPUT, sensitivity_option
 from repoeval_bench.core.files import write_named
 from repoeval_bench.runs.experiment import evaluate
@@ -65,6 +65,8 @@ def report_command(
     """
     from repoeval_bench.report.page.report import report_page
 
+    if not bm25:
+        refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
     stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)
     settings = read_grid(sensitivity) if sensitivity else []
     if bm25:

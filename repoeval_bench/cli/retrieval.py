@@ -10,7 +10,7 @@ from repoeval_bench.analysis.pipeline.report import SECTIONS, pipeline_report
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import depth_option, json_option, runs_folder
+from repoeval_bench.cli.options import depth_option, json_option, refuse_unread, runs_folder
 from repoeval_bench.cli.output import plain, title_of
 from repoeval_bench.report.retrieval import missing_line, section_tables
 from repoeval_bench.runs.naming import find_run
@@ -44,6 +44,8 @@ def retrieval_command(
 
     docs/retrieval.md has an example of each.
     """  # noqa: D205 - click prints the first paragraph as it is
+    if chosen and "no-answer" not in chosen:
+        refuse_unread({"evidence_score"}, "without the section no-answer", "or add --section no-answer")
     stored = find_run(run, out)
     first = find_run(raw, out) if raw else None
     found = pipeline_report(stored, k=k, sections=chosen or SECTIONS, raw=first, evidence_score=evidence_score)

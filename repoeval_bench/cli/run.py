@@ -13,13 +13,14 @@ from repoeval_bench.cli.answer import details_option, print_answer, print_compar
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
-from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, say
+from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, refuse_unread, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
 from repoeval_bench.runs.execution import experiment_on
+from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.forecast import forecast, total
 from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.latest import remember
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.benchmark_file import Benchmarking
-    from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.forecast import Forecast
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
@@ -75,6 +75,8 @@ def run_command(
     """
     if commands and not dry_run:
         raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")
+    if dry_run:
+        refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
     asked = read_benchmark(path, {"source": source} if source else {}, home)
     requests = part_of(asked.requests, *parse_shard(shard)) if shard else asked.requests

@@ -9,10 +9,12 @@ import click
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table, spec_column
-from repoeval_bench.runs.naming import stored_runs
+from repoeval_bench.runs.naming import stored_runs, unfinished_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from repoeval_bench.runs.view import RunView
@@ -25,21 +27,30 @@ def runs_command(*, out: Path, as_json: bool) -> None:
     """List the runs in --out, the newest first.
 
     Every command that takes a RUN finds it by its folder, its id, a part of the id that no other run has, its chunker
-    (ast, fixed:max_nws=800), or its age: latest, @1, @2, …
+    (ast, fixed:max_nws=800), or its age: latest, @1, @2, … Runs that are not finished, or broken, are named below.
     """
-    runs = stored_runs(out)
-    if not runs:
+    runs, unfinished = stored_runs(out), unfinished_runs(out)
+    if not runs and not unfinished:
         raise UsageError(f"{out} has no runs; make one with repoeval-bench eval")
-    rows = [{"run": f"@{place}", **_row(run)} for place, run in enumerate(runs, start=1)]
+    rows = [{"run": f"@{place}", **_row(run, unfinished)} for place, run in enumerate(runs, start=1)]
+    named = {run.run_id for run in runs}
+    rows += [{"run": "", **_lost(name, "", why)} for name, why in unfinished.items() if name not in named]
     if as_json:
         print_json(rows)
         return
     columns = [*map(spec_column, ("run", "id")), *figures("score", missing=""), *map(spec_column, ("measure", "made"))]
-    shown = [[row[name] for name in ("run", "run_id", "score", "measure", "created")] for row in rows]
-    print_table(make_table(columns, shown))
+    shown = [[row["run"], row["run_id"], row["score"], row["measure"], row["created"]] for row in rows]
+    notes = [f"{count(len(unfinished), 'run')} not finished, or broken:"] if unfinished else []
+    print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
 
 
-def _row(run: RunView) -> dict[str, Any]:
+def _lost(run_id: str, created: str, why: str) -> dict[str, Any]:
+    return {"run_id": run_id, "measure": "unfinished", "score": None, "created": created, "unfinished": why}
+
+
+def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
+    if run.run_id in unfinished:
+        return _lost(run.run_id, run.manifest.created, unfinished[run.run_id])
     metrics = run.metrics
     measure = metrics.headline_measure
     return {

@@ -168,7 +168,8 @@ def spec_column(name: str, width: int = 36) -> Column:
 def record_table(records: Iterable[Mapping[str, Any]]) -> Table:
     """Records of plain values as a table with a column for every key of any of them.
 
-    A record within a record gives `outer.inner`; a pair of numbers gives `key.low` and `key.high`.
+    A record within a record gives `outer.inner`; a pair of numbers gives `key.low` and `key.high`; of a list of records
+    each is named by its first value: `key.name.inner`.
     """
     flat = [_flat(record) for record in records]
     names = list(dict.fromkeys(key for record in flat for key in record))
@@ -180,6 +181,10 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in record.items():
         if isinstance(value, dict):
             flat.update(_flat(value, f"{prefix}{key}."))
+        elif isinstance(value, list | tuple) and value and isinstance(value[0], dict):
+            for each in value:
+                name, *inner = each
+                flat.update(_flat({k: each[k] for k in inner}, f"{prefix}{key}.{each[name]}."))
         elif isinstance(value, list | tuple):
             flat.update({f"{prefix}{key}.{end}": each for end, each in zip(("low", "high"), value, strict=True)})
         else:

@@ -88,7 +88,7 @@ class _Pool:
         if planned.benchmark.fingerprint != fingerprint:
             raise UsageError(
                 f"{run.run_id} ran on data {fingerprint}, this is {planned.benchmark.label}; name the run's with "
-                "--source, --level, --context, --repos, --limit and --queries"
+                "--source and --queries, and export runs of other tasks one by one"
             )
         if planned.documents.own:
             raise UsageError(f"protocol {self.protocol.name} gives queries documents of their own; BEIR has none")

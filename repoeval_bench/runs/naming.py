@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ResultError, SpecError, UsageError
+from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 NEWEST = "latest"
 """The run that was made last; `@2` is the one before it."""
+
+_FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN)
+"""Files by one of which a folder is known to be of a run, finished or not."""
 
 _SHOWN = 3
 """Run ids that an error names; a folder may hold hundreds."""
@@ -36,6 +40,20 @@ def stored_runs(results: Path) -> list[RunView]:
     return [run for _, run in sorted(found, key=lambda each: each[0], reverse=True)]
 
 
+def unfinished_runs(results: Path) -> dict[str, str]:
+    """The folders in `results` that hold a part of a run, by name, each with what it lacks or what is wrong with it."""
+    found = {}
+    for folder in sorted(path for path in results.glob("*/") if any((path / name).is_file() for name in _FILES)):
+        if not (folder / MANIFEST).is_file():
+            found[folder.name] = f"no {MANIFEST}, which is written last"
+            continue
+        try:
+            _ = RunView.open(folder).metrics
+        except ResultError as error:
+            found[folder.name] = str(error)
+    return found
+
+
 def find_run(name: str, results: Path) -> RunView:
     """A run by folder, by id, as `latest` or `@2` by age, by its chunker, or by a part of its id that no other has.
 
@@ -48,6 +66,7 @@ def find_run(name: str, results: Path) -> RunView:
         return _by_age(name, results)
     known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
     if not known:
+        _check_folder(name, results)
         raise UsageError(f"no run {name!r}: {results} has no runs yet; make one with repoeval-bench eval")
     usual = _plain(_of_chunker(name, results), results)
     if len(usual) == 1:
@@ -63,12 +82,22 @@ def find_run(name: str, results: Path) -> RunView:
             return RunView.open(results / matches[0])
         if matches:
             raise UsageError(_several(name, matches, results))
+    _check_folder(name, results)
     near = get_close_matches(name, known, n=_SHOWN, cutoff=0)
     near += [run_id for run_id in known if run_id not in near]
     raise UsageError(
         f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
         "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
     )
+
+
+def _check_folder(name: str, results: Path) -> None:
+    """A UsageError where a name is that of a folder, which is none of a run then, and not that of a chunker."""
+    for folder in (Path(name), results / name):
+        if name and folder.is_dir() and name not in (row.name for row in rows("chunker")):
+            raise UsageError(
+                f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
+            )
 
 
 def _of_chunker(name: str, results: Path) -> list[str]:

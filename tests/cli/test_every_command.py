@@ -51,7 +51,7 @@ CALLS = {
     "sweep": Call(f"sweep {RUN} --sizes 300 500"),
     "sensitivity": Call(f"sensitivity {RUN} -c ast:max_nws=400 --protocol context"),
     "leaderboard": Call("leaderboard {runs}", json="--format json"),
-    "report": Call("report {run} -o {report.html} " + DATA, reads=ROWS),
+    "report": Call("report {run} -o {report.html}", reads=ROWS),
     "cite": Call("cite {run}", json="", reads=("manifest.json",)),
     "export": Call("export {run}", json="--format json", reads=ROWS),
     "export-beir": Call("export-beir {run} -o {beir} " + DATA, reads=("manifest.json",)),
@@ -224,6 +224,55 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert done.err.count("\n") == 1
     assert not done.out
     assert [each.name for each in tmp_path.iterdir()] == ["way"]
+
+
+UNREAD = {
+    "complete {run} --repository a=b --time-limit 3 --model openai:x": "--time-limit, --repository change nothing "
+    "without --execute; leave them out, or add --execute",
+    "complete {run} --task x --model openai:x": "--task changes nothing without --show",
+    "complete {run} --show --rate 3 --model openai:x": "--model, --rate change nothing with --show",
+    "complete {run} {other} --show": "--show prints one prompt; name one RUN and one --context",
+    "compare {run} {other} --limit 5 --protocol body --executor local:1": "--protocol, --limit, --executor change "
+    "nothing without --chunker",
+    "report {run} --source {mirror}": "--source changes nothing without --bm25",
+    "diff {run} {other} --limit 3 --json": "--limit changes nothing with --json",
+    "chunk-stats {source.py} --level line": "--level changes nothing with PATH",
+    "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
+    f"eval {RUN} --dry-run --details": "--details changes nothing with --dry-run",
+    "retrieval {run} --section cost --evidence-score 1": "--evidence-score changes nothing without the section",
+    "export {run} --baseline {other} --format trec": "--baseline changes nothing in a TREC file",
+}
+"""Options that a command offers and does not read beside the others."""
+
+
+@pytest.mark.parametrize("call", UNREAD)
+def test_an_option_that_would_not_be_read_is_refused(stored, tmp_path, call):
+    done = bench(*words(call, stored, tmp_path), home=stored["home"])
+    assert UNREAD[call] in one_sentence(done, 2)
+    assert not done.out
+
+
+def test_options_that_a_variable_of_the_environment_gives_are_not_refused(stored, tmp_path):
+    """REPOEVAL_SOURCE stands for every command of a day, whether it reads data or not."""
+    done = bench("compare", stored["run"], stored["other"], home=stored["home"], REPOEVAL_SOURCE="nowhere")
+    assert done.code == 0, done.err
+
+
+def test_a_folder_that_is_no_finished_run_is_named_with_what_it_lacks(stored, tmp_path):
+    """`verify` says what is missing, `runs` lists it beside the others and counts it."""
+    shutil.copytree(stored["runs"], tmp_path / "runs")
+    first, second = sorted(folder for folder in (tmp_path / "runs").iterdir() if folder.is_dir())
+    (first / "manifest.json").unlink()
+    sentence = one_sentence(bench("verify", first, home=stored["home"]), 2)
+    assert f"{first} has no manifest.json, so it is not a finished run" in sentence
+    (second / "metrics.json").unlink()
+    done = bench("runs", "--out", tmp_path / "runs", home=stored["home"])
+    assert done.code == 0
+    assert "2 runs not finished, or broken:" in done.out
+    assert f"{first.name}: no manifest.json" in done.out
+    assert f"{second}/metrics.json cannot be read (No such file or directory)" in done.out
+    listed = json.loads(bench("runs", "--out", tmp_path / "runs", "--json", home=stored["home"]).out)
+    assert [row["measure"] for row in listed] == ["unfinished"] * 2
 
 
 @pytest.mark.parametrize(("name", "read"), OF_RUNS)

@@ -23,7 +23,14 @@ def test_a_count_has_the_noun_that_fits(number, one, many, said):
 
 @pytest.mark.parametrize(
     ("one", "many"),
-    [("query", "queries"), ("day", "days"), ("key", "keys"), ("class", "classes"), ("branch", "branches"), ("y", "ies")],
+    [
+        ("query", "queries"),
+        ("day", "days"),
+        ("key", "keys"),
+        ("class", "classes"),
+        ("branch", "branches"),
+        ("y", "ies"),
+    ],
 )
 def test_a_field_that_queries_are_clustered_by_has_a_plural(one, many):
     assert plural(one) == many

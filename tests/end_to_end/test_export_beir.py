@@ -79,8 +79,20 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
             "default": "qrels/test.jsonl",
         }
     assert {name.rpartition("-")[0] for name in configs(tmp_path / "beir")} == set(made.metrics.per_repo)
-    wrong = bench("export-beir", made.folder, "-o", tmp_path / "b", "--source", mirror, "--limit", "3", home=home)
-    assert "name the run's with --source" in one_sentence(wrong, 2)
+
+
+def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
+    """Which tasks a run is about stands in its manifest; two runs over different tasks are refused."""
+    home = tmp_path / "home"
+    words = ("--retriever", "bm25", "--source", mirror, "--out", tmp_path / "results")
+    assert bench("eval", "-c", AST, *words, "--limit", "3", home=home).code == 0
+    assert bench("eval", "-c", AST, *words, home=home).code == 0
+    part, whole = sorted((tmp_path / "results").glob("*/metrics.json"), key=lambda path: path.stat().st_mtime_ns)
+    done = bench("export-beir", part.parent, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    assert done.code == 0, done.err
+    assert sum(len(rows(path)) for path in (tmp_path / "beir").rglob("queries.jsonl")) == 3
+    wrong = bench("export-beir", whole.parent, part.parent, "-o", tmp_path / "b", "--source", mirror, home=home)
+    assert "export runs of other tasks one by one" in one_sentence(wrong, 2)
 
 
 def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(benchmark, run, tmp_path):

@@ -173,7 +173,7 @@ def test_what_cannot_be_exported(results, runs, tmp_path):
     """One sentence each: two rankings in one file, a grid without plots, a broken grid."""
     export = ("export", *runs, "--out", results)
     assert "one by one" in one_sentence(bench(*export, "--format", "trec"), 2)
-    assert "give --plots DIR" in one_sentence(bench(*export, "--format", "csv", "--sensitivity", "x"), 2)
+    assert "give --plots DIR" in one_sentence(bench(*export, "--format", "csv", "--sensitivity", __file__), 2)
     (tmp_path / "grid.json").write_text('{"a": 1}')
     options = ("--plots", tmp_path / "p", "--sensitivity", tmp_path / "grid.json")
     assert "does not hold a grid of cells" in one_sentence(bench(*export, *options), 2)

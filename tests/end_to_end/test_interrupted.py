@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from support.command import heed_interrupts
+from support.command import bench, heed_interrupts, one_sentence
+from support.minirepo import build_mirror
 
 
 def start(*arguments, **environment):
@@ -40,3 +41,24 @@ def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
     process.stdout.close()
     err = process.stderr.read()
     assert (process.wait(timeout=60), err) == (141, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("chunk", "a.py"), "interrupted"),
+        (
+            ("eval", "--retriever", "bm25", "--source", "mirror"),
+            "interrupted; what was finished is kept, so run the same command again",
+        ),
+    ],
+)
+def test_an_interrupted_command_says_whether_it_goes_on(tmp_path, words, said):
+    """Only one that keeps what it computed promises that the next call finds it."""
+    cutter = "import os, signal\ndef cut(file):\n    os.kill(os.getpid(), signal.SIGINT)\n    return []\n"
+    (tmp_path / "cutter.py").write_text(cutter)
+    (tmp_path / "a.py").write_text("x = 1\n")
+    build_mirror(tmp_path / "mirror")
+    path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
+    done = bench(*words, "-c", "py:cutter:cut", cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=path)
+    assert one_sentence(done, 130) == f"error: {said}"

@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.cli.console import print_lines, print_table
 from repoeval_bench.cli.listing import LISTS
-from repoeval_bench.report.table import Row, figures, make_table, spec_column
+from repoeval_bench.report.table import Row, figures, make_table, record_table, spec_column
 
 AST = "ast:max_nws=1500,min_nws=50,overlap=0,language=auto"
 MEASURES = [f"measure {i}" for i in range(9)]
@@ -99,3 +99,16 @@ def test_text_is_folded_below_where_it_begins(printed):
         "  key=1       its meaning, said at",
         "              some length here",
     ]
+
+
+def test_a_list_of_records_within_a_record_is_columns_by_their_names():
+    """A comparison over several repositories holds one: each is named by its first value."""
+    differences = [{"repository": "a", "difference": 0.5, "ci": (0.4, 0.6)}, {"repository": "b", "difference": 0.1}]
+    table = record_table([{"measure": "ndcg@10", "new": {"repositories": differences}}])
+    assert dict(zip([column.name for column in table.columns], next(iter(table.texts())), strict=True)) == {
+        "measure": "ndcg@10",
+        "new.repositories.a.difference": "0.5",
+        "new.repositories.a.ci.low": "0.4",
+        "new.repositories.a.ci.high": "0.6",
+        "new.repositories.b.difference": "0.1",
+    }
