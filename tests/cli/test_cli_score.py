@@ -52,7 +52,7 @@ def test_what_does_not_fit_is_counted_and_shown(score):
     notes = score("-m", "mrr").stderr
     assert "1 of 3 queries without a relevant chunk score 0" in notes
     assert "2 of 3 queries are not in the run and score 0" in notes
-    assert "1 queries of the run are not in the qrels" in notes
+    assert "1 query of the run not in the qrels" in notes
 
 
 def test_json_holds_means_counts_and_queries(score):

@@ -22,14 +22,25 @@ def test_every_command_has_an_example():
 def test_the_command_takes_the_line(name, line, tmp_path, monkeypatch):
     """Every option exists and every value is of its type; nothing is run."""
     (tmp_path / "src").mkdir()
-    for file in ("src/main.py", "log.jsonl", "gold.jsonl", "run.trec", "qrels.trec"):
+    logged = (
+        "log.jsonl",
+        "gold.jsonl",
+        "chunks.jsonl",
+        "pool.jsonl",
+        "calibration.jsonl",
+        "negatives.jsonl",
+        "run.trec",
+        "qrels.trec",
+    )
+    for file in ("src/main.py", "facts.csv", "gates.yaml", "grid.json", *logged):
         (tmp_path / file).touch()
     monkeypatch.chdir(tmp_path)
     words = shlex.split(line)
     command = app.get_command(click.Context(app), words[0])
     assert words[0] == name
     if isinstance(command, click.Group):
-        command, words = command.commands[words[1]], words[1:]
+        words = words[1:] if words[1] in command.commands else ["rank", *words[1:]]
+        command = command.commands[words[0]]
     command.make_context(name, words[1:])
 
 
