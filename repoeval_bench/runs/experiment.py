@@ -90,12 +90,18 @@ class Experiment:
         return self._materials.embedder(setting)
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
-        """The chunkers of a setting, of their final size; how sizes were matched is said once for a protocol."""
-        key = (setting.resolved_protocol().name, setting.match_size, setting.header)
+        """The chunkers of a setting, of their final size; sizes are matched, and that is said, once for equal files."""
+        specs = tuple(each.chunker for each in self._members[setting])
+        key = (specs, self._files_of(setting.resolved_protocol()), setting.match_size, setting.header)
         if key not in self._chunkers:
-            specs = [each.chunker for each in self._members[setting]]
             self._chunkers[key] = make_chunkers(self.benchmark, specs, setting, self._notify)
         return self._chunkers[key]
+
+    def _files_of(self, protocol: Protocol) -> tuple[str, ...]:
+        """What is equal for protocols that have the same files: repositories and documents, else the name."""
+        if protocol.tasks != "completion":  # its files are changed
+            return (protocol.name,)
+        return (protocol.documents, *select(self.benchmark, protocol).files)
 
     def run(self, setting: RunRequest, *, reuse: bool = False) -> list[RunView]:
         """Make (or with `reuse` find) the run of every chunker of a setting, in their order."""

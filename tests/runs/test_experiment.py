@@ -54,6 +54,21 @@ def test_python_asks_for_everything_that_a_request_has(benchmark, tmp_path):
     assert "ndcg@5" in second.metrics.micro
 
 
+def test_sizes_are_matched_once_for_protocols_over_the_same_files(places):
+    """`docstring` changes the files, so there they are matched again."""
+    said = []
+    asked = [
+        RunRequest(
+            chunker="ast", match_size=FIXED, retriever="bm25", source=places["source"], protocol=protocol, few_gold=True
+        )
+        for protocol in ("context", "body", "docstring")
+    ]
+    experiment = Experiment(asked, out=places["out"], home=places["home"], notify=said.append)
+    first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]
+    assert first.chunker == second.chunker
+    assert len([line for line in said if "realised mean" in line]) == 2
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
