@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import LanguageError
@@ -66,6 +66,13 @@ class _Use:
     typed: tuple[Definition, ...]
 
 
+class _NamedIn(NamedTuple):
+    """What a file defines, by name at its top, and all of it by qualified name."""
+
+    top: dict[str, list[Parsed]]
+    whole: dict[str, list[Parsed]]
+
+
 class ByName:
     """The definitions of the files of a repository that are in one of the families."""
 
@@ -80,6 +87,9 @@ class ByName:
         self._trees = Trees(self._files, self._imports)
         self._types = ScriptPlaces(self._trees)
         self._defined: dict[str, tuple[Parsed, ...]] = {}
+        self._seen: dict[str, tuple[Sequence[str], ...]] = {}
+        self._names: dict[str, _NamedIn] = {}
+        self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
     def family(self, path: str) -> str | None:
         """The family of a file; None where it has none."""
@@ -243,15 +253,20 @@ class ByName:
                     return found, None
         if outside:
             return (), "third party"
-        if top := [(path, e) for e in self.defined(path) if e.name == name and self._is_top(path, e, family)]:
-            return top, None
+        if top := self._named_in(path).top.get(name):
+            return [(path, each) for each in top], None
         for files in self._visible(path, family):
             if found := self._in_files(files, name, name, family, 0):
                 return found, None
         return (), "unresolved"
 
-    def _visible(self, path: str, family: str) -> Iterator[Sequence[str]]:
+    def _visible(self, path: str, family: str) -> Sequence[Sequence[str]]:
         """The files whose definitions are seen without naming them, nearest first."""
+        if path not in self._seen:
+            self._seen[path] = tuple(self._reached(path, family))
+        return self._seen[path]
+
+    def _reached(self, path: str, family: str) -> Iterator[Sequence[str]]:
         if family in ("go", "java"):
             yield self._imports.beside(path)
         if family == "csharp":
@@ -279,11 +294,11 @@ class ByName:
         """What files define under a name at their top, or give on from others."""
         found = []
         for path in files:
-            defined = [each for each in self.defined(path) if self._is_top(path, each, family)]
+            top = self._named_in(path).top
             if original == "default":
-                found += [(path, e) for e in defined if self._line(path, e.header.start).startswith("export default")]
-                found = found or [(path, e) for e in defined if e.name == name]
-            found += [(path, each) for each in defined if each.name == original]
+                found += [(path, e) for each in top.values() for e in each if self._is_default(path, e)]
+                found = found or [(path, each) for each in top.get(name, ())]
+            found += [(path, each) for each in top.get(original, ())]
             if found or depth > 4:
                 continue
             for each in self._imports.of(path, family):
@@ -293,8 +308,19 @@ class ByName:
                     found += self._in_files(each.files, inner, name, family, depth + 1)
         return found
 
-    def _line(self, path: str, line: int) -> str:
-        return self._files[path].line_text(LineSpan(line, line + 1)).strip()
+    def _is_default(self, path: str, parsed: Parsed) -> bool:
+        start = parsed.header.start
+        return self._files[path].line_text(LineSpan(start, start + 1)).strip().startswith("export default")
+
+    def _named_in(self, path: str) -> _NamedIn:
+        if path not in self._names:
+            found = _NamedIn(defaultdict(list), defaultdict(list))
+            for each in self.defined(path):
+                found.whole[each.qualified].append(each)
+                if self._is_top(path, each, self.family(path) or ""):
+                    found.top[each.name].append(each)
+            self._names[path] = found
+        return self._names[path]
 
     def _is_top(self, path: str, parsed: Parsed, family: str) -> bool:
         """Whether a definition is named without an object: not in a class, but a class in a class in Java and C#."""
@@ -321,9 +347,7 @@ class ByName:
     def _of_type(self, path: str, family: str, of: str, name: str) -> Sequence[tuple[str, Parsed]]:
         """The member of the class that a file calls so."""
         classes, _ = self._bare(path, LineSpan(0, 0), family, of)
-        found = (
-            self._members(where, each.qualified, name, family, 0) for where, each in classes if each.kind == "class"
-        )
+        found = (self._members(where, each.qualified, name, family) for where, each in classes if each.kind == "class")
         return next(filter(None, found), ())
 
     def _own(self, path: str, lines: LineSpan, name: str) -> list[tuple[str, Parsed]]:
@@ -335,28 +359,42 @@ class ByName:
         # A method may stand outside of its class.
         classes += [each.qualified.rpartition(".")[0] for each in around if each.kind == "method"]
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
-            if found := self._members(path, qualified, name, family, 0):
+            if found := self._members(path, qualified, name, family):
                 return found
         return []
 
-    def _members(self, path: str, qualified: str, name: str, family: str, depth: int) -> list[tuple[str, Parsed]]:
-        wanted = f"{qualified}.{name}"
-        files = [path, *(each for found in self._visible(path, family) for each in found)]
-        found = [
-            (file, each) for file in dict.fromkeys(files) for each in self.defined(file) if each.qualified == wanted
-        ]
-        if family == "c" and found:
-            # A class declares in its header what is defined elsewhere.
-            found += [each for each in self._named.get((family, name), ()) if each[1].qualified == wanted]
-        if found or depth > 3:
-            return found
-        for file in dict.fromkeys(files):
-            for each in self.defined(file):
-                if each.kind == "class" and each.qualified == qualified:
-                    for base in re.findall(r"\w+", each.signature.partition(each.name)[2]):
-                        bases, _ = self._bare(file, LineSpan(0, 0), family, base)
-                        above = [(where, of) for where, of in bases if of.kind == "class" and of.qualified != qualified]
-                        for where, of in above:
-                            if inner := self._members(where, of.qualified, name, family, depth + 1):
-                                return inner
+    def _members(self, path: str, qualified: str, name: str, family: str) -> list[tuple[str, Parsed]]:
+        """The members of this name of a class as a file sees it; else of its bases, up to four above it."""
+        tried = set()
+        ahead = [(path, qualified, 0)]
+        while ahead:
+            if (step := ahead.pop()) in tried:  # bases of bases lead to the same again and again
+                continue
+            tried.add(step)
+            path, qualified, depth = step
+            wanted = f"{qualified}.{name}"
+            files = dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
+            found = [(file, each) for file in files for each in self._named_in(file).whole.get(wanted, ())]
+            if family == "c" and found:
+                # A class declares in its header what is defined elsewhere.
+                found += [each for each in self._named.get((family, name), ()) if each[1].qualified == wanted]
+            if found:
+                return found
+            if depth <= 3:
+                above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified, family)]
+                ahead += reversed(above)
         return []
+
+    def _bases(self, file: str, qualified: str, family: str) -> Sequence[tuple[str, str]]:
+        """(file, qualified name) of the classes that a class of a file names in its header behind its own name."""
+        if (file, qualified) not in self._above:
+            words = [
+                word
+                for each in self._named_in(file).whole.get(qualified, ())
+                if each.kind == "class"
+                for word in re.findall(r"\w+", each.signature.partition(each.name)[2])
+            ]
+            named = (found for word in words for found in self._bare(file, LineSpan(0, 0), family, word)[0])
+            above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
+            self._above[file, qualified] = tuple(dict.fromkeys(above))
+        return self._above[file, qualified]

@@ -283,3 +283,16 @@ def test_gold_ends_with_the_header():
     }
     (used,) = resolve(files).used
     assert used.definition.lines == LineSpan(11, 23)
+
+
+def test_bases_of_bases_are_looked_up_once():
+    """Each class here has all those before it as bases: the ways up are more than anyone can wait for."""
+    names = [f"C{number}" for number in range(90)]
+    classes = ["class C0 {\n public:\n  int first();\n};\n"]
+    classes += [
+        f"class {name} : {', '.join(f'public {each}' for each in names[:number])} {{ int own{number}; }};\n"
+        for number, name in enumerate(names[1:], start=1)
+    ]
+    task = '#include "all.hpp"\nint C89::total(int x) {\n  return first() + own3 + absent; // HOLE\n}\n'
+    found = resolve({"all.hpp": "".join(classes), "all.cpp": task})
+    assert [each.definition.name for each in found.used] == ["C0.first", "C3.own3"]
