@@ -96,9 +96,10 @@ class Imports:
                     yield Import(each, None if "word" not in found.groupdict() else "default", files, exported)
 
     def _script(self, path: str, module: str) -> tuple[str, ...]:
-        if not module.startswith("."):
+        if not module.startswith(".") and "/" not in module:
             return ()
-        stem = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
+        # Without dots it may be a path from the outermost folder, as a tsconfig.json with `baseUrl` has it.
+        stem = posixpath.normpath(posixpath.join(posixpath.dirname(path) if module.startswith(".") else "", module))
         bare = re.sub(r"\.[cm]?jsx?$", "", stem)
         tries = [stem, *(each + end for each in (stem, bare) for end in _JS_ENDINGS)]
         tries += [f"{stem}/index{end}" for end in _JS_ENDINGS]

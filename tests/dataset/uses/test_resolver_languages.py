@@ -296,3 +296,16 @@ def test_bases_of_bases_are_looked_up_once():
     task = '#include "all.hpp"\nint C89::total(int x) {\n  return first() + own3 + absent; // HOLE\n}\n'
     found = resolve({"all.hpp": "".join(classes), "all.cpp": task})
     assert [each.definition.name for each in found.used] == ["C0.first", "C3.own3"]
+
+
+def test_a_script_is_imported_by_its_path_from_the_outermost_folder():
+    """`baseUrl` allows it; a package of that form, of which no file is here, stays third party."""
+    found = resolve(
+        {
+            "src/shop/index.ts": "export function rate(x: number) {\n  return x;\n}\n",
+            "src/task.ts": 'import { rate } from "src/shop";\nimport { z } from "zod/v4";\n'
+            "function written(x: number) {\n  return z.array(rate(x)); // HOLE\n}\n",
+        }
+    )
+    assert [(each.definition.file, each.definition.name) for each in found.used] == [("r/src/shop/index.ts", "rate")]
+    assert found.without == {"third party": 2}
