@@ -85,9 +85,13 @@ def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
     if attempt is not None and attempt.type == "try_statement":  # int f() try { … } catch { … }
         body = attempt.child_by_field_name("body")
     if found[1] != "function_declarator":
-        # `class EXPORT A { … }` is read as a function without parameters; anything else of that kind is an error.
+        # `class EXPORT A { … }` is read as a function without parameters; anything else of that kind is an error. In
+        # `class EXPORT A : ns::B { … }` the base is the function, and the name an error before it.
         of = node.child_by_field_name("type")
         if of is not None and of.type in _TAGGED:
+            errors = (each for each in node.children if each.type == "ERROR" and each.end_byte <= found[0].start_byte)
+            inside = (inner for each in errors for inner in each.named_children if inner.type == "identifier")
+            name = next((parsed.text(each) for each in inside), name)
             yield Found(kind="class", form=_TAGGED[of.type], name=name, node=node, body=body)
         return
     yield Found(kind="method" if scope else "function", form="function", name=name, node=node, body=body, scope=scope)

@@ -728,6 +728,10 @@ def test_a_comment_above_is_no_doc_and_one_behind_code_is_not_above() -> None:
 def test_a_class_behind_a_macro_is_a_class() -> None:
     text = "class EXPORT A {\n  int m() {\n    return 1;\n  }\n};\nint B {\n}\n"
     assert [(each.kind, each.qualified) for each in found("cpp", text)] == [("class", "A"), ("method", "A.m")]
+    for base in ("B", "std::runtime_error", "B<int>"):
+        text = f"class EXPORT A : public {base} {{\n  int x;\n}};\n"
+        assert ("class", "A") in [(each.kind, each.qualified) for each in found("cpp", text)]
+        assert base not in [each.name for each in found("cpp", text)]
 
 
 def test_a_parent_is_what_is_around_and_comes_first() -> None:

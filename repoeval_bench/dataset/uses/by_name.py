@@ -7,22 +7,26 @@ name alone may tell.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
-from repoeval_bench.core.uses import LIMIT, Definition
+from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
 from repoeval_bench.dataset.uses.script_trees import Trees
-from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, declared_type, is_bound, receiver_of, text_of
+from repoeval_bench.dataset.uses.tree_names import (
+    IDENTIFIERS,
+    declared_type,
+    is_bound,
+    is_macro,
+    receiver_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,29 +35,17 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.definitions import Definition as Parsed
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.uses import Definition
     from repoeval_bench.dataset.uses.python_modules import Reason
 
-FAMILIES = {
-    "javascript": "javascript",
-    "typescript": "javascript",
-    "tsx": "javascript",
-    "java": "java",
-    "go": "go",
-    "rust": "rust",
-    "c": "c",
-    "cpp": "c",
-    "csharp": "csharp",
-}
-"""Language -> the family whose files name each other's definitions."""
-
 _OWN = frozenset({"this", "self", "Self", "super", "base", "cls"})
-_IMPLICIT = frozenset({"java", "csharp", "c"})
-"""Families in which members are named without their object."""
+_STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
+"""Family -> what its standard library is called where a name is looked up in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A name with what it is looked up in ("" where nothing), its place, and whether it is bound right here.
+    """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
 
     `typed` is what it means by its type, where types are looked at.
     """
@@ -63,99 +55,20 @@ class _Use:
     line: int
     column: int
     binds: bool
+    macro: bool
     typed: tuple[Definition, ...]
 
 
-class _NamedIn(NamedTuple):
-    """What a file defines, by name at its top, and all of it by qualified name."""
-
-    top: dict[str, list[Parsed]]
-    whole: dict[str, list[Parsed]]
-
-
-class ByName:
-    """The definitions of the files of a repository that are in one of the families."""
+class ByName(FileDefinitions):
+    """The names in the files of a repository that are in one of the families."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
-        self._files: dict[str, SourceFile] = {}
-        self._language: dict[str, str] = {}
-        for file in files:
-            language = language_of(file.path, file.text)
-            if language is not None and language.name in FAMILIES:
-                self._files[file.path], self._language[file.path] = file, language.name
+        super().__init__(files)
         self._imports = Imports(self._files)
         self._trees = Trees(self._files, self._imports)
         self._types = ScriptPlaces(self._trees)
-        self._defined: dict[str, tuple[Parsed, ...]] = {}
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
-        self._names: dict[str, _NamedIn] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
-
-    def family(self, path: str) -> str | None:
-        """The family of a file; None where it has none."""
-        language = self._language.get(path)
-        return FAMILIES[language] if language else None
-
-    def defined(self, path: str) -> tuple[Parsed, ...]:
-        """The definitions of a file; none where its grammar is not installed."""
-        if path not in self._defined:
-            language = language_of(path, self._files[path].text)
-            assert language is not None
-            try:
-                self._defined[path] = definitions(self._files[path], language)
-            except LanguageError:
-                self._defined[path] = ()
-        return self._defined[path]
-
-    def definition(self, path: str, parsed: Parsed) -> Definition:
-        """A definition with its gold lines: the last of doc comment, decorators and header that fit the limit."""
-        file = self._files[path]
-        lines = LineSpan(parsed.lines.start, max(parsed.header.end, parsed.lines.start + 1))
-        filled = [line for line in lines if file.line_text(LineSpan(line, line + 1)).strip()]
-        lines = LineSpan(filled[-LIMIT:][0], filled[-1] + 1) if filled else lines
-        around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
-        member = around is not None and around.kind == "class"
-        return Definition(
-            file.name, lines, parsed.qualified, "attribute" if parsed.kind == "variable" and member else parsed.kind
-        )
-
-    def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
-        """The functions and methods that these lines are in."""
-        inside = (each for each in self.defined(path) if each.kind in ("function", "method"))
-        return frozenset(
-            self.definition(path, each)
-            for each in inside
-            if each.header.start <= lines.start < each.lines.end and each.lines.end >= lines.end
-        )
-
-    def named(self, name: str, family: str) -> Sequence[Definition]:
-        """All definitions of a family whose own name this is, declarations only where nothing else defines it."""
-        return self._best(self._named.get((family, name), ()))
-
-    @cached_property
-    def _named(self) -> Mapping[tuple[str, str], Sequence[tuple[str, Parsed]]]:
-        found: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
-        for path in self._files:
-            for each in self.defined(path):
-                found[FAMILIES[self._language[path]], each.name].append((path, each))
-        return found
-
-    def at(self, path: str, line: int, name: str) -> Definition | None:
-        """The definition of this name whose header is on a line (0-based)."""
-        parsed = self._parsed_at(path, line, name)
-        return self.definition(path, parsed) if parsed else None
-
-    def _parsed_at(self, path: str, line: int, name: str) -> Parsed | None:
-        defined = self.defined(path) if path in self._files else ()
-        held = [each for each in defined if each.name == name and line in each.header]
-        return min(held, key=lambda each: len(each.lines), default=None)
-
-    def _best(self, found: Sequence[tuple[str, Parsed]]) -> tuple[Definition, ...]:
-        real = [each for each in found if not each[1].declaration] or found
-        by_name: dict[tuple[str, str], Definition] = {}
-        for path, parsed in real:
-            by_name.setdefault((path, parsed.qualified), self.definition(path, parsed))
-        return tuple(by_name.values())
 
     def names_in(self, path: str, lines: LineSpan) -> list[Found] | None:
         """Every name on these lines in order; None where the file's grammar is not installed."""
@@ -199,7 +112,7 @@ class ByName:
     def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int]) -> _Use:
         receiver = text_of(receiver_of(node))
         typed = self._typed(path, lines, node) if self.family(path) == "javascript" else ()
-        return _Use(text_of(node), receiver, *place, not receiver and is_bound(node), typed)
+        return _Use(text_of(node), receiver, *place, not receiver and is_bound(node), is_macro(node), typed)
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...]:
         """What a name means by its type, other than what is defined on the lines; none where it may be several."""
@@ -216,13 +129,18 @@ class ByName:
         family = self.family(path) or ""
         found: Sequence[tuple[str, Parsed]] = ()
         reason: Reason | None = None
-        if use.receiver in _OWN:
+        if use.macro:  # a crate's macros are seen in all of it, and only where one is called
+            found = [each for each in self._named.get((family, use.name), ()) if each[1].form == "macro"]
+            found, reason = (found, None) if len(found) == 1 else ((), "unresolved" if found else "builtin")
+        elif use.receiver in _OWN:
             found = () if use.typed and use.receiver == "super" else self._own(path, lines, use.name)
             reason = None if found else "unresolved"
         elif use.receiver:
             head = re.split(r"\W+", use.receiver)[0]
             plain = use.receiver.replace("::", ".").split(".")
-            if head in local or not all(map(str.isidentifier, plain)):
+            if plain[0] in _STANDARD.get(family, ()):
+                reason = "builtin"
+            elif head in local or not all(map(str.isidentifier, plain)):
                 reason = "dynamic"
                 declared = local.get(head, "") if plain == [head] else ""
                 found = self._of_type(path, family, declared, use.name) if declared else ()
@@ -232,6 +150,7 @@ class ByName:
             return Found(use.name, use.line, use.column, use.typed)
         else:
             found, reason = self._bare(path, lines, family, use.name)
+            found = [each for each in found if family != "rust" or each[1].form != "macro"]
         kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
         if not kept and reason in ("dynamic", "unresolved"):
             kept = use.typed
@@ -240,7 +159,7 @@ class ByName:
     def _bare(
         self, path: str, lines: LineSpan, family: str, name: str
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
-        if family in _IMPLICIT and lines and (found := self._own(path, lines, name)):
+        if family in IMPLICIT and lines and (found := self._own(path, lines, name)):
             return found, None
         outside = False
         for each in self._imports.of(path, family):
@@ -299,7 +218,7 @@ class ByName:
                 found += [(path, e) for each in top.values() for e in each if self._is_default(path, e)]
                 found = found or [(path, each) for each in top.get(name, ())]
             found += [(path, each) for each in top.get(original, ())]
-            if found or depth > 4:
+            if found or depth > 4 or family == "c":  # in C what an include includes is seen, only farther away
                 continue
             for each in self._imports.of(path, family):
                 given_on = each.exported or each.original == EVERY
@@ -311,23 +230,6 @@ class ByName:
     def _is_default(self, path: str, parsed: Parsed) -> bool:
         start = parsed.header.start
         return self._files[path].line_text(LineSpan(start, start + 1)).strip().startswith("export default")
-
-    def _named_in(self, path: str) -> _NamedIn:
-        if path not in self._names:
-            found = _NamedIn(defaultdict(list), defaultdict(list))
-            for each in self.defined(path):
-                found.whole[each.qualified].append(each)
-                if self._is_top(path, each, self.family(path) or ""):
-                    found.top[each.name].append(each)
-            self._names[path] = found
-        return self._names[path]
-
-    def _is_top(self, path: str, parsed: Parsed, family: str) -> bool:
-        """Whether a definition is named without an object: not in a class, but a class in a class in Java and C#."""
-        if parsed.parent is None:
-            return parsed.kind != "method" and "." not in parsed.qualified
-        around = self.defined(path)[parsed.parent]
-        return parsed.kind == "class" and around.kind == "class" and family in _IMPLICIT
 
     def _of_receiver(
         self, path: str, family: str, steps: Sequence[str], name: str
@@ -375,9 +277,10 @@ class ByName:
             wanted = f"{qualified}.{name}"
             files = dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
             found = [(file, each) for file in files for each in self._named_in(file).whole.get(wanted, ())]
-            if family == "c" and found:
+            if family == "c" and found and all(each.declaration for _, each in found):
                 # A class declares in its header what is defined elsewhere.
-                found += [each for each in self._named.get((family, name), ()) if each[1].qualified == wanted]
+                named = self._named.get((family, name), ())
+                found += [each for each in named if each[1].qualified == wanted and each[1].kind != "variable"]
             if found:
                 return found
             if depth <= 3:

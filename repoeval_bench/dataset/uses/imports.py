@@ -57,6 +57,9 @@ class Imports:
         for path in sorted(files):
             self._folders[posixpath.dirname(path)].append(path)
             self._tails[posixpath.basename(path)].append(path)
+        # A crate has the name of its folder, with underscores.
+        roots = [posixpath.dirname(path) for path in self._tails["lib.rs"] if path.count("/") > 1]
+        self._crates = {posixpath.basename(posixpath.dirname(each)).replace("-", "_"): each for each in roots}
 
     def of(self, path: str, family: str) -> tuple[Import, ...]:
         """What a file imports."""
@@ -151,7 +154,10 @@ class Imports:
         folder = posixpath.dirname(path)
         own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
         root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
-        here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(steps[0] if steps else "")
+        first = steps[0] if steps else ""
+        if any(f"{own}/{first}{end}" in self._files for end in (".rs", "/mod.rs")):  # a module of this file
+            steps, first = ("self", *steps), "self"
+        here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(first, self._crates.get(first))
         if here is None:
             return ()
         rest = list(steps[1:])

@@ -26,7 +26,21 @@ IDENTIFIERS = {
     "cpp": ("identifier", "field_identifier", "type_identifier"),
     "csharp": ("identifier",),
 }
+FAMILIES = {
+    "javascript": "javascript",
+    "typescript": "javascript",
+    "tsx": "javascript",
+    "java": "java",
+    "go": "go",
+    "rust": "rust",
+    "c": "c",
+    "cpp": "c",
+    "csharp": "csharp",
+}
+"""Language -> the family whose files name each other's definitions."""
+
 _OBJECTS = ("object", "operand", "value", "argument", "expression", "path", "scope", "package", "module")
+_TEMPLATES = ("template_type", "template_function", "template_method")
 _MEMBERS = ("property", "field", "name")
 # Where a name is bound in a function: the kind of the node, and the fields of it that hold the name.
 _BINDS = {
@@ -63,9 +77,21 @@ def text_of(node: Node | None) -> str:
     return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
 
 
+def is_macro(node: Node) -> bool:
+    """Whether a name in Rust is that of a macro that is called: `format` in `format!("…")`."""
+    parent, after = node.parent, node.next_sibling
+    called = parent is not None and parent.type in ("macro_invocation", "token_tree")
+    return called and after is not None and after.type == "!"
+
+
 def receiver_of(node: Node) -> Node | None:
     """What a name is looked up in; None where it is alone."""
     parent = node.parent
+    if parent is not None and parent.type == "token_tree":  # what Rust gives a macro is a row of signs
+        sign = node.prev_sibling
+        return sign.prev_sibling if sign is not None and sign.type in (".", "::") else None
+    if parent is not None and parent.type in _TEMPLATES:  # of `std::list<T>` the receiver is that of `list<T>`
+        node, parent = parent, parent.parent
     if parent is None:
         return None
     if not any((of := parent.child_by_field_name(field)) is not None and of.id == node.id for field in _MEMBERS):

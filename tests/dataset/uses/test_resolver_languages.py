@@ -309,3 +309,80 @@ def test_a_script_is_imported_by_its_path_from_the_outermost_folder():
     )
     assert [(each.definition.file, each.definition.name) for each in found.used] == [("r/src/shop/index.ts", "rate")]
     assert found.without == {"third party": 2}
+
+
+RULES = {
+    "what is included nearest is meant": (
+        {
+            "near.hpp": '#include "core.hpp"\nclass Term {\n  int x;\n};\n',
+            "other.hpp": '#include "core.hpp"\n',
+            "core.hpp": "namespace core {\nclass Term {\n  int y;\n};\n}\n",
+            "task.cpp": '#include "other.hpp"\n#include "near.hpp"\nvoid written() {\n  Term made; // HOLE\n}\n',
+        },
+        {"near.hpp Term"},
+    ),
+    "std is the standard library": (
+        {
+            "all.hpp": "template <typename T> class unique_value {};\nint total_size(int x) { return x; }\n",
+            "task.cpp": '#include "all.hpp"\nint written(int x) {\n'
+            "  return std::unique_value<int>(x) + total_size(x); // HOLE\n}\n",
+        },
+        {"all.hpp total_size"},
+    ),
+    "a Rust type is its definition and no impl": (
+        {
+            "src/lib.rs": "pub mod item;\npub mod task;\n",
+            "src/item.rs": "impl Clone for Item { }\n\n/// The thing.\npub struct Item { pub price: u32 }\n",
+            "src/task.rs": "use crate::item::Item;\npub fn written(x: u32) -> Item {\n    Item { price: x } // HOLE\n}\n",
+        },
+        {"src/item.rs Item"},
+    ),
+    "what a macro is given is a row of names": (
+        {
+            "src/lib.rs": "pub mod item;\npub mod task;\n",
+            "src/item.rs": "macro_rules! ok { ($e:expr) => { $e } }\npub struct Item { pub price: u32 }\n"
+            "impl Item { pub fn total(&self) -> u32 { 1 } }\npub fn parse(x: u32) -> u32 { x }\n"
+            "pub fn format(x: u32) -> u32 { x }\n",
+            "src/task.rs": "use crate::item::{format, parse, Item};\n"
+            "pub fn written(text: &str, gift: &Item) -> u32 {\n    ok!(text.parse::<u32>()); // HOLE\n"
+            '    println!("{} {}", gift.total(), format!("x")); // HOLE\n    1\n}\n',
+        },
+        {"src/item.rs ok", "src/item.rs Item.total"},
+    ),
+    "one of several impl of a trait is no one's guess": (
+        {
+            "src/lib.rs": "pub mod item;\npub mod task;\n",
+            "src/item.rs": "pub struct Item { }\nimpl From<u32> for Item { fn from(x: u32) -> Item { Item { } } }\n"
+            "impl From<&str> for Item { fn from(x: &str) -> Item { Item { } } }\n",
+            "src/task.rs": "use crate::item::Item;\npub fn written(x: u32) -> Item {\n    Item::from(x) // HOLE\n}\n",
+        },
+        {"src/item.rs Item"},
+    ),
+    "a class is not another of its name": (
+        {
+            "core.hpp": "namespace core {\nclass Variable {\n public:\n  int context() const { return 1; }\n};\n}\n",
+            "types.hpp": "struct Variable {\n  int context;\n};\n",
+            "task.cpp": '#include "core.hpp"\nint written() {\n  core::Variable v;\n  return v.context(); // HOLE\n}\n',
+        },
+        {"core.hpp Variable.context"},
+    ),
+    "another crate of the workspace": (
+        {
+            "crates/my-store/src/lib.rs": "mod item;\npub use item::rate;\n",
+            "crates/my-store/src/item.rs": "pub fn rate(x: u32) -> u32 { x }\n",
+            "crates/app/src/main.rs": "use my_store::rate;\nuse serde::rate as other;\n"
+            "fn written(x: u32) -> u32 {\n    rate(x) + other(x) // HOLE\n}\n",
+        },
+        {"crates/my-store/src/item.rs rate"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), RULES.values(), ids=RULES)
+def test_what_a_name_is_led_to(files, expected):
+    found = resolve(files)
+    used = [each for each in found.used if each.tier == "imported"]
+    assert {f"{each.definition.file[2:]} {each.definition.name}" for each in used} == expected
+    for each in used:
+        text = files[each.definition.file[2:]].split("\n")
+        assert "impl" not in text[each.definition.lines.start]
