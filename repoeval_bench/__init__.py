@@ -3,6 +3,7 @@
 The public names are loaded on first use, so that importing the package costs no torch, faiss or numpy:
 
 - `load_benchmark` finds the data, and `build_pack` makes a benchmark of any code (`BuildRequest` says of what);
+  `refresh_pack` makes the next edition of a shipped pack (`RefreshRequest`);
   `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
 - `RunRequest` has every option of a run, with its default and its meaning;
 - `compare` says which differences between runs are real, `choose` which run to take, `sensitivity` whether they hold
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+    from repoeval_bench.dataset.build.refresh import RefreshRequest, refresh_pack
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.report.page.site import write_site
     from repoeval_bench.report.plots import plot
@@ -74,6 +76,7 @@ _PUBLIC = {
     "LineSpan": "core.spans:LineSpan",
     "LoggedRetriever": "runs.retriever_log:LoggedRetriever",
     "ProcessPool": "runs.executors:ProcessPool",
+    "RefreshRequest": "dataset.build.refresh:RefreshRequest",
     "RunRequest": "runs.request:RunRequest",
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
@@ -103,6 +106,7 @@ _PUBLIC = {
     "pool": "analysis.judgements.pooling:pool",
     "read_gates": "analysis.gate_file:read_gates",
     "recommend": "analysis.recommendation:recommend",
+    "refresh_pack": "dataset.build.refresh:refresh_pack",
     "segment": "analysis.segments:segment",
     "sensitivity": "analysis.grid:sensitivity",
     "stability": "analysis.stability:stability",
@@ -124,6 +128,7 @@ __all__ = [
     "LineSpan",
     "LoggedRetriever",
     "ProcessPool",
+    "RefreshRequest",
     "RunRequest",
     "SourceFile",
     "Task",
@@ -153,6 +158,7 @@ __all__ = [
     "pool",
     "read_gates",
     "recommend",
+    "refresh_pack",
     "segment",
     "sensitivity",
     "stability",

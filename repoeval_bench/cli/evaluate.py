@@ -13,7 +13,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import refuse_unread, requests_of, run_options, say
 from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of
+from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment, plan_run
@@ -79,7 +79,7 @@ def evaluate_command(
 def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:
     """The protocol that was asked for; without one all that suit a shipped pack, the deciding one first."""
     chosen = click.get_current_context().get_parameter_source("protocol") is not ParameterSource.DEFAULT
-    shipped = edition_of(asked["pack"]) or edition_of(asked["source"])
+    shipped = edition_of(asked["pack"]) or shipped_pack(asked["source"])
     return (asked["protocol"],) if chosen or not shipped else PROTOCOLS
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from repoeval_bench.core.registry import Row
+    from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.protocols.protocol import Protocol
 
 
@@ -228,13 +229,20 @@ def _explain_protocol(protocol: Protocol) -> str:
 
 
 def _packs(name: str) -> Iterator[str]:
-    from repoeval_bench.dataset.shipped import shipped_pack, summary_of
+    from repoeval_bench.dataset.shipped import shipped_pack
 
     if pack := shipped_pack(name):
-        found = summary_of(pack)
-        lines = [
-            f"pack {found.name}: {found.tasks} function tasks in {found.repositories} packages, fetched through the "
-            "index of pip's settings; see docs/packs.md",
-            *(f"  {domain}: {', '.join(packages)}" for domain, packages in found.domains.items()),
-        ]
-        yield "\n".join(lines)
+        yield pack_lines(pack.content)
+
+
+def pack_lines(content: PackFile) -> str:
+    """What a shipped pack is, and its packages by domain."""
+    from repoeval_bench.dataset.shipped import summary_of
+
+    found = summary_of(content)
+    lines = [
+        f"pack {found.name}: {found.tasks} function tasks in {found.repositories} packages, fetched through the "
+        f"{found.registry}; see docs/packs.md",
+        *(f"  {domain}: {', '.join(packages)}" for domain, packages in found.domains.items()),
+    ]
+    return "\n".join(lines)

@@ -146,6 +146,8 @@ def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bo
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
         pack = Pack.at(str(target))
+        if pack is not None and pack.content.model_copy(update={"missing": {}}) != shipped.content:
+            pack = None  # another one of that name
         if fetched := pack is None or (upgrade and bool(pack.content.missing)):
             pack = make_edition(shipped, target)
     assert pack is not None

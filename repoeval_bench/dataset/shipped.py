@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from importlib.resources.abc import Traversable
 
+    from repoeval_bench.dataset.pack import PackFile
+
 FILES, TASKS, USES = "files.tsv.gz", "tasks.tsv.gz", "uses.tsv.gz"
 
 PROTOCOLS = ("uses", "docstring", "body", "context")
@@ -45,11 +47,22 @@ class TaskPlace(NamedTuple):
 
 @cache
 def editions() -> dict[str, Path]:
-    """Name with edition -> folder, the oldest first; of an installed wheel, else of the checkout."""
+    """Name with edition -> folder, the oldest of a pack first."""
+    return {each.parent.name: each.parent for each in _shipped_files(f"*/{MANIFEST}")}
+
+
+@cache
+def recipes() -> dict[str, Path]:
+    """Name of a pack -> the file that says how its packages are chosen."""
+    return {each.stem: each for each in _shipped_files("*.yaml")}
+
+
+def _shipped_files(pattern: str) -> list[Path]:
+    """Files of an installed wheel, else of the checkout."""
     inside: Traversable = resources.files("repoeval_bench") / "_data" / "packs"
     folders = (Path(str(inside)), Path(__file__).resolve().parents[2] / "data" / "packs")
     found = next((folder for folder in folders if folder.is_dir()), None)
-    return {} if found is None else {each.parent.name: each.parent for each in sorted(found.glob(f"*/{MANIFEST}"))}
+    return [] if found is None else sorted(found.glob(pattern))
 
 
 def edition_of(name: str) -> str | None:
@@ -61,7 +74,7 @@ def edition_of(name: str) -> str | None:
 class Summary(NamedTuple):
     """A shipped pack in a line: name with edition, repositories, function tasks, languages; of each domain its sources.
 
-    A source is known by `NAME==VERSION`.
+    A source is known by its name and version as its registry writes them. `registry` is where they are fetched.
     """
 
     name: str
@@ -69,28 +82,39 @@ class Summary(NamedTuple):
     tasks: int
     languages: tuple[str, ...]
     domains: dict[str, list[str]]
+    registry: str
 
 
 def summaries() -> list[Summary]:
     """Every shipped pack, the oldest edition first."""
-    return [summary_of(pack) for pack in map(shipped_pack, editions()) if pack]
+    return [summary_of(pack.content) for pack in map(shipped_pack, editions()) if pack]
 
 
-def summary_of(pack: Pack) -> Summary:
+def summary_of(content: PackFile) -> Summary:
     """The line of one."""
-    content = pack.content
     domains: dict[str, list[str]] = defaultdict(list)
+    npm = registry_of(content) == "npm"
     for source in content.sources:
         facts = source.model_extra or {}
-        domains[facts["domain"]].append(f"{facts['package']}=={facts['version']}")
+        domains[facts["domain"]].append(f"{facts['package']}{'@' if npm else '=='}{facts['version']}")
     tasks = content.levels[FUNCTION.name].tasks
-    return Summary(content.name, len(content.sources), tasks, tuple(content.languages), dict(domains))
+    registry = "registry of npm's settings" if npm else "index of pip's settings"
+    return Summary(content.name, len(content.sources), tasks, tuple(content.languages), dict(domains), registry)
+
+
+def registry_of(content: PackFile) -> str:
+    """The kind of registry that the packages are from: `pypi` or `npm`."""
+    return "npm" if any(each.kind == "npm" for each in content.sources) else "pypi"
 
 
 def shipped_pack(name: str) -> Pack | None:
-    """The facts of a shipped pack by its name; None where there is none. Its folder has no sources."""
-    edition = edition_of(name)
-    return Pack.at(str(editions()[edition])) if edition else None
+    """The facts of a shipped pack by its name, or by the folder of an edition of your own; None where there is none.
+
+    They have no sources.
+    """
+    if edition := edition_of(name):
+        return Pack.at(str(editions()[edition]))
+    return Pack.at(name) if (Path(name).expanduser() / FILES).is_file() else None
 
 
 def read_table(path: Path) -> str:

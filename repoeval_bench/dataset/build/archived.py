@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.dataset.archives import read_archive
 from repoeval_bench.dataset.build.origin import ARCHIVES, Entry, Origin, repository_name
+from repoeval_bench.dataset.sources.index_client import TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +25,14 @@ def open_archive(path: Path) -> Origin:
     stem = path.name[: -max(len(ending) for ending in ARCHIVES if lowered.endswith(ending))]
     facts = {"kind": "archive", "file": path.name, "sha256": sha256_file(path)}
     return of_archive(path, repository_name(stem), facts)
+
+
+def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
+    """The SHA-256 of a fetched package; a TamperedError where another was pinned."""
+    digest, wanted = sha256_file(path), (pinned or {}).get("sha256")
+    if wanted and digest != wanted:
+        raise TamperedError(f"{path.name} has SHA-256 {digest}, and not {wanted}; the index serves another file")
+    return digest
 
 
 def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str = "") -> Origin:

@@ -1,6 +1,6 @@
 """A shipped pack from its facts, and the facts of a pack that is to ship.
 
-The packages are fetched through the user's own index and held against their hashes; nothing of them is built or run.
+The packages are fetched through the user's own registry and held against their hashes; nothing of them is built or run.
 Their files are taken by name and the tasks are read at their places: nothing is drawn or resolved again, so that a
 later rule does not move an edition. What comes out is held against the fingerprint of each repository.
 """
@@ -21,7 +21,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, write_plain
 from repoeval_bench.dataset.build.prompts import make_task
-from repoeval_bench.dataset.build.pypi import open_release
+from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
 from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks, parse_tasks
@@ -34,8 +34,9 @@ from repoeval_bench.dataset.shipped import (
     pack_table,
     parse_places,
     read_table,
+    registry_of,
 )
-from repoeval_bench.dataset.sources.index_client import TamperedError, open_index
+from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import read_tree
 from repoeval_bench.dataset.uses.table import dump_uses, read_uses
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.dataset.sources.index_client import Index
+    from repoeval_bench.dataset.build.registries import Registry
 
 LEVEL = FUNCTION.name
 """The level that ships."""
@@ -82,7 +83,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
     """
     names = read_table(shipped.root / FILES).splitlines()[1:]
     with new_folder(target) as folder:
-        missing = _fetch_all(shipped.content.sources, frozenset(names), folder / TREE)
+        missing = _fetch_all(shipped.content, frozenset(names), folder / TREE)
         if len(missing) == len(shipped.content.sources):
             reasons = sorted(set(missing.values()))
             raise DatasetError(
@@ -109,16 +110,18 @@ def _combination(content: PackFile) -> Combination:
     return Combination(LEVEL, content.context, content.tokenizer)
 
 
-def _fetch_all(sources: Sequence[PackSource], names: frozenset[str], tree: Path) -> dict[str, str]:
+def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str, str]:
     """Write the named files of every package into the folder `tree`; repository -> why it could not be had."""
     missing: dict[str, str] = {}
     with (
-        open_index() as index,
+        open_registry(registry_of(content)) as registry,
         tempfile.TemporaryDirectory(prefix="repoeval-packages-") as work,
         ThreadPoolExecutor(AT_ONCE) as pool,
-        progress(desc="fetch packages", unit="packages", total=len(sources)) as bar,
+        progress(desc="fetch packages", unit="packages", total=len(content.sources)) as bar,
     ):
-        jobs = {each.repository: pool.submit(_fetch, index, each, names, Path(work), tree) for each in sources}
+        jobs = {
+            each.repository: pool.submit(_fetch, registry, each, names, Path(work), tree) for each in content.sources
+        }
         for repo, job in jobs.items():
             try:
                 job.result()
@@ -131,11 +134,11 @@ def _fetch_all(sources: Sequence[PackSource], names: frozenset[str], tree: Path)
     return missing
 
 
-def _fetch(index: Index, source: PackSource, names: frozenset[str], work: Path, tree: Path) -> None:
+def _fetch(registry: Registry, source: PackSource, names: frozenset[str], work: Path, tree: Path) -> None:
     facts = source.model_extra or {}
     folder = work / source.repository
     folder.mkdir()
-    origin = open_release(index, facts["package"], facts["version"], folder, file=facts["file"], sha256=facts["sha256"])
+    origin = registry.open_release(facts["package"], facts["version"], folder, facts)
     for entry in origin.entries():
         if f"{source.repository}/{entry.path}" in names:
             write_plain(tree / source.repository / entry.path, entry.read())

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
-from repoeval_bench.core.errors import DatasetError, os_reason
+from repoeval_bench.core.errors import DatasetError, UsageError, os_reason
 from repoeval_bench.core.files import folder_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from repoeval_bench.dataset.pack import PackFile
+
+
+def new_target(out: Path | str, made: str) -> Path:
+    """The whole path of a folder that is to be made; a UsageError where something is there."""
+    target = Path(out).expanduser().absolute()
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise UsageError(f"{out} exists already; name a new folder for the {made}, or delete that one")
+    return target
 
 
 @contextmanager

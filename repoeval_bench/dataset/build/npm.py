@@ -10,16 +10,22 @@ import base64
 import hashlib
 import re
 import subprocess
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.http_reader import LONGEST
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
-from repoeval_bench.dataset.build.archived import of_archive
+from repoeval_bench.dataset.archives import read_archive
+from repoeval_bench.dataset.build.archived import MAX_UNPACKED, checked_hash, of_archive
 from repoeval_bench.dataset.build.origin import Origin, repository_name
+from repoeval_bench.dataset.sources import SourceError
+from repoeval_bench.dataset.sources.index_client import Release, TamperedError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _SPEC = re.compile(
@@ -37,32 +43,100 @@ def open_package(text: str, work: Path) -> Origin:
     found = _SPEC.fullmatch(text)
     if found is None:
         raise UsageError(f"the source 'npm:{text}' is not of the form npm:NAME@VERSION, such as npm:zod@3.23.8")
-    stated: dict[str, Any] = _npm("view", text, "name", "version", "license", "dist", of=text)
-    dist = stated.get("dist")
-    if not isinstance(dist, dict):
-        raise DatasetError(f"the npm registry states nothing of {text} that could be fetched")
-    before = set(work.iterdir())
-    _npm("pack", text, f"--pack-destination={work}", of=text)
-    (path,) = set(work.iterdir()) - before
-    integrity = str(dist.get("integrity") or "")
-    _verify(path, text, integrity, str(dist.get("shasum") or ""))
-    licence = stated.get("license")
-    return of_archive(
-        path,
-        repository_name(f"{found['name'].lstrip('@').replace('/', '_')}-{found['version']}"),
-        {
-            "kind": "npm",
-            "package": found["name"],
-            "version": found["version"],
-            "sha256": sha256_file(path),
-            "integrity": integrity,
-        },
-        licence if isinstance(licence, str) else "",
+    return Npm().open_release(found["name"], found["version"], work)
+
+
+class Npm:
+    """The registry of npm's settings; see `registries`."""
+
+    def releases(self, name: str) -> list[Release]:
+        """All versions of a package, the newest first. The days are those that the registry states; a mirror's differ.
+
+        A version with a hyphen is a pre-release, and not final.
+        """
+        stated = _npm("view", name, "versions", "time", of=name)
+        versions, times = stated.get("versions"), stated.get("time")
+        if isinstance(versions, str):  # there is one only
+            versions = [versions]
+        if not isinstance(versions, list) or not isinstance(times, dict):
+            raise SourceError(f"the npm registry states no versions of {name}, or not when they were published")
+        final = [each for each in versions if re.fullmatch(r"\d+\.\d+\.\d+", each)]
+        final.sort(key=lambda version: [int(part) for part in version.split(".")], reverse=True)
+        others = [each for each in versions if each not in set(final)]
+        return [Release(each, _time(times.get(each)), each not in others) for each in (*final, *others)]
+
+    def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
+        """The tarball of a version. One that is not pinned is held against the integrity that the registry states."""
+        text = f"{name}@{version}"
+        dist: dict[str, Any] = {}
+        licence = None
+        if not pinned:
+            stated = _npm("view", text, "name", "version", "license", "dist", of=text)
+            dist, licence = stated.get("dist") or {}, stated.get("license")
+            if not isinstance(dist, dict) or not dist:
+                raise SourceError(f"the npm registry states nothing of {text} that could be fetched")
+        before = set(work.iterdir())
+        _npm("pack", text, f"--pack-destination={work}", of=text)
+        (path,) = set(work.iterdir()) - before
+        integrity = str(dist.get("integrity") or "")
+        if not pinned:
+            _verify(path, text, integrity, str(dist.get("shasum") or ""))
+        origin = of_archive(
+            path,
+            repository_name(f"{name.lstrip('@').replace('/', '_')}-{version}"),
+            {
+                "kind": "npm",
+                "package": name,
+                "version": version,
+                "sha256": checked_hash(path, pinned),
+                "integrity": integrity,
+            },
+            licence if isinstance(licence, str) else "",
+        )
+        return origin if pinned else _without_declarations(origin)
+
+    def licence(self, path: Path) -> str:
+        """The `license` of the package.json."""
+        for member in read_archive(path, max_unpacked=MAX_UNPACKED):
+            if member.name.partition("/")[2] == "package.json":
+                try:
+                    stated = parse_loose(member.read().decode("utf-8", "replace"))
+                except JsonFaultError:
+                    return ""
+                licence = stated.get("license") if isinstance(stated, dict) else None
+                return licence if isinstance(licence, str) else ""
+        return ""
+
+    def source(self, name: str, version: str) -> str:
+        """`npm:NAME@VERSION`."""
+        return f"npm:{name}@{version}"
+
+
+def _without_declarations(origin: Origin) -> Origin:
+    """The package without declarations outside of the outermost folders with TypeScript: a compiler wrote them of it.
+
+    Where a package has no TypeScript but declarations, they are its own as far as anyone can tell.
+    """
+    scripts = {path for path in origin.paths if re.search(r"\.[cm]?tsx?$", path)}
+    declarations = {path for path in scripts if re.search(r"\.d\.[cm]?ts$", path)}
+    tops = {path.partition("/")[0] for path in scripts - declarations}
+    compiled = {path for path in declarations if tops and path.partition("/")[0] not in tops}
+    return replace(
+        origin,
+        entries=lambda: (each for each in origin.entries() if each.path not in compiled),
+        left_out=Counter(origin.left_out) + Counter({"generated": len(compiled)}),
     )
 
 
+def _time(stated: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(stated))
+    except ValueError:
+        return None
+
+
 def _verify(path: Path, package: str, integrity: str, shasum: str) -> None:
-    """A DatasetError unless the tarball has the strongest hash that the registry states."""
+    """A TamperedError unless the tarball has the strongest hash that the registry states."""
     raw = path.read_bytes()
     stated = dict(each.partition("-")[::2] for each in integrity.split())
     for algorithm in ("sha512", "sha384", "sha256", "sha1"):
@@ -73,7 +147,7 @@ def _verify(path: Path, package: str, integrity: str, shasum: str) -> None:
     else:
         right = hashlib.sha1(raw, usedforsecurity=False).hexdigest() == shasum
     if not right:
-        raise DatasetError(f"the tarball of {package} does not have the hash that the npm registry states; try again")
+        raise TamperedError(f"the tarball of {package} does not have the hash that the npm registry states; try again")
 
 
 def _npm(*arguments: str, of: str) -> dict[str, Any]:
@@ -88,11 +162,11 @@ def _npm(*arguments: str, of: str) -> dict[str, Any]:
             timeout=LONGEST,
         )
     except subprocess.TimeoutExpired as error:
-        raise DatasetError(
+        raise SourceError(
             f"npm fetched no {of} within {LONGEST:g} seconds; try again, or name the tarball that you have downloaded"
         ) from error
     except FileNotFoundError as error:
-        raise DatasetError(
+        raise SourceError(
             f"npm is not installed, so {of} cannot be fetched; install it, or name the tarball that you have downloaded"
         ) from error
     try:
@@ -108,7 +182,10 @@ def _npm(*arguments: str, of: str) -> dict[str, Any]:
         code = (problem or {}).get("code", "")
         if code in {"E404", "ETARGET"} or (done.returncode == 0 and not answer):
             name, _, version = of.rpartition("@")
-            raise DatasetError(f"the npm registry has no package {name} in version {version}")
+            wanted = f"{name} in version {version}" if name else of
+            raise SourceError(f"the npm registry has no package {wanted}")
+        if code == "EINTEGRITY":
+            raise TamperedError(f"the tarball of {of} does not have the hash that the npm registry states; try again")
         reason = (problem or {}).get("summary") or next(iter(done.stderr.splitlines()), "it gave no reason")
-        raise DatasetError(f"npm could not fetch {of} ({reason.strip().splitlines()[0].rstrip('.')})")
+        raise SourceError(f"npm could not fetch {of} ({reason.strip().splitlines()[0].rstrip('.')})")
     return answer

@@ -18,7 +18,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
-from repoeval_bench.dataset.build.files import dump_manifest, new_folder, write_plain
+from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
@@ -90,21 +90,26 @@ class BuildRequest:
             require("--resolve jedi", "jedi")
 
 
-def build_pack(request: BuildRequest, out: Path | str, *, notify: Callable[[str], None] = lambda _: None) -> Pack:
+def build_pack(
+    request: BuildRequest,
+    out: Path | str,
+    *,
+    notify: Callable[[str], None] = lambda _: None,
+    opener: Callable[[str, Path], Origin] = open_origin,
+) -> Pack:
     """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
 
-    `notify` receives a line on every source, and one on each level with too few tasks. UsageError: what is asked does
+    `notify` receives a line on every source, and one on each level with too few tasks. `opener` opens a source's text,
+    with a folder for what it fetches. UsageError: what is asked does
     not exist or does not fit together; DatasetError: a source cannot be read, holds no code, or gives no task. Then
     nothing is written.
     """
     request.check()
-    target = Path(out).expanduser().absolute()
-    if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise UsageError(f"{out} exists already; name a new folder for the pack, or delete that one")
+    target = new_target(out, "pack")
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
         building = _Building(request, folder, notify)
         for source in request.sources:
-            notify(building.add(open_origin(source, Path(work))))
+            notify(building.add(opener(source, Path(work))))
         content = building.finish()
         for level, counted in content.levels.items():
             if counted.tasks < FEWEST_TASKS:

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from email.parser import HeaderParser
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.files import sha256_file
 from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.build.archived import MAX_UNPACKED, of_archive
+from repoeval_bench.dataset.build.archived import MAX_UNPACKED, checked_hash, of_archive
 from repoeval_bench.dataset.build.origin import Origin, repository_name
-from repoeval_bench.dataset.sources.index_client import TamperedError, open_index
+from repoeval_bench.dataset.sources.index_client import open_index
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from repoeval_bench.dataset.sources.index_client import Index
+    from repoeval_bench.dataset.sources.index_client import Index, Release
 
 _SPEC = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
 _LICENCE = re.compile(r"^License(?:-Expression)?: *([^\n]{1,60})$", re.MULTILINE)
 _UNSTATED = frozenset({"UNKNOWN", "None", ""})
+_SPDX = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "MIT No Attribution License (MIT-0)": "MIT-0",
+    "Python Software Foundation License": "PSF-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+    "Zero-Clause BSD (0BSD)": "0BSD",
+}
+"""A classifier of a licence -> its SPDX identifier; that of BSD does not say which one."""
 
 
 def open_package(text: str, work: Path) -> Origin:
@@ -31,36 +43,55 @@ def open_package(text: str, work: Path) -> Origin:
     if found is None:
         raise UsageError(f"the source 'pypi:{text}' is not of the form pypi:NAME==VERSION, such as pypi:click==8.1.7")
     with open_index() as index:
-        return open_release(index, found["name"], found["version"], work)
+        return PyPI(index).open_release(found["name"], found["version"], work)
 
 
-def open_release(index: Index, name: str, version: str, work: Path, *, file: str = "", sha256: str = "") -> Origin:
-    """The package of a version, fetched into the folder `work`; `file` and `sha256` are what it has to be.
+class PyPI:
+    """The package index of pip's settings as a registry; see `registries`."""
 
-    A DatasetError where it cannot be fetched; a TamperedError where it is not the one that was pinned.
-    """
-    path, stated = index.fetch(name, version, work, file=file)
-    digest = sha256_file(path)
-    if sha256 and digest != sha256:
-        raise TamperedError(f"{path.name} has SHA-256 {digest}, and not {sha256}; the index serves another file")
-    facts = {
-        "kind": "wheel" if path.suffix == ".whl" else "sdist",
-        "package": name,
-        "version": version,
-        "file": path.name,
-        "sha256": digest,
-        "verified": sorted(stated),
-    }
-    return of_archive(path, repository_name(f"{name}-{version}"), facts, _licence(path))
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def releases(self, name: str) -> list[Release]:
+        """All files of a package, the newest version first."""
+        return self._index.releases(name)
+
+    def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
+        """The pure-Python wheel of a version, else its sdist, or the file that was pinned."""
+        path, stated = self._index.fetch(name, version, work, file=(pinned or {}).get("file", ""))
+        facts = {
+            "kind": "wheel" if path.suffix == ".whl" else "sdist",
+            "package": name,
+            "version": version,
+            "file": path.name,
+            "sha256": checked_hash(path, pinned),
+            "verified": sorted(stated),
+        }
+        return of_archive(path, repository_name(f"{name}-{version}"), facts, _short_licence(_metadata(path)))
+
+    def licence(self, path: Path) -> str:
+        """The `License-Expression`, else what the classifiers say."""
+        headers = HeaderParser().parsestr(_metadata(path))
+        if stated := headers["License-Expression"]:
+            return str(stated)
+        classifiers = [each.rpartition(" :: ")[2] for each in headers.get_all("Classifier", []) if "License ::" in each]
+        return " AND ".join(_SPDX.get(each, each) for each in classifiers)
+
+    def source(self, name: str, version: str) -> str:
+        """`pypi:NAME==VERSION`."""
+        return f"pypi:{name}=={version}"
 
 
-def _licence(path: Path) -> str:
-    """What the package's metadata says of its licence; "" where it says nothing short."""
+def _metadata(path: Path) -> str:
+    """The metadata of a wheel or an sdist; "" where it has none."""
     for member in read_archive(path, max_unpacked=MAX_UNPACKED):
         *folders, base = member.name.split("/")
         if len(folders) == 1 and base in {"METADATA", "PKG-INFO"}:
-            head = member.read().decode("utf-8", "replace").partition("\n\n")[0]
-            for found in _LICENCE.findall(head):
-                if found.strip() not in _UNSTATED:
-                    return str(found).strip()
+            return member.read().decode("utf-8", "replace")
     return ""
+
+
+def _short_licence(metadata: str) -> str:
+    """What the metadata says of the licence; "" where it says nothing short."""
+    found = (each.strip() for each in _LICENCE.findall(metadata.partition("\n\n")[0]))
+    return next((each for each in found if each not in _UNSTATED), "")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
+import io
 import json
 import re
 import shutil
+import tarfile
 import zipfile
 from contextlib import contextmanager
+from functools import cache
 
 import pytest
 
@@ -15,11 +20,13 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.build.edition import ship
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-from repoeval_bench.dataset.build.pypi import open_release
+from repoeval_bench.dataset.build.refresh import PERMISSIVE
+from repoeval_bench.dataset.build.registries import open_registry
+from repoeval_bench.dataset.install import read_hashes
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import combination_at, obtain
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.sources.index_client import open_index
+from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.runs.request import RunRequest
 from support import minirepo
@@ -27,69 +34,117 @@ from support.command import bench
 from support.server import Site, serve
 
 NAME = "small-2@2026-11"
-WHEELS = {repo: f"{repo}-1.0-py3-none-any.whl" for repo in minirepo.REPOSITORIES}
-GONE = f"{min(WHEELS).replace('_', '-')}-1.0"
+NPM = pytest.param("npm", marks=pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed"))
+KINDS = ["pypi", NPM]
+VERSION = {"pypi": "1.0", "npm": "1.0.0"}
+PROJECTS = {repo: repo.replace("_", "-") for repo in minirepo.REPOSITORIES}
+FIRST = min(PROJECTS)
 
 
-def wheel(repo, path):
+@pytest.fixture
+def kind():
+    """The registry that the packages are from; tests of both override it."""
+    return "pypi"
+
+
+def wheel(repo):
+    """(name, bytes) of a wheel."""
     metadata = f"Metadata-Version: 2.4\nName: {repo}\nVersion: 1.0\nLicense-Expression: MIT\n\n"
-    with zipfile.ZipFile(path, "w") as archive:
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
         for name, text in minirepo.REPOSITORIES[repo].items():
-            archive.writestr(f"{repo}/{name}", text)
-        archive.writestr(f"{repo}-1.0.dist-info/METADATA", metadata)
-    return path.read_bytes()
+            archive.writestr(zipfile.ZipInfo(f"{repo}/{name}"), text)
+        archive.writestr(zipfile.ZipInfo(f"{repo}-1.0.dist-info/METADATA"), metadata)
+    return f"{repo}-1.0-py3-none-any.whl", raw.getvalue()
 
 
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheels")
-    return {repo: wheel(repo, folder / name) for repo, name in WHEELS.items()}
+def tarball(repo):
+    """(name, bytes) of a tarball of npm's."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for name, text in minirepo.REPOSITORIES[repo].items():
+            info = tarfile.TarInfo(f"package/{name}")
+            info.size = len(text.encode())
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return f"{PROJECTS[repo]}-1.0.0.tgz", gzip.compress(raw.getvalue(), mtime=0)
+
+
+def page_of(kind, repo):
+    """Where the registry says what there is of a package."""
+    return f"simple/{PROJECTS[repo]}/" if kind == "pypi" else PROJECTS[repo]
+
+
+def stated(kind, repo, raw, site):
+    """What the registry says of a package whose archive has these bytes."""
+    name = archived(kind, repo)[0]
+    if kind == "pypi":
+        link = f'<a href="/files/{name}#sha256={hashlib.sha256(raw).hexdigest()}">{name}</a>'
+        return f"<!DOCTYPE html><html><body>{link}</body></html>".encode()
+    integrity = f"sha512-{base64.b64encode(hashlib.sha512(raw).digest()).decode()}"
+    dist = {"tarball": f"{site.url}/files/{name}", "integrity": integrity}
+    version = {"name": PROJECTS[repo], "version": "1.0.0", "license": "MIT", "dist": dist}
+    page = {"name": PROJECTS[repo], "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
+    return json.dumps(page).encode()
+
+
+def archived(kind, repo):
+    """(name, bytes) of a package."""
+    return wheel(repo) if kind == "pypi" else tarball(repo)
 
 
 @contextmanager
-def serving(wheels, patch):
-    """A package index on this machine: a page for each package, with the hash of its wheel."""
+def serving(kind, patch, cache):
+    """A registry on this machine: a page for each package, with the hash of its archive."""
     site = Site()
-    for repo, raw in wheels.items():
-        name, project = WHEELS[repo], repo.replace("_", "-")
-        site.files[f"files/{name}"] = raw
-        page = f'<a href="/files/{name}#sha256={hashlib.sha256(raw).hexdigest()}">{name}</a>'
-        site.files[f"simple/{project}/"] = f"<!DOCTYPE html><html><body>{page}</body></html>".encode()
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
         patch.delenv(name, raising=False)
     patch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    patch.setenv("npm_config_cache", str(cache))
+    patch.setenv("npm_config_userconfig", str(cache / "npmrc"))
+    patch.setenv("npm_config_fetch_retries", "0")
     with serve(site):
+        for repo in PROJECTS:
+            name, raw = archived(kind, repo)
+            site.files |= {f"files/{name}": raw, page_of(kind, repo): stated(kind, repo, raw, site)}
         patch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
+        patch.setenv("npm_config_registry", site.url)
         yield site
 
 
 @pytest.fixture
-def index(wheels, monkeypatch):
-    with serving(wheels, monkeypatch) as site:
+def index(kind, monkeypatch, tmp_path):
+    with serving(kind, monkeypatch, tmp_path / "npm") as site:
         yield site
 
 
 @pytest.fixture(scope="module")
-def made(wheels, tmp_path_factory):
-    """A pack of the packages, and the folder of its facts as they ship."""
-    folder = tmp_path_factory.mktemp("made")
-    sources = tuple(f"pypi:{repo.replace('_', '-')}==1.0" for repo in WHEELS)
-    with pytest.MonkeyPatch.context() as patch, serving(wheels, patch):
-        pack = build_pack(BuildRequest(sources=sources, name=NAME), folder / "built")
-    ship(pack, folder / "shipped", [{"domain": "letters"} for _ in sources])
-    return pack, folder / "shipped"
+def make(tmp_path_factory):
+    """Makes a pack of the packages of a kind, and the folder of its facts as they ship."""
+
+    @cache
+    def make(kind):
+        folder = tmp_path_factory.mktemp(kind)
+        with pytest.MonkeyPatch.context() as patch, serving(kind, patch, folder / "npm"):
+            with open_registry(kind) as registry:
+                sources = tuple(registry.source(each, VERSION[kind]) for each in PROJECTS.values())
+            pack = build_pack(BuildRequest(sources=sources, name=NAME), folder / "built")
+        ship(pack, folder / "shipped", [{"domain": "letters"} for _ in sources])
+        return pack, folder / "shipped"
+
+    return make
 
 
 @pytest.fixture
-def built(made, index, tmp_path, monkeypatch):
+def built(make, kind, index, tmp_path, monkeypatch):
     """The pack, of which the facts ship and the packages are on the index."""
-    pack, facts = made
+    pack, facts = make(kind)
     folder = tmp_path / "shipped" / NAME
     shutil.copytree(facts, folder)
     monkeypatch.setattr(shipped, "editions", lambda: {"small-2@2026-10": folder.parent / "none", NAME: folder})
     return pack
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["small-2", NAME])
 def test_an_edition_is_the_pack_that_it_was_made_of(built, tmp_path, name):
     """Tasks, files and what they use are the same; the second time nothing is asked of the index."""
@@ -129,43 +184,42 @@ def test_a_later_rule_moves_nothing(built, tmp_path, monkeypatch):
     assert load_benchmark("small-2", home=tmp_path / "home").is_whole
 
 
-def test_a_package_that_is_gone_is_said_and_counted(built, index, tmp_path):
-    page = index.files.pop(f"simple/{min(WHEELS).replace('_', '-')}/")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_package_that_is_gone_is_said_and_counted(built, kind, index, tmp_path):
+    page = index.files.pop(page_of(kind, FIRST))
     home, said = tmp_path / "home", []
+    gone = f"{PROJECTS[FIRST]}-{VERSION[kind]}"
     part = load_benchmark("small-2", home=home, notify=said.append)
-    assert (len(part.files), part.whole_repos) == (len(WHEELS) - 1, len(WHEELS))
-    assert f"{len(WHEELS) - 1} of {len(WHEELS)} repositories" in part.label
+    assert (len(part.files), part.whole_repos) == (len(PROJECTS) - 1, len(PROJECTS))
+    assert f"{len(PROJECTS) - 1} of {len(PROJECTS)} repositories" in part.label
     assert part.whole_tasks == len(load_benchmark(built.root).tasks) > len(part.tasks)
-    assert any(GONE in line and "has no package" in line for line in said)
+    assert any(gone in line and "has no package" in line for line in said)
     # It is said again each time, and fetched when more is asked for.
     said.clear()
     load_benchmark("small-2", home=home, notify=said.append)
-    assert any(f"missing: {GONE}" in line and f"--source {NAME} --upgrade" in line for line in said)
-    index.files[f"simple/{min(WHEELS).replace('_', '-')}/"] = page
+    assert any(f"missing: {gone}" in line and f"--source {NAME} --upgrade" in line for line in said)
+    index.files[page_of(kind, FIRST)] = page
     obtain("small-2", combination_at("small-2", "function", "2k", "codex"), home, upgrade=True)
     assert load_benchmark("small-2", home=home).is_whole
 
 
 def test_where_no_package_can_be_had_nothing_is_made(built, index, tmp_path):
     index.files.clear()
-    with pytest.raises(DatasetError, match=f"none of the {len(WHEELS)} packages of {NAME} can be had"):
+    with pytest.raises(DatasetError, match=f"none of the {len(PROJECTS)} packages of {NAME} can be had"):
         load_benchmark("small-2", home=tmp_path / "home")
     assert not (tmp_path / "home" / "packs" / NAME).exists()
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "restated", [False, True], ids=["the index states the old hash", "the index states the new one"]
+    "restated", [False, True], ids=["the registry states the old hash", "the registry states the new one"]
 )
-def test_a_package_that_was_tampered_with_ends_it(built, index, tmp_path, restated):
-    repo, name = next(iter(WHEELS.items()))
-    raw = index.files[f"files/{name}"]
-    changed = raw + b"\0"
-    index.files[f"files/{name}"] = changed
+def test_a_package_that_was_tampered_with_ends_it(built, kind, index, tmp_path, restated):
+    name, raw = archived(kind, FIRST)
+    index.files[f"files/{name}"] = raw + b"\0"
     if restated:
-        page = f"simple/{repo.replace('_', '-')}/"
-        old, new = (hashlib.sha256(each).hexdigest().encode() for each in (raw, changed))
-        index.files[page] = index.files[page].replace(old, new)
-    with pytest.raises(DatasetError, match=f"{name} .* hash|{name} has SHA-256"):
+        index.files[page_of(kind, FIRST)] = stated(kind, FIRST, raw + b"\0", index)
+    with pytest.raises(TamperedError, match=r" hash|has SHA-256 \w+, and not "):
         load_benchmark("small-2", home=tmp_path / "home")
     assert not (tmp_path / "home" / "packs" / NAME).exists()
 
@@ -210,30 +264,46 @@ def test_an_unknown_level_is_refused_before_anything_is_fetched(built, index):
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("repository", ["tinydb-4.9.0", "lark-1.3.1"])
-def test_a_shipped_package_is_what_was_pinned(repository, tmp_path):
-    (source,) = (each for each in shipped.shipped_pack("pypi-40").content.sources if each.repository == repository)
+@pytest.mark.parametrize(
+    ("name", "repository"),
+    [
+        ("pypi-40", "tinydb-4.9.0"),
+        ("pypi-40", "lark-1.3.1"),
+        pytest.param("npm-12", "noble_hashes-2.4.0", marks=NPM.marks),
+        ("native-8", "jiter-0.18.0"),
+    ],
+)
+def test_a_shipped_package_is_what_was_pinned(name, repository, tmp_path):
+    """Its hash is the pinned one, and what a build takes of it now is what the table of files has."""
+    pack = shipped.shipped_pack(name)
+    (source,) = (each for each in pack.content.sources if each.repository == repository)
     facts = source.model_extra
-    with open_index() as opened:
-        origin = open_release(
-            opened, facts["package"], facts["version"], tmp_path, file=facts["file"], sha256=facts["sha256"]
+    with open_registry(shipped.registry_of(pack.content)) as registry:
+        registry.open_release(facts["package"], facts["version"], tmp_path, facts)
+        request = BuildRequest(
+            sources=(registry.source(facts["package"], facts["version"]),), languages=tuple(pack.content.languages)
         )
-    named = shipped.read_table(shipped.shipped_pack("pypi-40").root / shipped.FILES).splitlines()[1:]
-    own = {name.partition("/")[2] for name in named if name.startswith(f"{repository}/")}
-    assert own <= origin.paths
+    table = shipped.read_table(pack.root / shipped.FILES).splitlines()[1:]
+    named = {each for each in table if each.startswith(f"{repository}/")}
+    assert read_hashes(build_pack(request, tmp_path / "pack").root / "repositories").keys() == named
 
 
-def test_the_shipped_editions_are_whole():
-    """Forty packages, each pinned, ten of them new, and a place for every task that is counted."""
-    pack = shipped.shipped_pack("pypi-40")
+@pytest.mark.parametrize(("name", "packages"), [("pypi-40", 40), ("npm-12", 12), ("native-8", 8)])
+def test_the_shipped_editions_are_whole(name, packages):
+    """So many packages, each pinned, of a permissive licence, and a place for every task that is counted."""
+    pack = shipped.shipped_pack(name)
     assert isinstance(pack, Pack)
     sources = pack.content.sources
-    assert len({each.repository for each in sources}) == 40
+    assert len({each.repository for each in sources}) == packages
     assert all(len(each.model_extra["sha256"]) == 64 for each in sources)
-    new = [each for each in sources if each.model_extra["first_release"] >= "2025-07-01"]
-    assert len(new) >= 10
+    assert {part for each in sources for part in re.split(" AND | OR ", each.licence)} <= PERMISSIVE
     places = list(shipped.parse_places(shipped.read_table(pack.root / shipped.TASKS)))
     assert len(places) == pack.content.levels["function"].tasks == sum(each.model_extra["tasks"] for each in sources)
+
+
+def test_ten_packages_of_pypi_40_are_new():
+    sources = shipped.shipped_pack("pypi-40").content.sources
+    assert sum(each.model_extra["first_release"] >= "2025-07-01" for each in sources) >= 10
 
 
 def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):

@@ -11,6 +11,7 @@ import zipfile
 import pytest
 
 from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.dataset.build.gather import Gathered, gather
 from repoeval_bench.dataset.build.origin import open_origin, repository_name
 from support.codebase import CODE, LICENCE
 from support.server import Site, serve
@@ -171,6 +172,10 @@ def test_an_index_that_sends_a_byte_at_a_time_is_not_waited_for(index, monkeypat
     assert site.requests
 
 
+TYPED = dict.fromkeys(("src/a.ts", "src/globals.d.ts", "index.d.ts", "dist/a.js", "dist/a.d.ts", "types/b.d.mts"), b"")
+"""A package with TypeScript, and what a compiler made of it."""
+
+
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 class TestNpm:
     @pytest.fixture
@@ -178,8 +183,9 @@ class TestNpm:
         """A registry with `left` and `@of/right`, and `wrong`, whose tarball is another one."""
         site = Site()
         with serve(site):
-            for name in ("left", "@of/right", "wrong"):
-                packed = tar(tmp_path / "p.tgz", {"package/a.ts": b"let a = 1;\n", "package/LICENSE": LICENCE.encode()})
+            for name in ("left", "@of/right", "wrong", "typed"):
+                held = TYPED if name == "typed" else {"a.ts": b"let a = 1;\n", "LICENSE": LICENCE.encode()}
+                packed = tar(tmp_path / "p.tgz", {f"package/{path}": content for path, content in held.items()})
                 raw = packed.read_bytes()
                 digest = base64.b64encode(hashlib.sha512(b"" if name == "wrong" else raw).digest()).decode()
                 tarball = f"{name.rpartition('/')[2]}.tgz"
@@ -215,6 +221,14 @@ class TestNpm:
         with pytest.raises(DatasetError, match=says) as raised:
             open_origin(source, registry)
         assert "\n" not in str(raised.value)
+
+    def test_declarations_beside_the_folders_of_typescript_are_a_compilers(self, registry):
+        """They are counted as generated, and so are still the scripts beside them; a declaration among the sources stays."""
+        origin = open_origin("npm:typed@1.2.3", registry)
+        found = Gathered()
+        taken = {each.path for each in gather(origin, (), found)}
+        assert taken == {"src/a.ts", "src/globals.d.ts"}
+        assert found.left_out["generated"] == 4
 
     def test_a_registry_that_sends_a_byte_at_a_time_is_not_waited_for(self, registry, monkeypatch):
         monkeypatch.setattr("repoeval_bench.dataset.build.npm.LONGEST", 3)

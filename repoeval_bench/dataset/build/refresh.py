@@ -1,0 +1,220 @@
+"""The next edition of a shipped pack: packages chosen by its recipe, the pack built of them, its facts written.
+
+Each candidate is looked up in the user's own registry, in the recipe's order, until enough of its list are taken.
+Nothing of a package is built or run, and no score is computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.dataset.build.edition import ship
+from repoeval_bench.dataset.build.files import new_folder, new_target
+from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+from repoeval_bench.dataset.build.recipe import read_recipe
+from repoeval_bench.dataset.build.registries import open_registry
+from repoeval_bench.dataset.documented import documented
+from repoeval_bench.dataset.loader import load_benchmark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from repoeval_bench.dataset.build.origin import Origin
+    from repoeval_bench.dataset.build.recipe import Recipe
+    from repoeval_bench.dataset.build.registries import Registry
+    from repoeval_bench.dataset.pack import PackFile
+    from repoeval_bench.dataset.sources.index_client import Release
+
+PERMISSIVE = frozenset(
+    {"0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "PSF-2.0", "Python-2.0"}
+    | {"Unlicense"}
+)
+"""SPDX identifiers; BSD is what a classifier says of either."""
+
+REPOEVAL = frozenset(
+    {"trlx", "patchcore", "tracr", "omnivore", "lightweight-mmm", "betty-ml", "imagen-pytorch", "redframes"}
+)
+"""RepoEval's repositories by the names that an index may have them under."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshRequest:
+    """What is asked of a refresh.
+
+    `pack` is the name of a shipped pack, or the file of a recipe. `edition` names the new one, by year and month such
+    as `2027-06`; releases from before the day `before` (`2027-06-01`) are taken.
+    """
+
+    pack: str
+    edition: str
+    before: str
+
+    def check(self) -> None:
+        """A UsageError with everything that is wrong."""
+        wrong = []
+        if not re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", self.edition):
+            wrong.append(f"the edition {self.edition!r} is not a year and a month, such as 2027-06")
+        try:
+            date.fromisoformat(self.before)
+        except ValueError:
+            wrong.append(f"{self.before!r} is not a day; write it as 2027-06-01")
+        if wrong:
+            raise UsageError(all_mistakes(wrong))
+
+
+class Chosen(NamedTuple):
+    """A package that met the criteria, with what the pack says of it beside what is in it."""
+
+    name: str
+    version: str
+    facts: dict[str, Any]
+
+
+class LeftOutError(Exception):
+    """Why a candidate was left out."""
+
+
+def refresh_pack(
+    request: RefreshRequest, out: Path | str, *, notify: Callable[[str], None] = lambda _: None
+) -> PackFile:
+    """Write the facts of a new edition to the folder `out`, which must not exist yet or be empty; return its manifest.
+
+    The folder is a `--source`: the pack is made of it as of a shipped one. `notify` receives a line on each candidate
+    that was looked up. UsageError: what is asked does not exist or does not fit together; DatasetError: a list has too
+    few packages that meet the criteria. Then nothing is written.
+    """
+    request.check()
+    recipe = read_recipe(request.pack)
+    target = new_target(out, "edition")
+    with open_registry(recipe.registry) as registry:
+        taken = list(chosen(recipe, request, registry, notify))
+        sources = tuple(registry.source(each.name, each.version) for each in taken)
+    asked = BuildRequest(
+        sources=sources,
+        tasks=recipe.tasks,
+        languages=tuple(recipe.languages),
+        name=f"{recipe.name}@{request.edition}",
+    )
+    with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
+        pack = build_pack(asked, Path(work) / "pack", notify=notify)
+        return ship(pack, folder, [each.facts for each in taken])
+
+
+def chosen(
+    recipe: Recipe, request: RefreshRequest, registry: Registry, notify: Callable[[str], None]
+) -> Iterator[Chosen]:
+    """The packages of an edition, in the order of the recipe; a DatasetError where a list has too few."""
+    lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
+    lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
+    for domain, names, wanted, since in lists:
+        taken = 0
+        for name in in_order(names, f"{recipe.name}@{request.edition}:"):
+            if taken == wanted:
+                break
+            try:
+                found = examined(registry, name, recipe, request.before, since)
+            except (LeftOutError, DatasetError) as reason:
+                notify(f"left out {name}: {reason}")
+                continue
+            taken += 1
+            notify(
+                f"{domain}: {name} {found.version}, {', '.join(f'{key} {value}' for key, value in found.facts.items())}"
+            )
+            yield found._replace(facts=found.facts | {"domain": domain})
+        if taken < wanted:
+            raise DatasetError(f"{domain} has {taken} of {wanted} packages; add names to the recipe of {recipe.name}")
+
+
+def in_order(names: Sequence[str], salt: str) -> list[str]:
+    """The names in the order of the hash."""
+    return sorted(names, key=lambda name: hashlib.sha256(f"{salt}{name}".encode()).hexdigest())
+
+
+def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: str = "") -> Chosen:
+    """The newest final release before a day if it meets the criteria; else a LeftOutError says which it does not."""
+    if recipe.registry == "pypi" and _normalized(name) in _own_dependencies() | REPOEVAL:
+        raise LeftOutError("it is a dependency of this project, or a repository of RepoEval")
+    bounds = recipe.bounds
+    releases = registry.releases(name)
+    days = sorted({_day(each.uploaded) for each in releases if each.uploaded})
+    if not days:
+        raise LeftOutError(f"the {recipe.registry} registry does not say when it was uploaded")
+    if since and days[0] < since:
+        raise LeftOutError(f"its first release is of {days[0]}")
+    if since and sum(each < before for each in days) < bounds.upload_days:
+        raise LeftOutError(f"it was uploaded on {sum(each < before for each in days)} days")
+    release = _newest(releases, before)
+    with tempfile.TemporaryDirectory(prefix="choose-") as work:
+        origin = registry.open_release(name, release.version, Path(work))
+        (path,) = Path(work).iterdir()
+        licence = _permissive(registry.licence(path))
+        _check_size(origin, Path(work) / "pack", recipe)
+    # A mirror of npm's registry says when it got a version, which for old ones is years later.
+    first = {"first_release": days[0]} if recipe.registry == "pypi" else {}
+    return Chosen(name, release.version, {"licence": licence, **first, "released": _day(release.uploaded)})
+
+
+def _newest(releases: Sequence[Release], before: str) -> Release:
+    """The newest final release that was uploaded before a day."""
+    found = next((each for each in releases if each.is_final and each.uploaded and _day(each.uploaded) < before), None)
+    if found is None:
+        raise LeftOutError(f"it has no final release before {before}")
+    return found
+
+
+def _day(when: datetime | None) -> str:
+    return when.date().isoformat() if when else ""
+
+
+def _permissive(stated: str) -> str:
+    """The stated licence; a LeftOutError where none is stated, or one that is not permissive."""
+    if not stated:
+        raise LeftOutError("its licence is not stated")
+    if any(each not in PERMISSIVE for each in re.split(r" AND | OR |[() ]+", stated) if each):
+        raise LeftOutError(f"its licence is {stated}")
+    return stated
+
+
+def _check_size(origin: Origin, folder: Path, recipe: Recipe) -> None:
+    """A LeftOutError where a package is too small or too large, or has too few functions."""
+    request = BuildRequest(sources=(origin.name,), languages=tuple(recipe.languages), tasks=20, resolve="no")
+    pack = build_pack(request, folder, opener=lambda *_: origin)
+    (source,) = pack.content.sources
+    files, lines = sum(source.files.values()), sum(source.lines.values())
+    functions = pack.content.levels["function"].candidates
+    bounds = recipe.bounds
+    if files < bounds.files:
+        raise LeftOutError(f"{files} files of code")
+    if not bounds.lines[0] <= lines <= bounds.lines[1]:
+        raise LeftOutError(f"{lines:,} lines of code")
+    if not functions or functions < bounds.functions:
+        raise LeftOutError(f"{functions} functions that could be tasks")
+    asked = 0
+    with suppress(DatasetError):  # none is documented
+        asked = len(documented(load_benchmark(folder)).tasks)
+    if asked < bounds.documented:
+        raise LeftOutError(f"{asked} documented functions")
+
+
+def _own_dependencies() -> frozenset[str]:
+    """Names of what this project depends on by itself, with all its extras."""
+    try:
+        stated = requires("repoeval-bench") or []
+    except PackageNotFoundError as error:
+        raise DatasetError("the dependencies of repoeval-bench are not known; install it with pip") from error
+    return frozenset(_normalized(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in stated)
+
+
+def _normalized(name: str) -> str:
+    """A package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()

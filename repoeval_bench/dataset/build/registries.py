@@ -1,0 +1,46 @@
+"""Registries of published packages: the index of pip's settings, and the registry of npm's. One protocol for both."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from repoeval_bench.dataset.build.npm import Npm
+from repoeval_bench.dataset.build.pypi import PyPI
+from repoeval_bench.dataset.sources.index_client import open_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from repoeval_bench.dataset.build.origin import Origin
+    from repoeval_bench.dataset.sources.index_client import Release
+
+
+class Registry(Protocol):
+    """Where packages are published. What cannot be had is a DatasetError."""
+
+    def releases(self, name: str) -> list[Release]:
+        """All releases of a package, the newest version first."""
+
+    def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
+        """The package of a version, fetched into the folder `work`; `pinned` is what a pack has recorded of it.
+
+        A TamperedError where it is not the one that was pinned.
+        """
+
+    def licence(self, path: Path) -> str:
+        """The licence that the metadata of a fetched package states, as an SPDX expression where it can; else ""."""
+
+    def source(self, name: str, version: str) -> str:
+        """How the version is written as a source of a pack."""
+
+
+@contextmanager
+def open_registry(kind: str) -> Iterator[Registry]:
+    """The registry of a kind, `pypi` or `npm`, as the user's own settings name it."""
+    if kind == "npm":
+        yield Npm()
+        return
+    with open_index() as index:
+        yield PyPI(index)

@@ -1,0 +1,214 @@
+"""The next edition of a shipped pack: each criterion leaves out what it should and says so, and the facts make the pack."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.dataset import shipped
+from repoeval_bench.dataset.build.recipe import Recipe, read_recipe
+from repoeval_bench.dataset.build.refresh import LeftOutError, RefreshRequest, chosen, examined, in_order, refresh_pack
+from repoeval_bench.dataset.build.registries import open_registry
+from repoeval_bench.dataset.loader import load_benchmark
+from support.codebase import LEDGER_PY
+from support.command import bench
+from support.server import Site, serve
+
+MIT = "License-Expression: MIT"
+DAYS = ["2025-08-01", "2025-08-02", "2025-09-01"]
+LEAST = {"lines": [10, 200], "files": 2, "functions": 2, "documented": 1, "upload_days": 2}
+ASKED = RefreshRequest(pack="small", edition="2026-01", before="2025-12-01")
+
+
+def recipe_of(**more):
+    fields = {
+        "name": "small",
+        "registry": "pypi",
+        "languages": ["python"],
+        "tasks": 10,
+        "established": 2,
+        "domains": {},
+        "bounds": LEAST,
+    }
+    return Recipe.model_validate(fields | more)
+
+
+@pytest.fixture
+def publish(tmp_path, monkeypatch):
+    """Puts a package on an index: its licence's header, the days of its releases 1.0, 2.0 …, and its code."""
+    site = Site()
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
+        monkeypatch.delenv(name, raising=False)
+
+    def put(name, licence=MIT, days=DAYS, code=LEDGER_PY, versions=()):
+        files = []
+        for number, day in enumerate(days, start=1):
+            version = dict(enumerate(versions, start=1)).get(number, f"{number}.0")
+            path = tmp_path / f"{name}-{version}-py3-none-any.whl"
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr(f"{name}/a.py", code)
+                archive.writestr(f"{name}/b.py", "x = 1\n")
+                archive.writestr(f"{name}-{version}.dist-info/METADATA", f"Name: {name}\n{licence}\n\nText\n")
+            raw = path.read_bytes()
+            site.files[f"files/{path.name}"] = raw
+            files.append(
+                {
+                    "filename": path.name,
+                    "url": f"/files/{path.name}",
+                    "hashes": {"sha256": hashlib.sha256(raw).hexdigest()},
+                    "upload-time": f"{day}T10:00:00.000000Z",
+                }
+            )
+        page = {"meta": {"api-version": "1.1"}, "name": name, "files": files}
+        site.files[f"simple/{name}/"] = json.dumps(page).encode()
+
+    with serve(site):
+        monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
+        yield put
+
+
+def examine(name, before="2025-12-01", since=""):
+    with open_registry("pypi") as registry:
+        return examined(registry, name, recipe_of(), before, since)
+
+
+def test_the_newest_final_release_before_the_day_is_taken(publish):
+    publish("good", versions=["1.0", "2.0", "3.0rc1"])
+    found = examine("good")
+    assert (found.version, found.facts["first_release"], found.facts["released"]) == ("2.0", DAYS[0], DAYS[1])
+    assert found.facts["licence"] == "MIT"
+    assert examine("good", before=DAYS[1]).version == "1.0"
+
+
+@pytest.mark.parametrize(
+    ("stated", "licence"),
+    [
+        ("License-Expression: Apache-2.0 OR BSD-2-Clause", "Apache-2.0 OR BSD-2-Clause"),
+        ("Classifier: License :: OSI Approved :: BSD License", "BSD"),
+        ("Classifier: License :: OSI Approved :: MIT License", "MIT"),
+    ],
+)
+def test_a_licence_is_permissive_by_its_own_metadata(publish, stated, licence):
+    publish("good", licence=stated)
+    assert examine("good").facts["licence"] == licence
+
+
+@pytest.mark.parametrize(
+    ("package", "asked", "says"),
+    [
+        ({"licence": "License-Expression: GPL-3.0-only"}, {}, "its licence is GPL-3.0-only"),
+        ({"licence": "License-Expression: MIT AND MPL-2.0"}, {}, "its licence is MIT AND MPL-2.0"),
+        ({"licence": "License: MIT"}, {}, "not stated"),
+        ({"licence": "Classifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)"}, {}, "GPLv3"),
+        ({"code": LEDGER_PY * 9}, {}, "lines of code"),
+        ({"code": "def short():\n    return 1\n" * 6}, {}, "0 functions that could be tasks|sources give no task"),
+        ({"code": LEDGER_PY.replace('"""', "'")}, {}, "0 documented functions|0 functions that could be tasks"),
+        ({}, {"before": "2025-01-01"}, "no final release before 2025-01-01"),
+        ({}, {"since": "2025-08-02"}, "its first release is of 2025-08-01"),
+        ({"days": DAYS[:1]}, {"since": "2025-01-01"}, "it was uploaded on 1 days"),
+    ],
+)
+def test_what_does_not_meet_a_criterion_is_left_out_with_the_reason(publish, package, asked, says):
+    publish("other", **package)
+    with pytest.raises((LeftOutError, DatasetError), match=says):
+        examine("other", **asked)
+
+
+def test_the_projects_own_dependencies_and_repoevals_repositories_are_not_asked_for(publish):
+    for name in ("click", "NumPy", "pytest", "redframes"):
+        with pytest.raises(LeftOutError, match="dependency of this project, or a repository of RepoEval"):
+            examine(name)
+
+
+def test_each_list_is_gone_through_in_the_order_of_its_hash(publish):
+    """The first that meet the criteria are taken, and each one that was left out before is named."""
+    names = [f"pack{number}" for number in range(6)]
+    order = in_order(names, "small@2026-01:")
+    assert order == sorted(names, key=lambda each: hashlib.sha256(f"small@2026-01:{each}".encode()).hexdigest())
+    assert order != in_order(names, "small@2026-02:")
+    for name in names:
+        publish(name, licence="License-Expression: GPL-3.0-only" if name == order[0] else MIT)
+    said = []
+    with open_registry("pypi") as registry:
+        taken = list(chosen(recipe_of(domains={"all": names}), ASKED, registry, said.append))
+    assert [each.name for each in taken] == order[1:3]
+    assert f"left out {order[0]}: its licence is GPL-3.0-only" in said
+
+
+@pytest.fixture
+def own_recipe(publish, tmp_path):
+    """The file of a recipe of one's own, with packages on the index."""
+    for name in ("one", "two"):
+        publish(name, code=LEDGER_PY.replace("Ledger", name.title()))
+    path = tmp_path / "small.yaml"
+    path.write_text(json.dumps(recipe_of(domains={"all": ["one", "two"]}).model_dump()))
+    return path
+
+
+def test_an_edition_of_ones_own_is_a_source(own_recipe, tmp_path):
+    """The command writes facts alone, of which the pack is made; another edition of that name takes its place."""
+    folder, home = tmp_path / "facts", tmp_path / "home"
+    asked = ("data", "refresh", own_recipe, "--edition", "2026-01", "-o", folder)
+    done = bench(*asked, "--before", "2025-12-01", home=home)
+    assert done.code == 0, done.err
+    assert "all: " in done.out
+    assert "one==3.0" in done.out
+    assert {path.name for path in folder.iterdir()} == {"pack.yaml", shipped.FILES, shipped.TASKS, shipped.USES}
+    whole = load_benchmark(folder, home=home)
+    assert whole.is_whole
+    assert {task.repo for task in whole.tasks} <= {"one-3.0", "two-3.0"}
+    older = tmp_path / "older"
+    refresh_pack(RefreshRequest(pack=str(own_recipe), edition="2026-01", before=DAYS[1]), older)
+    assert set(load_benchmark(older, home=home).files) == {"one-1.0", "two-1.0"}
+    assert bench(*asked, "--before", "2025-12-01", home=home).code == 2  # the folder is there
+
+
+def test_too_few_packages_are_one_sentence_and_nothing_is_written(own_recipe, tmp_path):
+    with pytest.raises(DatasetError, match="all has 0 of 2 packages; add names to the recipe of small"):
+        refresh_pack(RefreshRequest(pack=str(own_recipe), edition="2026-01", before="2020-01-01"), tmp_path / "facts")
+    assert not (tmp_path / "facts").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"edition": "next"}, "edition 'next' is not a year and a month"),
+        ({"before": "1.6.2027"}, "'1.6.2027' is not a day"),
+        ({"pack": "pypi-44"}, "unknown pack 'pypi-44'; did you mean 'pypi-40'"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_anything_is_looked_up(tmp_path, asked, says):
+    request = {"pack": "pypi-40", "edition": "2027-06", "before": "2027-06-01"} | asked
+    with pytest.raises(UsageError, match=says):
+        refresh_pack(RefreshRequest(**request), tmp_path / "facts")
+
+
+def test_all_mistakes_of_a_recipe_are_said_at_once(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nregistry: crates\ntasks: 0\nnames: []\n")
+    with pytest.raises(UsageError) as raised:
+        read_recipe(str(path))
+    for part in ("mine.yaml:2", "mine.yaml:3", "'names'", "bounds", "languages"):
+        assert part in str(raised.value)
+
+
+@pytest.mark.parametrize(("name", "packages"), [("pypi-40", 40), ("npm-12", 12), ("native-8", 8)])
+def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
+    recipe = read_recipe(name)
+    assert len(recipe.domains) * recipe.established + recipe.new == packages
+    found = shipped.summary_of(shipped.shipped_pack(name).content)
+    assert found.tasks == recipe.tasks
+    assert set(found.languages) <= set(recipe.languages)
+    named = {
+        domain: [each.rpartition("@")[0] or each.partition("==")[0] for each in packages]
+        for domain, packages in found.domains.items()
+    }
+    expected = dict.fromkeys(recipe.domains, recipe.established) | ({"new": recipe.new} if recipe.new else {})
+    assert {domain: len(each) for domain, each in named.items()} == expected
+    for domain, each in named.items():
+        assert set(each) <= set(recipe.domains.get(domain, recipe.recent))
