@@ -95,7 +95,7 @@ def make_chunker(spec: str | Spec) -> Chunker:
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     ours = any(row.name == parsed.name for row in CHUNKERS)
     own = {key: value for key, value in parsed.params.items() if not (ours and key == "header")}
-    if "max_tokens" in own and (twice := sorted({"max_nws", "chunk_size"} & own.keys())):
+    if "max_tokens" in own and (twice := sorted({"max_nws", "chunk_size", "lines"} & own.keys())):
         raise SpecError(f"chunker {parsed.name}: {twice[0]} and max_tokens are two sizes; give one")
     chunker = cast("Chunker", choose("chunker", Spec(parsed.name, parsed.target, own)).make())
     kind = parsed.params.get("header", "none") if ours else "none"

@@ -2,44 +2,72 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import nws_before
+from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_option, tokens_before
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from repoeval_bench.core.source import SourceFile
+
+LINES = 20
+"""Lines of a window, unless asked otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowChunker(Cutter):
     """Sliding windows of `lines` lines that start every `step` lines (Zhang et al. 2023, arXiv 2303.12570).
 
-    The last window is the first that reaches the end of the file. A window of blank lines only is left out.
+    With `max_tokens` of a `tokenizer` in place of `lines` a window is as many whole lines as fit, at least one, and the
+    next one starts `step` lines later, or where it ends if that comes first, so that no line is left out. The last
+    window is the first that reaches the end of the file. A window of blank lines only is left out.
     """
 
     name: ClassVar[str] = "window"
-    lines: int = option(20, "lines of a window", Whole(1))
+    lines: int = option(LINES, "lines of a window", Whole(1))
     step: int = option(10, "lines between the starts of two windows", Whole(1))
+    max_tokens: int | None = max_tokens_option("lines")
+    tokenizer: str = tokenizer_option()
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """The options of the size that does not count."""
+        return frozenset({"lines"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
-        """Refuse windows that leave lines out."""
-        if self.step > self.lines:
+        """Refuse two sizes, windows that leave lines out, and a tokenizer that is not there."""
+        check_size(self.name, ("lines", self.lines != LINES), self.max_tokens, self.tokenizer)
+        if self.max_tokens is None and self.step > self.lines:
             raise SpecError(f"chunker window: step={self.step} is above lines={self.lines}; choose a step up to lines")
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The windows in order; most lines are in lines/step of them."""
         before = nws_before(file)
-        n_starts = max(1, -(-(file.n_lines - self.lines) // self.step) + 1)
-        windows = (
-            LineSpan(first, min(first + self.lines, file.n_lines))
-            for first in range(0, min(n_starts * self.step, file.n_lines), self.step)
-        )
         return [
-            Chunk.cut(file, file.chars_of(window)) for window in windows if before[window.start] < before[window.end]
+            Chunk.cut(file, file.chars_of(window))
+            for window in self._windows(file)
+            if before[window.start] < before[window.end]
         ]
+
+    def _windows(self, file: SourceFile) -> Iterator[LineSpan]:
+        tokens = tokens_before(file, self.tokenizer) if self.max_tokens else []
+        first = 0
+        while first < file.n_lines:
+            last = first + self.lines
+            if self.max_tokens:
+                # The first line at whose end the window would be too large; one line alone may be.
+                last = max(first + 1, bisect_right(tokens, tokens[first] + self.max_tokens, lo=first) - 1)
+            last = min(last, file.n_lines)
+            yield LineSpan(first, last)
+            if last == file.n_lines:
+                return
+            first = min(first + self.step, last)

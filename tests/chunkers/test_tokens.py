@@ -13,7 +13,7 @@ from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile
 
-SIZED = ("ast", "fixed", "recursive", "chonkie")
+SIZED = ("ast", "fixed", "recursive", "window", "chonkie")
 FILES = [
     SourceFile("r", path.name, path.read_text(encoding="utf-8"))
     for path in sorted((Path(__file__).parents[2] / "repoeval_bench" / "runs").glob("*.py"))
@@ -26,11 +26,11 @@ def count(text: str) -> int:
 
 @pytest.mark.parametrize("name", SIZED)
 def test_chunks_are_as_large_as_asked_in_tokens(name) -> None:
-    """No chunk of several lines is larger, and most are well filled; chonkie leaves blanks between nodes out."""
+    """No chunk of several lines is larger, and most are well filled; chonkie leaves a long string or comment whole."""
     chunker = make_chunker(f"{name}:max_tokens=200")
     chunks = [chunk for file in FILES for chunk in chunker.chunk(file)]
     sizes = [count(chunk.text) for chunk in chunks if len(chunk.lines) > 1]
-    assert max(sizes) <= (200 if name != "chonkie" else 240)
+    assert sum(size > 200 for size in sizes) <= (0.05 * len(sizes) if name == "chonkie" else 0)
     assert sum(sizes) / len(sizes) > 100
 
 
@@ -46,7 +46,7 @@ def test_the_spec_prints_the_size_that_counts(name) -> None:
     assert make_chunker(tokens).spec == tokens
 
 
-@pytest.mark.parametrize("name", ["ast", "fixed", "recursive"])
+@pytest.mark.parametrize("name", ["ast", "fixed", "recursive", "window"])
 def test_a_size_in_tokens_conforms(name) -> None:
     """On every input that breaks chunkers."""
     assert_chunker_conforms(make_chunker(f"{name}:max_tokens=30"))

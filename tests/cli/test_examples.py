@@ -24,6 +24,7 @@ def test_the_command_takes_the_line(name, line, tmp_path, monkeypatch):
     (tmp_path / "src").mkdir()
     logged = (
         "log.jsonl",
+        "run.json",
         "gold.jsonl",
         "chunks.jsonl",
         "pool.jsonl",
