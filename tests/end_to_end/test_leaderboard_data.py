@@ -13,7 +13,7 @@ from support.command import bench
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "data" / "leaderboard"
-FIGURE = re.compile(r"([+-]?\d+\.\d+) \[([+-]?\d+\.\d+), ([+-]?\d+\.\d+)\]")
+FIGURE = re.compile(r"([+-]?\d+\.\d+)\s+\[([+-]?\d+\.\d+),\s+([+-]?\d+\.\d+)\]")
 SAMPLE = 10
 
 
