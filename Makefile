@@ -7,8 +7,8 @@ PYTHON  ?= python3
 # coderag uses its own documents, so the default chunker is left out; a chunker given explicitly is passed on and refused.
 CHUNKER ?= $(if $(filter coderag%,$(PROTOCOL)),,ast)
 BENCH   ?= repoeval
-# What leaderboard-full asks beside RepoEval.
-DATA    ?= pypi-40
+# What leaderboard-full asks beside RepoEval: every pack that ships.
+DATA    ?= $(basename $(notdir $(wildcard data/packs/*.yaml)))
 SITE    ?= build/leaderboard
 SOURCE  ?= $(REPOEVAL_SOURCE)
 # The tool reads its options from make's variables: MATCH_SIZE=fixed is --match-size fixed.
