@@ -102,7 +102,8 @@ def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
 class Chunk:
     """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree.
 
-    A `header` is embedded before the text, a text that is `rewritten` in its place. Neither moves what is scored.
+    A `header` is embedded before the text, a text that is `rewritten` in its place. Neither moves what is scored. Where
+    an embedder reads chunks in their files, `in_file` is what it calls this one's span.
     """
 
     chunk_id: str
@@ -113,6 +114,7 @@ class Chunk:
     text: str
     header: str = ""
     rewritten: str = ""
+    in_file: str = ""
 
     @classmethod
     def cut(cls, file: SourceFile, chars: CharSpan, header: str = "", rewritten: str = "") -> Self:
@@ -145,6 +147,11 @@ class Chunk:
     def embed_text(self) -> str:
         """What the embedder reads: the header, then the text, or what it is rewritten as."""
         return self.header + (self.rewritten or self.text)
+
+    @property
+    def vector_text(self) -> str:
+        """What an embedder is asked the vector of."""
+        return self.in_file or self.embed_text
 
     @property
     def added_nws(self) -> int:

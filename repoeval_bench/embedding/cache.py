@@ -14,6 +14,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
+from repoeval_bench.embedding.late import LateEncoder
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, cut
 from repoeval_bench.embedding.storage import key_prefix, text_key
 
@@ -57,7 +58,17 @@ class CachedEmbedder:
 
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
-        return self._policies[role] not in WHOLE
+        return self._policies[role] not in WHOLE and not (self.late and role == "document")
+
+    @property
+    def late(self) -> bool:
+        """Whether a chunk's vector is made of the tokens of its file."""
+        return isinstance(self._encoder, LateEncoder)
+
+    def in_file(self, text: str, chars: CharSpan) -> str:
+        """What stands for a span of a file's text; asked where `late` alone."""
+        assert isinstance(self._encoder, LateEncoder)
+        return self._encoder.name(text, chars)
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
         """Tokens of each text before truncation, special ones and the role's prompt included; cached.

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
+from repoeval_bench.embedding.late import OPTION, LateEncoder
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, unit_rows
 from repoeval_bench.embedding.tokens import load_tokenizer
@@ -32,9 +34,12 @@ CUDA_BATCH_BYTES = 2**31
 """Memory that a batch on CUDA must fit in: the same on every card, for a batch's shape moves the last bits."""
 
 
-def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
+def find_model(spec: str, **_: object) -> SentenceTransformerEncoder | LateEncoder:
     """The model that a spec names, found and verified; its own token limit bounds the options."""
-    return SentenceTransformerEncoder(models.locate(spec))
+    asked = Spec.parse(spec)
+    late = asked.params.pop(OPTION, "false").lower() == "true"
+    found = SentenceTransformerEncoder(models.locate(str(asked)))
+    return LateEncoder(found) if late else found
 
 
 class SentenceTransformerEncoder(Unchecked):
@@ -58,12 +63,12 @@ class SentenceTransformerEncoder(Unchecked):
         counts: list[int] = []
         for start in progress(range(0, len(texts), 256), desc="count tokens", unit="x 256 texts"):
             part = [prompt + readable(text) for text in texts[start : start + 256]]
-            counts.extend(len(encoding) for encoding in self._tokenizer.encode_batch_fast(part))
+            counts.extend(len(encoding) for encoding in self.tokenizer.encode_batch_fast(part))
         return counts
 
     def token_starts(self, text: str) -> list[int]:
         """Character at which each token of the text begins, special ones left out, nothing truncated."""
-        return [start for start, _ in self._tokenizer.encode(text, add_special_tokens=False).offsets]
+        return [start for start, _ in self.tokenizer.encode(text, add_special_tokens=False).offsets]
 
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]
@@ -107,7 +112,7 @@ class SentenceTransformerEncoder(Unchecked):
         while end < len(text):
             head = text[:end].rsplit(None, 1)
             # Tokens end with words at the latest, so what follows the cut does not change those well before it.
-            if head and len(self._tokenizer.encode(head[0])) > batch.width + BUCKET_TOKENS:
+            if head and len(self.tokenizer.encode(head[0])) > batch.width + BUCKET_TOKENS:
                 return head[0]
             end *= 4
         return text
@@ -130,7 +135,8 @@ class SentenceTransformerEncoder(Unchecked):
         return vectors
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, without its limit."""
         return load_tokenizer(self.files.tokenizer)
 
     @cached_property

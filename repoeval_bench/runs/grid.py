@@ -175,7 +175,7 @@ class Grid:
                 if self._missing(self._kept(chunker, retriever), retriever, view)
             }
             for exclusion in sorted({exclusion for _, exclusion in lacking}):
-                texts["document"] += [chunk.embed_text for chunk in of_views[exclusion]]
+                texts["document"] += [chunk.vector_text for chunk in of_views[exclusion]]
             for policy in sorted({policy for policy, _ in lacking}):
                 texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
         if self.parts.embedder:

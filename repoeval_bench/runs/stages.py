@@ -24,6 +24,7 @@ from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.late_chunks import read_in_files
 from repoeval_bench.runs.records import EMBED_STEP, FirstStage
 from repoeval_bench.runs.store import Cost, Judged, Outcome
 
@@ -46,6 +47,7 @@ def embed(
     `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged. What
     `check_gold` refuses, with the same `few_gold`, is refused before the first text is embedded.
     """
+    plans = read_in_files(plans, embedder)
     started = perf_counter()
     texts = texts_of(plans, ranked=ranked, measured=measured)
     if any(embedder.pending(texts).values()):
@@ -65,7 +67,7 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
             for role, each in planned.texts().items():
                 texts[role] += each
         if measured:
-            texts["document"] += [chunk.embed_text for chunk in planned.documents]
+            texts["document"] += [chunk.vector_text for chunk in planned.documents]
     return texts
 
 
