@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import repoeval_bench
+from support.once import made_once
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -41,12 +42,15 @@ class Page(HTMLParser):
 def site(tmp_path_factory):
     """The built site; its notebooks are run by the build."""
     pytest.importorskip("mkdocs", reason="mkdocs builds the site; it comes with the extra 'docs'")
-    folder = tmp_path_factory.mktemp("site")
-    environment = dict(os.environ, NO_MKDOCS_2_WARNING="1", PYTHONPATH=str(ROOT))
+    return made_once(tmp_path_factory, "site", build)
+
+
+def build(folder):
+    """`mkdocs build`, which runs the notebooks."""
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
         cwd=ROOT,
-        env=environment,
+        env=dict(os.environ, NO_MKDOCS_2_WARNING="1", PYTHONPATH=str(ROOT)),
         capture_output=True,
         text=True,
         timeout=500,
@@ -54,7 +58,6 @@ def site(tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "WARNING -" not in done.stderr
-    return folder
 
 
 @pytest.mark.slow

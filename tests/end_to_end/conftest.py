@@ -1,9 +1,12 @@
-"""A mini benchmark, its vectors embedded once per worker by the real model."""
+"""A mini benchmark, its vectors embedded once by the real model."""
+
+import shutil
 
 import pytest
 
 from support.command import bench
 from support.minirepo import build_mirror
+from support.once import made_once
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600")
 
@@ -17,12 +20,16 @@ def mirror(tmp_path_factory):
 @pytest.fixture(scope="session")
 def warm_home(tmp_path_factory, mirror):
     """A home whose data is installed and whose vectors are cached for the three chunkers."""
-    home = tmp_path_factory.mktemp("warm-home")
-    specs = [part for spec in CHUNKERS for part in ("--chunker", spec)]
-    for protocol in ("context", "body"):
-        done = bench("eval", *specs, "--source", mirror, "--protocol", protocol, "--out", home / "first", home=home)
-        assert done.code == 0, done.err
-    return home
+
+    def embed(home):
+        specs = [part for spec in CHUNKERS for part in ("--chunker", spec)]
+        for protocol in ("context", "body"):
+            done = bench("eval", *specs, "--source", mirror, "--protocol", protocol, "--out", home / "first", home=home)
+            assert done.code == 0, done.err
+
+    made = made_once(tmp_path_factory, "warm-home", embed)
+    # Tests add vectors of their own, so each process has a copy.
+    return shutil.copytree(made, tmp_path_factory.mktemp("warm-home") / "home")
 
 
 @pytest.fixture

@@ -366,11 +366,11 @@ class Strings:
 def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path):
     """A failure stops the run with the file's name; with --skip-errors it is counted under the table."""
     (tmp_path / "broken.py").write_text(BROKEN)
-    path = {"PYTHONPATH": str(tmp_path)}
-    sentence = one_sentence(evaluate("-c", "py:broken:Fails", **path), 1)
+    asked, path = ("-c", "py:broken:Fails", "--retriever", "bm25"), {"PYTHONPATH": str(tmp_path)}
+    sentence = one_sentence(evaluate(*asked, **path), 1)
     assert "stock.py" in sentence
     assert "RuntimeError: cannot read stock" in sentence
-    done = evaluate("-c", "py:broken:Fails", "--skip-errors", **path)
+    done = evaluate(*asked, "--skip-errors", **path)
     assert done.code == 0, done.err
     assert "files the chunker failed on, left out: 1" in done.out
 

@@ -267,12 +267,21 @@ def test_an_imported_run_is_refused(claimed, mirror, home, tmp_path):
 
 
 @pytest.mark.full_data
-@pytest.mark.parametrize("part", [(), ("--limit", "60"), ("--repos", "deepmind_tracr"), ("--protocol", "coderag")])
-@pytest.mark.parametrize("protocol", ["code-chunk", "uses"])
-def test_real_data_is_found_again(real_source, tmp_path, part, protocol):
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--protocol", "coderag"),
+        *(
+            ("-c", "fixed", "--protocol", protocol, *part)
+            for protocol in ("code-chunk", "uses")
+            for part in ((), ("--limit", "60"), ("--repos", "deepmind_tracr"))
+        ),
+    ],
+    ids=" ".join,
+)
+def test_real_data_is_found_again(real_source, tmp_path, asked):
     """Of a run over a part of the tasks, or over those that have gold, the very same tasks."""
-    chunker = () if "coderag" in part else ("-c", "fixed", "--protocol", protocol)
-    done = bench("eval", *chunker, *part, "--retriever", "bm25", "--source", real_source, "--out", tmp_path)
+    done = bench("eval", *asked, "--retriever", "bm25", "--source", real_source, "--out", tmp_path)
     assert done.code == 0, done.err
     done = bench("verify", "latest", "--out", tmp_path, "--source", real_source)
     assert done.code == 0, done.out

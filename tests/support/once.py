@@ -1,0 +1,28 @@
+"""What takes long to make, and is made by one of the processes that run the tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from repoeval_bench.dataset.install import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that the first process to ask for `name` has `make` write; the others wait for it. It is only read."""
+    base = factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    made, begun = place / "made", place / "begun"
+    with alone(place):
+        if not made.exists():
+            shutil.rmtree(begun, ignore_errors=True)  # of a process that failed
+            make(begun)
+            begun.rename(made)
+    return made
