@@ -9,6 +9,8 @@ With a source, real jobs follow, on the real data: the same runs together and as
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import shutil
 import statistics
 import sys
@@ -24,7 +26,8 @@ from _bench import Row, memory, print_rows
 
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.jobs import Finished, RunJobs
+from repoeval_bench.runs.job import Finished, peak_bytes
+from repoeval_bench.runs.jobs import RunJobs
 from repoeval_bench.runs.request import RunRequest
 
 if TYPE_CHECKING:
@@ -32,8 +35,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 JOBS = 200
-LOOPS = 1_500_000
-"""Of work in a simulated job: a twentieth of a second or so."""
+LOOPS = 600_000
+"""Of work in a simulated job: a fiftieth of a second or so."""
+
+ROUNDS = 5
+"""Pairs of measurements, one after the other; the best of each side counts, for other programs only ever slow it."""
 
 FEW, MANY = 100, 10_000
 
@@ -46,18 +52,18 @@ class Simulated:
     loops: int = 0
     needs_vectors: bool = False
 
-    def __call__(self, _placed: object = None) -> Finished:
+    def __call__(self, _placed: object = None) -> Finished[str]:
         """Work, and name a run."""
         started = time.perf_counter()
         total = 0
         for step in range(self.loops):
             total += step
         return Finished(
-            run_id=f"simulated-{self.number:05}_context_bm25-{total % 1000:08}",
-            error=None,
-            notes=(),
+            made=f"simulated-{self.number:05}_context_bm25-{total % 1000:08}",
             seconds=time.perf_counter() - started,
-            where=str(memory("VmRSS")),
+            node=platform.node(),
+            process=os.getpid(),
+            peak_bytes=peak_bytes(),
         )
 
 
@@ -68,11 +74,11 @@ def ray_on(cores: int) -> AbstractContextManager[Any]:
     return RayCluster(cores=cores)
 
 
-def timed(executor: Any, number: int, loops: int = 0) -> tuple[float, list[Finished]]:
+def timed(executor: Any, number: int, loops: int = 0) -> tuple[float, list[Finished[str]]]:
     """(seconds, results) of so many jobs."""
     started = time.perf_counter()
     found = list(executor.map([Simulated(i, loops) for i in range(number)]))
-    assert len({each.run_id for each in found}) == number, "each job once"
+    assert len({each.made for each in found}) == number, "each job once"
     return time.perf_counter() - started, found
 
 
@@ -84,19 +90,23 @@ def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]]) -
         ready = time.perf_counter() - began
         empty = statistics.median(timed(two, JOBS)[0] for _ in range(3)) / JOBS
         few, many = (_memory_after(two, number) for number in (FEW, MANY))
-        # The same jobs one at a time and two at a time, side by side in one run.
-        alone = sum(each.seconds for each in timed(_InTurn(two), JOBS // 4, LOOPS)[1]) * 4
-        both, done = timed(two, JOBS, LOOPS)
-        inside = sum(each.seconds for each in done) / 2 / both
-    worker = max(int(each.where) for each in done) / 2**20
+        alone, both, shares = [], [], []
+        for _ in range(ROUNDS):
+            # The same jobs one at a time and two at a time, side by side in one run.
+            alone.append(2 * sum(each.seconds for each in timed(_InTurn(two), JOBS // 2, LOOPS)[1]))
+            wall, done = timed(two, JOBS, LOOPS)
+            both.append(wall)
+            shares.append(sum(each.seconds for each in done) / 2 / wall)
+        efficiency, inside = min(alone) / min(both) / 2, max(shares)
+    worker = max(each.peak_bytes for each in done) / 2**20
     return [
         Row(f"{name}: ready, with its workers", f"{ready:.1f} s"),
         Row(f"{name}: a job that does nothing, {JOBS} jobs", f"{1000 * empty:.1f} ms", "< 20 ms", empty < 0.02),
         Row(
-            f"{name}: {JOBS} jobs, one worker / two workers / 2",
-            f"{alone / both / 2:.2f}",
+            f"{name}: {JOBS} jobs, one worker / two workers / 2, best of {ROUNDS}",
+            f"{efficiency:.2f}",
             ">= 0.8",
-            alone / both > 1.6,
+            efficiency >= 0.8,
         ),
         Row(f"{name}: of two workers' time, the share in jobs", f"{inside:.2f}", ">= 0.8", inside >= 0.8),
         Row(
@@ -122,7 +132,7 @@ class _InTurn:
     def __init__(self, executor: Any) -> None:
         self._executor = executor
 
-    def map(self, jobs: list[Simulated]) -> list[Finished]:
+    def map(self, jobs: list[Simulated]) -> list[Finished[str]]:
         """What each job returns."""
         return [each for job in jobs for each in self._executor.map([job])]
 
@@ -146,6 +156,12 @@ def real_rows(source: str) -> list[Row]:
                 made.run(setting)
             seconds[way] = time.perf_counter() - started
             shutil.rmtree(out)
+        with ProcessPool(2) as pool:
+            jobs = RunJobs(asked, pool, out=Path(name) / "pool", home=home)
+            for setting in jobs.settings:
+                jobs.run(setting)
+        jobs.check()
+    peak = max(each.finished.peak_bytes for each in jobs.log.done) / 2**20
     ratio = seconds["jobs"] / seconds["together"]
     return [
         Row(
@@ -153,7 +169,8 @@ def real_rows(source: str) -> list[Row]:
             f"{ratio:.2f} ({seconds['jobs'] / len(asked):.2f} s a run)",
             "< 1.2",
             ratio < 1.2,
-        )
+        ),
+        Row("local: memory of a worker that has made such runs, at most", f"{peak:.0f} MiB"),
     ]
 
 

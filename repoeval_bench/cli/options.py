@@ -38,13 +38,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 """--json (as_json)."""
 
 
-class _Folder(click.Path):
+class Folder(click.Path):
     """A folder of this machine; what is a URL elsewhere would be a folder of that name here."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; a UsageError for a URL."""
         if "://" in str(value):
             raise UsageError(
-                f"--out {value} is a URL, and runs are written into a folder; share them with --executor and --store "
+                f"--out {value} is a URL, and runs are in a folder; share them with --executor and --store "
                 "URL, and bring them here with merge URL --out FOLDER"
             )
         return super().convert(value, param, ctx)
@@ -52,7 +53,7 @@ class _Folder(click.Path):
 
 out_option = click.option(
     "--out",
-    type=_Folder(path_type=Path),
+    type=Folder(path_type=Path),
     default=RESULTS,
     show_default=True,
     help="Where run folders are written.",
@@ -212,7 +213,7 @@ def runs_folder(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --out, the folder in which runs are found (a Path)."""
     return click.option(
         "--out",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=Folder(path_type=Path, file_okay=False),
         default=RESULTS,
         show_default=True,
         help="Where run folders are.",

@@ -17,7 +17,7 @@ from repoeval_bench.analysis.sensitivity import flips
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
-from repoeval_bench.cli.options import execution_options, home_option, json_option, request_options, say
+from repoeval_bench.cli.options import Folder, execution_options, home_option, json_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.object_store import ObjectStore
@@ -49,7 +49,7 @@ SHOWN = 12
 @click.option("--output", "-o", type=OUTPUT, help="Write the cells there as JSON.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=Folder(path_type=Path),
     default=RESULTS,
     show_default=True,
     help="Cells are kept under it, in sensitivity/, and computed once.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.choice import needs_files
@@ -37,6 +38,8 @@ from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from tqdm import tqdm
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
@@ -70,6 +73,7 @@ class Experiment:
         self._members = by_setting(requests)
         self._out, self._home, self._notify, self._executor = out, home, notify, executor
         self._chunkers: dict[tuple[object, ...], list[Chunker]] = {}
+        self._bar: tqdm[Any] | None = None
         store.check_writable(out)
         tell_unread(requests, notify)
         without = left_out(requests) if without is None else without
@@ -106,6 +110,7 @@ class Experiment:
     def run(self, setting: RunRequest, *, reuse: bool = False) -> list[RunView]:
         """Make (or with `reuse` find) the run of every chunker of a setting, in their order."""
         runs = []
+        bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=sum(map(len, self._members.values())))
         for run in _evaluate(
             self.benchmark,
             self.chunkers(setting),
@@ -118,8 +123,14 @@ class Experiment:
             executor=self._executor,
             corpora=self._materials.corpora,
         ):
+            bar.update()
+            bar.clear()  # a line is printed now
             self._notify(f"{run.metrics.chunker} -> {run.folder}")
+            bar.refresh()
             runs.append(run)
+        bar.clear()
+        if bar.n == bar.total:
+            bar.close()
         return runs
 
 

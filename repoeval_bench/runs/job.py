@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from repoeval_bench.core.errors import BenchError
@@ -21,7 +21,6 @@ from repoeval_bench.runs.provenance import code_state, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.text_encoder import TextEncoder
@@ -136,13 +135,15 @@ def attempt(
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has held so far; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
+    """The most memory that this process has held so far, by Linux's count; 0 on other systems.
+
+    What `getrusage` gives may be that of the process which started this one.
+    """
+    status = Path("/proc/self/status")
+    if not status.is_file():
         return 0
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    peak = next((line for line in status.read_text("ascii", "replace").splitlines() if line.startswith("VmHWM:")), None)
+    return int(peak.split()[1]) * 1024 if peak else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,12 +89,13 @@ class JobLog:
                 texts, failed = texts + finished.texts, failed + (finished.error is not None)
                 bar.set_postfix_str(f"{texts:,} texts embedded, {failed} failed", refresh=False)
                 bar.update()
-                bar.clear()  # the caller prints, and the next job brings the bar back
+                bar.clear()  # lines are printed now
                 for note in finished.notes:
                     if note not in self._said:
                         self._said.add(note)
                         self._notify(note)
                 yield finished
+                bar.refresh()
 
     def check(self) -> None:
         """A ResultError that lists the jobs that failed, each with its reason and what tries it again."""

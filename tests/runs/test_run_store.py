@@ -135,4 +135,11 @@ def test_the_commands(places, tmp_path):
     refused = bench("compare", *words, "--store", url, "--out", tmp_path / "a", home=places["home"])
     assert "needs jobs that are put there; add --executor" in one_sentence(refused, 2)
     refused = bench("eval", *words, "--out", url, home=places["home"])
-    assert "is a URL, and runs are written into a folder" in one_sentence(refused, 2)
+    assert "is a URL, and runs are in a folder" in one_sentence(refused, 2)
+
+
+@pytest.mark.parametrize("words", [("sensitivity", "-c", "ast"), ("runs",), ("report",)])
+def test_a_url_is_no_folder_of_runs(words):
+    """Whoever spells the store as --out is told the one way."""
+    told = one_sentence(bench(*words, "--out", "s3://bucket/runs"), 2)
+    assert "share them with --executor and --store URL, and bring them here with merge URL --out FOLDER" in told
