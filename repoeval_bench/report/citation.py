@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.protocols.protocol import CHOICES
-from repoeval_bench.report.formats import latex_text
+from repoeval_bench.report.formats import latex_line, latex_text
 from repoeval_bench.report.text import completed_by, unscored_words
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
@@ -85,6 +85,9 @@ _OF_EMBEDDING = (
     "transformers",
 )
 
+_OF_JUDGING = ("python", "numpy", "scipy")
+"""What takes part where rankings of another system are judged."""
+
 
 def citation(manifests: Sequence[Manifest]) -> str:
     """A methods paragraph with its citations, then the BibTeX entries that it cites.
@@ -95,13 +98,15 @@ def citation(manifests: Sequence[Manifest]) -> str:
     sentences = [*_sentences(manifests)]
     text = " ".join(sentences)
     cited = [key for key in ENTRIES if f"\\cite{{{key}}}" in text]
-    return "\n".join([f"{text}\n", *(_article(key) for key in cited), _software(manifests)])
+    # Specs have few places to break at, and a paragraph of them else reaches into the margin.
+    paragraph = f"\\begin{{sloppypar}}\n{text}\n\\end{{sloppypar}}\n"
+    return "\n".join([paragraph, *(_article(key) for key in cited), _software(manifests)])
 
 
 def _sentences(manifests: Sequence[Manifest]) -> Iterator[str]:
     made_here = next((each for each in manifests if each.config is not None), manifests[0])
     config = made_here.config
-    yield _data(made_here.dataset, config.protocol.tasks if config else "")
+    yield _data(made_here.dataset, config.protocol.tasks if config else "imported")
     for manifest in manifests:
         yield _made(manifest)
     if config is not None:
@@ -127,6 +132,7 @@ def _data(dataset: DatasetRecord, tasks: str) -> str:
     asked = {
         "docstring": "questions, each the first paragraph of a function's docstring (docstrings are not searched)",
         "questions": "questions of our own",
+        "imported": "queries of another system's log",
     }.get(tasks, "tasks")
     return (
         f"The data is {latex_text(dataset.name)}{cite}: {dataset.tasks}{whole} {asked}{drawn}{repositories}, "
@@ -137,9 +143,7 @@ def _data(dataset: DatasetRecord, tasks: str) -> str:
 def _made(manifest: Manifest) -> str:
     config, counts = manifest.config, manifest.counts
     if config is None:
-        source = manifest.imported
-        named = f" {latex_text(source.log)}, judged by {latex_text(source.gold)}" if source else ""
-        return f"The rankings are those of a log{named}."
+        return _imported(manifest)
     cut = f"Chunks are made by {_spec(config.chunker)}"
     if Spec.parse(config.chunker).name == "astchunk":
         cut += r" \cite{cast}"
@@ -159,6 +163,23 @@ def _made(manifest: Manifest) -> str:
             f"{counts.chunks_truncated or 0:,} of {counts.chunks:,} chunks."
         )
     return sentence + (_completed(manifest.completion) if manifest.completion else "")
+
+
+def _imported(manifest: Manifest) -> str:
+    """Whose rankings are judged, by what, and what of it is not known."""
+    source, counts = manifest.imported, manifest.counts
+    if source is None:
+        return "The rankings are those of a log."
+    sentence = (
+        f"The rankings are those of the log {latex_text(source.log)}, made outside of repoeval-bench and judged "
+        f"against {latex_text(source.gold)}, which names {latex_text(source.gold_kind)}."
+    )
+    if source.pooled:
+        sentence += " Relevant chunks that the log does not show are not counted."
+    if counts.queries_not_in_log:
+        lost = count(counts.queries_not_in_log, "query of the gold is", "queries of the gold are")
+        sentence += f" {lost} not in the log, with the score 0."
+    return sentence
 
 
 def _completed(done: Completed) -> str:
@@ -227,11 +248,15 @@ def _versions(manifests: Sequence[Manifest]) -> Iterator[str]:
 
 def _installed(group: Sequence[Manifest], whose: str, commit: str) -> str:
     first = group[0]
-    embedded = any(each.config is None or each.config.embedder != NO_EMBEDDER for each in group)
+    embedded = any(each.config is not None and each.config.embedder != NO_EMBEDDER for each in group)
+    judged_only = all(each.config is None for each in group)
     named = [
         f"{name} {version}"
         for name, version in first.versions.items()
-        if version and name not in {"repoeval-bench", "platform"} and (embedded or name not in _OF_EMBEDDING)
+        if version
+        and name not in {"repoeval-bench", "platform"}
+        and (embedded or name not in _OF_EMBEDDING)
+        and (name in _OF_JUDGING or not judged_only)
     ]
     on = first.versions.get("platform")
     return (
@@ -263,8 +288,8 @@ def _article(key: str) -> str:
 
 
 def _spec(spec: str) -> str:
-    return rf"\texttt{{{latex_text(spec)}}}"
+    return rf"\texttt{{{latex_line(spec)}}}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    return latex_text(", ".join(names))
+    return latex_line(", ".join(names))

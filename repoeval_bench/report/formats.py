@@ -70,17 +70,18 @@ def markdown_text(text: str) -> str:
 
 
 def latex(tables: Sequence[Table]) -> str:
-    r"""A `table` with caption for every table, then its notes in small print; to be `\input` into a document."""
+    r"""A `table` for every table, its notes in small print below the rows; to be `\input` into a document."""
     blocks = [r"% needs \usepackage{booktabs,graphicx}"]
     head: tuple[str, ...] = ()
     for table in tables:
         # On a page every table is by itself: the lines above the first one's own title are repeated.
         head = table.title[:-1] or head
+        notes = [f"\\noindent {latex_line(note.strip())}\\par" for note in table.notes]
+        small = [r"{\footnotesize\raggedright", *notes, "}"] if notes else []
         if table.columns:
-            blocks.append(_latex_table(table, "; ".join([*head, *table.title[-1:]])))
-        if table.notes:
-            lines = [f"{latex_text(note.strip())}\\par" for note in table.notes]
-            blocks.append("\n".join([r"{\footnotesize\raggedright\noindent", *lines, "}"]))
+            blocks.append(_latex_table(table, "; ".join([*head, *table.title[-1:]]), small))
+        elif small:
+            blocks.append("\n".join(small))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -91,11 +92,16 @@ def latex_text(text: str) -> str:
     return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", re.sub(r"([-',])(?=\1)", r"\1{}", escaped))
 
 
+def latex_line(text: str) -> str:
+    """`latex_text` that may be broken within a spec or a list of options, which has no blank to break at."""
+    return re.sub(r"(?:[,=:](?!\d\d\d\b)|\\_)(?=[^\s{])", r"\g<0>\\allowbreak{}", latex_text(text))
+
+
 def _in_fonts(char: str) -> bool:
     return char.isascii() or (char.isalpha() and "À" <= char <= "ÿ" and char not in "ÐÞðþ")
 
 
-def _latex_table(table: Table, caption: str) -> str:
+def _latex_table(table: Table, caption: str, notes: Sequence[str]) -> str:
     lines = []
     for cells in (
         [latex_text(column.name) for column in table.columns],
@@ -109,7 +115,8 @@ def _latex_table(table: Table, caption: str) -> str:
         [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{latex_text(caption)}}}",
+            rf"\caption{{{latex_line(caption)}}}",
+            r"\medskip",
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             rf"\begin{{tabular}}{{{places}}}",
             r"\toprule",
@@ -118,6 +125,7 @@ def _latex_table(table: Table, caption: str) -> str:
             *lines[1:],
             r"\bottomrule",
             r"\end{tabular}}",
+            *([r"\par\medskip", *notes] if notes else []),
             r"\end{table}",
         ]
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.visible import visible
+from repoeval_bench.core.visible import one_line, visible
 from repoeval_bench.report.table import Bar, Row, Table
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def _visible(table: Table) -> Table:
 
 def _visible_cell(cell: Cell) -> Cell:
     if isinstance(cell, tuple):
-        return tuple(map(visible, cell))
-    return visible(cell) if isinstance(cell, str) else cell
+        return tuple(map(one_line, cell))
+    return one_line(cell) if isinstance(cell, str) else cell
 
 
 def _drawings(table: Table, console: Console, width: int | None) -> Iterator[Drawing]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, inputs_of, score_run
 from repoeval_bench.protocols.leak import gold_in_query
@@ -337,9 +338,9 @@ class _JudgedLog:
             protocol=f"imported+gold={self.judged.kind}" + ("+pooled" if self.judged.pooled else ""),
             headline="micro",
             headline_measure=LINE_HEADLINE if LINE_HEADLINE in self.values else None,
-            chunker=first.chunker.algo + (f":{parameters}" if parameters else ""),
-            embedder=f"index {first.index_version}",
-            retriever=first.system,
+            chunker=one_line(first.chunker.algo + (f":{parameters}" if parameters else "")),
+            embedder=one_line(f"index {first.index_version}"),
+            retriever=one_line(first.system),
             k=first.k_raw,
             counts=self.counts,
             micro=means.micro,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.visible import visible
 from repoeval_bench.report.plots import css
 
 if TYPE_CHECKING:
@@ -24,7 +25,18 @@ def environment() -> Environment:
     """Templates that escape everything they are given, and fail on a missing value."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=_shown,
+    )
+
+
+def _shown(value: object) -> object:
+    """A text from elsewhere without control characters, which no HTML may hold; Markup is ours."""
+    return visible(value) if type(value) is str else value
 
 
 def style(more: str = "") -> Markup:
