@@ -11,7 +11,7 @@ import click
 from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, out_option, request_options, say
+from repoeval_bench.cli.options import allow_option, home_option, out_option, request_options, say
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
@@ -96,13 +96,7 @@ def rank(*, results: Path, output: Path | None, form: str | None, site: Path | N
 
 @leaderboard_group.command("add", short_help="Verify runs from elsewhere and add them.")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER...")
-@click.option(
-    "--allow",
-    "allowed",
-    multiple=True,
-    metavar="SPEC",
-    help="Run this code of your own (py:…, exec:…) or ask this server, if a folder names it; repeat it.",
-)
+@allow_option
 @request_options(DataRequest, only=["source", "questions"])
 @out_option
 @home_option

@@ -109,6 +109,15 @@ def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return request_options(DataRequest, only=which)(home_option(command))
 
 
+allow_option = click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="SPEC",
+    help="Run this code of your own (py:…, exec:…) or ask this server, if the folder names it; repeat it.",
+)
+
+
 def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`set_options` and the part of the set: --repos (a tuple of names or None) and --limit (int or None)."""
     return request_options(DataRequest)(home_option(command))

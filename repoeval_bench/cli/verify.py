@@ -11,7 +11,7 @@ from repoeval_bench.analysis.verification import verify
 from repoeval_bench.cli.answer import details_option
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
-from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
+from repoeval_bench.cli.options import allow_option, home_option, json_option, request_options, runs_folder, say
 from repoeval_bench.report.verification import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import DataRequest
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("verify", short_help="Compute a run's numbers again, and say whether it is what it claims.")
 @run_argument()
-@click.option(
-    "--allow",
-    "allowed",
-    multiple=True,
-    metavar="SPEC",
-    help="Run this code of your own (py:…, exec:…) or ask this server, if the folder names it; repeat it.",
-)
+@allow_option
 @request_options(DataRequest, only=["source", "questions"])
 @home_option
 @runs_folder

@@ -8,15 +8,12 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.placebo import placebo_problems
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.repoeval import repository_name
-from repoeval_bench.embedding.choice import check_installed, choose_embedder
-from repoeval_bench.embedding.device import with_device
-from repoeval_bench.embedding.precision import with_precision
 from repoeval_bench.protocols.protocol import Protocol, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.parts import choose_measures, choose_retriever
-from repoeval_bench.runs.problems import check_data
+from repoeval_bench.runs.problems import check_data, check_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,15 +35,7 @@ def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None
         with found.about("retrievers"):
             retriever.check_installed()
     _good(found, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
-    embedder = request.embedder
-    with found.about("device"):
-        embedder = with_device(embedder, request.device)
-    with found.about("precision"):
-        embedder = with_precision(embedder, request.precision)
-    with found.about("embedder"):
-        choose_embedder(embedder)
-        if any(retriever.vectors for retriever in retrievers):
-            check_installed(embedder)
+    check_embedder(request, found, needed=any(retriever.vectors for retriever in retrievers))
     check_data(request, {protocol.name: protocol for protocol in protocols}, home, found)
     for retriever in retrievers:
         for protocol in protocols:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.runs.request import DataRequest
+    from repoeval_bench.runs.request import DataRequest, GridRequest
 
 _OTHERWISE = "leave it out, or choose another protocol"
 _PACK = re.compile(r"[\w.-]+@[\w.-]+\Z")
@@ -159,10 +159,6 @@ def _check_pack(name: str) -> None:
 
 
 def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
-    from repoeval_bench.embedding.choice import check_installed, choose_embedder
-    from repoeval_bench.embedding.device import with_device
-    from repoeval_bench.embedding.long_text import with_long_text
-    from repoeval_bench.embedding.precision import with_precision
     from repoeval_bench.metrics import inputs_of
 
     with found.about("k"):
@@ -182,16 +178,27 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Proble
     with found.about("retriever", request.retriever):
         chosen = choose_retriever(request.retriever, protocol)
         chosen.check_installed()
+    check_embedder(request, found, needed=bool(chosen and chosen.vectors))
+
+
+def check_embedder(request: RunRequest | GridRequest, found: Problems, *, needed: bool) -> None:
+    """The embedder with what is chosen beside it; that it is installed, where vectors are `needed`."""
+    from repoeval_bench.embedding.choice import check_installed, choose_embedder
+    from repoeval_bench.embedding.device import with_device
+    from repoeval_bench.embedding.long_text import with_long_text
+    from repoeval_bench.embedding.precision import with_precision
+
     embedder = request.embedder
     with found.about("device"):
         embedder = with_device(embedder, request.device)
     with found.about("precision"):
         embedder = with_precision(embedder, request.precision)
-    with found.about("long_text"):
-        embedder = with_long_text(embedder, request.long_text)
+    if isinstance(request, RunRequest):
+        with found.about("long_text"):
+            embedder = with_long_text(embedder, request.long_text)
     with found.about("embedder", request.embedder):
         choose_embedder(embedder)
-        if chosen and chosen.vectors:
+        if needed:
             check_installed(embedder)
 
 
