@@ -1,0 +1,92 @@
+"""The bridges in docs/examples/bridges, where npm has installed their packages: `npm install` in a copy of the folder.
+
+REPOEVAL_BRIDGES names that folder; without it, and without node, these tests are skipped.
+"""
+
+import json
+import os
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.conformance import broken_promises
+from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.source import SourceFile
+
+OURS = Path(__file__).parents[2] / "docs" / "examples" / "bridges"
+INSTALLED = Path(os.environ.get("REPOEVAL_BRIDGES", OURS))
+CODE = "import os\n\nX = '\U0001d4b3'\n\n\nclass A:\n" + "".join(
+    f"    def m{i}(self):\n        return 'ä{i}'\n\n" for i in range(40)
+)
+
+needs_npm = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+    pytest.mark.skipif(
+        not (INSTALLED / "node_modules").is_dir(),
+        reason=f"npm install in a copy of {OURS.name}/ and REPOEVAL_BRIDGES=FOLDER run this test",
+    ),
+]
+
+
+@pytest.fixture
+def bridge(tmp_path):
+    """A chunker of the bridge as it is in this checkout, beside the packages that are installed."""
+    made = []
+    for path in OURS.glob("*.*js*"):
+        shutil.copy(path, tmp_path / path.name)
+    (tmp_path / "node_modules").symlink_to(INSTALLED / "node_modules")
+
+    def make(words):
+        made.append(make_chunker(f"exec:node {tmp_path}/{words}"))
+        return made[-1]
+
+    yield make
+    for chunker in made:
+        chunker.close()
+
+
+def test_every_package_is_pinned():
+    wanted = json.loads((OURS / "package.json").read_text("utf-8"))["dependencies"]
+    assert all(version[0].isdigit() for version in wanted.values()), wanted
+    for path in OURS.glob("*.mjs"):
+        imported = [line.split("'")[1] for line in path.read_text("utf-8").splitlines() if " from '" in line]
+        assert all(name.startswith(("node:", "./")) or name in wanted for name in imported)
+
+
+class TestInstalled:
+    pytestmark = needs_npm
+
+    @pytest.mark.parametrize("language", sorted(SAMPLES.keys() - {"csharp"}))
+    def test_langchain_cuts_every_language_that_it_has_and_loses_nothing(self, bridge, language):
+        path, text = SAMPLES[language]
+        broken = broken_promises(bridge("langchain.mjs --size 200 --overlap 0"), SourceFile("r", path, text))
+        assert broken.keys() <= {"line ends"}
+
+    def test_langchain_overlaps_as_it_does_by_itself(self, bridge):
+        chunks = bridge("langchain.mjs --size 200 --overlap 80").chunk(SourceFile("r", "a.py", CODE))
+        assert any(b.chars.start < a.chars.end for a, b in pairwise(chunks))
+        assert all(len(chunk.text) <= 200 for chunk in chunks)
+
+    def test_a_language_that_it_lacks_is_refused(self, bridge):
+        with pytest.raises(ChunkError, match=r"no separators for files that end in \.cs"):
+            bridge("langchain.mjs").chunk(SourceFile("r", "a.cs", "class A {}"))
+
+    def test_claude_context_gives_definitions_with_what_it_embeds_and_leaves_out_what_is_between(self, bridge):
+        found = bridge("claude-context.mjs").chunk(SourceFile("r", "a.py", CODE))
+        assert found[0].text.startswith("class A:")
+        assert sum("def m7(" in chunk.text for chunk in found) == 2
+        assert not any("import os" in chunk.text for chunk in found)
+        assert found[1].embed_text.endswith(found[1].text)
+        assert found[1].added_nws > 0
+
+    def test_a_file_that_its_parser_refuses_is_refused_unless_its_own_way_out_is_asked_for(self, bridge):
+        large = SourceFile("r", "large.py", "def f():\n    return 1\n\n\n" * 1_600)
+        with pytest.raises(ChunkError, match="claude-context takes its text splitter"):
+            bridge("claude-context.mjs").chunk(large)
+        chunks = bridge("claude-context.mjs --fallback").chunk(large)
+        assert max(len(chunk.text) for chunk in chunks) <= 1_000
