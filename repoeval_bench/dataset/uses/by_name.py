@@ -276,7 +276,9 @@ class ByName(FileDefinitions):
             path, qualified, depth = step
             wanted = f"{qualified}.{name}"
             files = dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
-            found = [(file, each) for file in files for each in self._named_in(file).whole.get(wanted, ())]
+            # A class farther away may be another of its name.
+            held = ((file, self._named_in(file).whole.get(wanted, ())) for file in files)
+            found = next(([(file, each) for each in members] for file, members in held if members), [])
             if family == "c" and found and all(each.declaration for _, each in found):
                 # A class declares in its header what is defined elsewhere.
                 named = self._named.get((family, name), ())

@@ -362,7 +362,7 @@ RULES = {
         {
             "core.hpp": "namespace core {\nclass Variable {\n public:\n  int context() const { return 1; }\n};\n}\n",
             "types.hpp": "struct Variable {\n  int context;\n};\n",
-            "task.cpp": '#include "core.hpp"\nint written() {\n  core::Variable v;\n  return v.context(); // HOLE\n}\n',
+            "task.cpp": '#include "core.hpp"\n#include "types.hpp"\nint written() {\n  core::Variable v;\n  return v.context(); // HOLE\n}\n',
         },
         {"core.hpp Variable.context"},
     ),
