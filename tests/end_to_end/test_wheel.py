@@ -43,6 +43,8 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
         "repoeval_bench/report/page/templates/style.css",
         "repoeval_bench/_data/repoeval.yaml",
         "repoeval_bench/_data/packs/pypi-40@2026-11/pack.yaml",
+        "repoeval_bench/_data/packs/npm-12@2026-11/uses.tsv.gz",
+        "repoeval_bench/_data/packs/native-8.yaml",
     ):
         assert needed in names
     assert any(name.endswith("LICENSE") for name in names)

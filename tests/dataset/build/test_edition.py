@@ -144,8 +144,9 @@ def built(make, kind, index, tmp_path, monkeypatch):
     return pack
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["small-2", NAME])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("pypi", "small-2"), ("pypi", NAME), pytest.param("npm", NAME, marks=NPM.marks)]
+)
 def test_an_edition_is_the_pack_that_it_was_made_of(built, tmp_path, name):
     """Tasks, files and what they use are the same; the second time nothing is asked of the index."""
     whole = load_benchmark(built.root)
