@@ -45,8 +45,8 @@ class Definition:
     lines: all of it, with decorators and a doc comment above. above: where the comments right above begin,
     of any kind; `lines.start` where none are.
     header: decorators and signature, up to the line that the signature ends on; all of a definition without a body.
-    body: what is between the braces, or the indented block, without blank lines at its ends and comments on the
-    header's last line; a docstring is in it. It shares a line with the header where both are on one; it is empty
+    body: what is between the braces, or the indented block, without blank lines at its ends and comments on the line
+    that it is opened on; a docstring is in it. It shares a line with the header where both are on one; it is empty
     where nothing is inside, and None where there is no body.
     doc: None where there is none. parent: the index of the definition around it.
     declaration: named here and defined elsewhere, as `int f(int);` is, or one of several signatures (@overload).
@@ -289,8 +289,11 @@ class _Walk:
                 header_end = start = before[colon].end_byte
                 inside = before[colon + 1 :]
         header = parsed.lines_between(whole.start_byte, header_end)
+        opened = max(
+            header.end, parsed.lines_between(whole.start_byte, start).end
+        )  # a brace may be on a line of its own
         for comment in inside:
-            if parsed.role(comment) != COMMENT or parsed.lines(comment).start >= header.end:
+            if parsed.role(comment) != COMMENT or parsed.lines(comment).start >= opened:
                 break
             start = comment.end_byte
         if parsed.is_blank(start, end):

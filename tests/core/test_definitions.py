@@ -725,6 +725,15 @@ def test_a_comment_above_is_no_doc_and_one_behind_code_is_not_above() -> None:
     }
 
 
+@pytest.mark.parametrize("brace", [" {", "\n{"])
+@pytest.mark.parametrize("comment", ["", " // why", " /* why */"])
+def test_a_comment_behind_the_brace_is_not_in_the_body(brace: str, comment: str) -> None:
+    text = f"int f(int x){brace}{comment}\n  return x;\n}}\n"
+    (only,) = found("cpp", text)
+    body = text.split("\n").index("  return x;")
+    assert only.body == LineSpan(body, body + 1)
+
+
 def test_a_class_behind_a_macro_is_a_class() -> None:
     text = "class EXPORT A {\n  int m() {\n    return 1;\n  }\n};\nint B {\n}\n"
     assert [(each.kind, each.qualified) for each in found("cpp", text)] == [("class", "A"), ("method", "A.m")]
