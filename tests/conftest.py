@@ -34,5 +34,9 @@ def real_source(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that it is not what all other processes wait for at the end."""
-    items.sort(key=lambda item: not (item.get_closest_marker("full_data") or item.get_closest_marker("slow")))
+    """What takes longest begins first, so that it is not what all other processes wait for at the end.
+
+    The slow tests that need all of the data, or an index, are the longest.
+    """
+    marks = ("full_data", "network", "slow")
+    items.sort(key=lambda item: -sum(item.get_closest_marker(mark) is not None for mark in marks))
