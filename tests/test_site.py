@@ -7,6 +7,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import gettempdir
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -135,3 +136,10 @@ def test_the_workflow_builds_the_site_as_make_does():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert all(re.search(rf"^{extra} = \[", project, flags=re.MULTILINE) for extra in extras)
     assert jobs["deploy"]["if"] == "github.ref == 'refs/heads/main'"
+
+
+def test_no_notebook_shows_a_path_of_the_machine_that_built_it(site):
+    """They work in a temporary folder, and what they print of it would be another one each time."""
+    pages = [path.read_text(encoding="utf-8") for path in (site / "notebooks").rglob("*.html")]
+    assert len(pages) == len(NOTEBOOKS)
+    assert not any(place in page for page in pages for place in (str(ROOT), f"{gettempdir()}/"))

@@ -48,6 +48,9 @@ def print_answer(runs: Sequence[RunView], out: Path, comparisons: Sequence[Compa
     if table.notes:  # without them the blank line below the rows is the one
         echo()
     place = "" if out == RESULTS else f" --out {quote(str(out))}"
+    if all(run.folder.resolve().parent != out.resolve() for run in different):
+        # Such runs are not those that `report` finds without names.
+        place = "".join(f" {quote(str(run.folder))}" for run in different)
     echo("stored in " + "\n          ".join(str(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: repoeval-bench report{place}")
 

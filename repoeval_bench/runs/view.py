@@ -70,7 +70,7 @@ class Timings:
         return dict(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunView:
     """A run folder. Files are read on first use; a missing or broken one is a ResultError."""
 
@@ -133,6 +133,10 @@ class RunView:
             }
             for row in self.query_rows()
         )
+
+    def __repr__(self) -> str:
+        """Its id; the folder is `run.folder`."""
+        return f"<RunView {self.run_id}>"
 
     def _repr_html_(self) -> str:
         metrics = self.metrics

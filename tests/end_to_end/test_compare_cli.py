@@ -94,3 +94,11 @@ def test_a_broken_row_is_named_with_its_line(tmp_path):
     with (b.folder / "per_query.jsonl").open("a") as stream:
         stream.write("{broken\n")
     assert "per_query.jsonl:3 is broken" in one_sentence(bench("compare", a.folder, b.folder), 1)
+
+
+def test_the_page_of_runs_from_elsewhere_is_offered_by_their_names(tmp_path):
+    """`report` without names shows what was compared in its own folder; runs of another one are named."""
+    folders = [write_run(tmp_path / name, {"ndcg@10": [0.1, 0.5] * 6}, chunker=name).folder for name in ("a", "b")]
+    done = bench("compare", *folders, "--out", tmp_path / "other")
+    assert done.code == 0, done.err
+    assert f"repoeval-bench report {folders[0]} {folders[1]}" in done.out

@@ -1,6 +1,7 @@
 """What a user gets from an installed wheel, away from the checkout."""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -118,6 +119,58 @@ def test_the_base_is_small_and_ranks_by_bm25(site, tmp_path, mirror):
     done = subprocess.run([python, *words], capture_output=True, text=True, check=False, env=alone, cwd=tmp_path)
     assert done.returncode == 2
     assert "pip install 'repoeval-bench[dense]'" in done.stderr
+
+
+TOOLS = {
+    "uv tool": ("uv", ["tool", "install", "WHEEL"], ["BIN/repoeval-bench"]),
+    "uvx": ("uv", ["--version"], ["uv", "tool", "run", "--from", "WHEEL", "repoeval-bench"]),
+    "pipx": ("pipx", ["install", "WHEEL"], ["BIN/repoeval-bench"]),
+}
+"""Installer -> the program, how it installs the wheel, and how the command is called then."""
+
+
+@pytest.mark.network
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TOOLS)
+def test_installers_of_commands_take_the_wheel(site, tmp_path, mirror, name):
+    """In an environment of the tool's own the command answers and evaluates."""
+    program, install, call = TOOLS[name]
+    found = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    if found is None:
+        pytest.skip(f"{program} is not installed: pip install {program}")
+    places = {
+        "UV_TOOL_DIR": "tools",
+        "UV_TOOL_BIN_DIR": "bin",
+        "UV_CACHE_DIR": "cache",
+        "PIPX_HOME": "pipx",
+        "PIPX_BIN_DIR": "bin",
+        "PIPX_MAN_DIR": "man",
+        "REPOEVAL_HOME": "home",
+    }
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {name: str(tmp_path / folder) for name, folder in places.items()}
+    pins = str(CHECKOUT / "constraints.txt")
+    environment |= {"UV_CONSTRAINT": pins, "PIP_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
+    environment |= {"PIPX_DEFAULT_PYTHON": sys.executable}
+    words = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": found}
+
+    def call_of(command):
+        done = subprocess.run(
+            [words.get(word, word) for word in command],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    call_of([found, *install])
+    assert call_of([*call, "--version"]).startswith("repoeval-bench, version 0")
+    told = call_of([*call, "eval", "-c", "ast", "--retriever", "bm25", "--source", str(mirror), "--limit", "3"])
+    assert "3 of 18 tasks" in told
 
 
 def test_an_installed_wheel_keeps_data_in_the_users_cache_folder(site, tmp_path):
