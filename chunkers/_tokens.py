@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 """The tokenizer of the default embedding model."""
 
+LARGEST = 10**9
+"""The largest size: more than a file has, and less than what libraries can hold."""
+
 NWS = 1500
 """Non-whitespace characters of a chunk, at most, unless asked otherwise."""
 
@@ -39,7 +42,7 @@ def tokenizer_option() -> str:
 
 def max_tokens_option(instead_of: str) -> int | None:
     """The option that gives a size in tokens."""
-    named: int | None = option(None, f"tokens of a chunk, at most, in place of {instead_of}", OrNone(Whole(1)))
+    named: int | None = option(None, f"tokens of a chunk, at most, in place of {instead_of}", OrNone(Whole(1, LARGEST)))
     return named
 
 
@@ -50,7 +53,7 @@ class Sized(Cutter):
     Lines are counted one by one, which is exact for tokenizers that split at whitespace, as BERT's does.
     """
 
-    max_nws: int = option(NWS, "non-whitespace characters of a chunk, at most", Whole(1))
+    max_nws: int = option(NWS, "non-whitespace characters of a chunk, at most", Whole(1, LARGEST))
     max_tokens: int | None = max_tokens_option("max_nws")
     tokenizer: str = tokenizer_option()
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_named, tokenizer_option
-from repoeval_bench.core.errors import SpecError
+from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
+from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.options import OneOf, Text, Whole, option
 
 if TYPE_CHECKING:
@@ -34,6 +34,22 @@ _KINDS = {
     "token": "TokenChunker",
     "fast": "FastChunker",
 }
+_ASK_A_MODEL = frozenset({"semantic", "late", "neural", "slumber", "teraflopai"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds(OneOf):
+    """Reads one of chonkie's kinds; a SpecError of its own for those that ask a model."""
+
+    words: tuple[str, ...] = tuple(_KINDS)
+
+    def __call__(self, text: str) -> str:
+        """The kind."""
+        if text in _ASK_A_MODEL:
+            raise SpecError(
+                f"chunker chonkie: kind={text} asks a model, and is not offered; choose from {', '.join(self.words)}"
+            )
+        return OneOf.__call__(self, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +57,10 @@ class ChonkieChunker(Peer):
     """chonkie's chunkers that need no model; a chunk may start or end in the middle of a line."""
 
     name: ClassVar[str] = "chonkie"
-    kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
-    chunk_size: int = option(_CHARACTERS, "characters of a chunk, whitespace included", Whole(1))
+    kind: str = option("code", "which of chonkie's chunkers", _Kinds())
+    chunk_size: int = option(
+        _CHARACTERS, "characters of a chunk, whitespace included; bytes of kind=fast", Whole(1, LARGEST)
+    )
     language: str = option("auto", "the grammar of kind=code; auto: by the file's name", Text())
     max_tokens: int | None = max_tokens_option("chunk_size")
     tokenizer: str = tokenizer_option()
@@ -63,7 +81,13 @@ class ChonkieChunker(Peer):
         code = self.kind == "code"
         language = library_language(file, self.language, SAME_NAMES, self.name) if code else ""
         size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
-        pieces = _library(self.kind, *size, language).chunk(file.text)
+        try:
+            pieces = _library(self.kind, *size, language).chunk(file.text)
+        except UnicodeDecodeError:
+            raise ChunkError(
+                f"{file.name}: chonkie's kind=fast cuts bytes, and cut a character in two; take a larger chunk_size, "
+                "or another kind"
+            ) from None
         return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import OrNone, Whole, option
 
@@ -31,9 +32,11 @@ class CocoindexChunker(Peer):
     """CocoIndex's splitter (extra `cocoindex`), its telemetry switched off."""
 
     name: ClassVar[str] = "cocoindex"
-    chunk_size: int = option(2000, "bytes of a chunk, whitespace included", Whole(1))
-    min_chunk_size: int | None = option(None, "bytes of a chunk, at least; none: half of chunk_size", OrNone(Whole(1)))
-    chunk_overlap: int = option(0, "bytes that a chunk repeats of the one before it, at most", Whole(0))
+    chunk_size: int = option(2000, "bytes of a chunk, whitespace included", Whole(1, LARGEST))
+    min_chunk_size: int | None = option(
+        None, "bytes of a chunk, at least; none: half of chunk_size", OrNone(Whole(1, LARGEST))
+    )
+    chunk_overlap: int = option(0, "bytes that a chunk repeats of the one before it, at most", Whole(0, LARGEST))
     language: str = language_option()
 
     @property

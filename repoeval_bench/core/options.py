@@ -34,18 +34,20 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Reads a whole number of at least `low`."""
+    """Reads a whole number from `low` to `high`."""
 
     low: float = -math.inf
+    high: float = math.inf
 
     @property
     def wanted(self) -> str:
         """What is possible."""
-        return "a whole number" + (f" from {self.low}" if math.isfinite(self.low) else "")
+        words = "a whole number" + (f" from {self.low}" if math.isfinite(self.low) else "")
+        return words + (f" to {self.high:,}" if math.isfinite(self.high) else "")
 
     def __call__(self, text: str) -> int:
         """The number."""
-        if not re.fullmatch(r"-?[0-9]+", text) or int(text) < self.low:
+        if not re.fullmatch(r"-?[0-9]{1,4000}", text) or not self.low <= int(text) <= self.high:
             raise ValueError(text)
         return int(text)
 

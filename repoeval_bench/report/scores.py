@@ -142,6 +142,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
         f"95 % CI: interval of the {first.headline} mean, signs of files flipped; compare says which differences are "
         "real",
         *(f"note: {caution}" for caution in cautions if caution),
+        *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.expand for r in runs) else []),
     ]
 
 

@@ -5,6 +5,7 @@ The ranking does not change, nor what is relevant. Which lines are read does, an
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import LanguageError, SpecError
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 NOTHING = "none"
 """The rule by which a hit is read as it is."""
 
+MOST_LINES = 10_000
+"""Lines around a hit, at most: more than any file has that a person wrote."""
+
 EXPANSIONS = {
     NOTHING: "a hit is read as it is",
     "lines:N": "N lines before and N lines after each hit are read with it",
@@ -33,7 +37,8 @@ EXPANSIONS = {
 
 CHARGED = (
     "what is read with a hit is charged in budgets of lines like the hit, every line once, with the first hit that "
-    "brings it; lines that the query may not see are not brought; the ranking and measures of chunks stay as they are"
+    "brings it; lines that the query may not see are not brought; the ranking and measures of chunks stay as they are; "
+    "ceilings are those of a greedy choice among all hits with what they bring, so wide hits bring ceilings near 1"
 )
 """What holds under each rule but the first."""
 
@@ -52,9 +57,13 @@ class Expansion:
             return None
         if text == "parent":
             return cls(None)
-        if kind == "lines" and number.isdecimal() and int(number) > 0:
+        # One way to write a number: the rule is part of a run's id.
+        if kind == "lines" and re.fullmatch("[1-9][0-9]{0,4}", number) and int(number) <= MOST_LINES:
             return cls(int(number))
-        raise SpecError(f"expand={text} is not possible; give none, lines:N with a whole number from 1, or parent")
+        raise SpecError(
+            f"expand={text[:40]} is not possible; give none, lines:N with a whole number from 1 to {MOST_LINES}, or "
+            "parent"
+        )
 
     def of(self, chunks: Iterable[Chunk], files: Mapping[str, SourceFile]) -> dict[str, LineSpan]:
         """chunk_id -> the lines that are read where it is a hit; `files` are those of the chunks by `repo/path`.
@@ -86,16 +95,15 @@ class _Around:
         language = language_of(file.path, file.text)
         if language is None:
             raise LanguageError(f"{file.name}: its language is not known, so expand=parent cannot be; take lines:N")
-        self._file = file
         self._found: Sequence[Definition] = definitions(file, language) if file.text.strip() else ()
         # With the comments right above, which chunkers keep with a definition.
         self._starts = [each.above for each in self._found]
 
     def lines(self, chunk: Chunk) -> LineSpan:
         """The chunk's lines with those of the innermost definition that holds all but the blank ones at its ends."""
-        text = chunk.text
-        start = chunk.chars.start + len(text) - len(text.lstrip())
-        filled = self._file.lines_of(CharSpan(start, start + len(text.strip())))
+        # By lines: a chunk of a query's own copy, in which lines are blank, has other characters and the same lines.
+        blank = [not line.strip() for line in chunk.text.splitlines()]
+        filled = LineSpan(chunk.lines.start + blank.index(False), chunk.lines.end - blank[::-1].index(False))
         at: int | None = bisect_right(self._starts, filled.start) - 1
         while at is not None and at >= 0:
             each = self._found[at]

@@ -89,5 +89,6 @@ class RunConfig:
         digest = short_hash(json.dumps(self.as_dict(), sort_keys=True, ensure_ascii=False))
         chunker, retriever = Spec.parse(self.chunker), Spec.parse(self.retriever)
         size = chunker.params.get(size_option(chunker) or "", "")
-        pieces = (f"{chunker.name}-{chunker.target}-{size}", self.protocol.name, f"{retriever.name}-{retriever.target}")
+        ranked = f"{retriever.name}-{retriever.target}" + (f"+expand={self.expand}" if self.expand != NOTHING else "")
+        pieces = (f"{chunker.name}-{chunker.target}-{size}", self.protocol.name, ranked)
         return f"{'_'.join(slug(piece, 32) for piece in pieces)}-{digest}"

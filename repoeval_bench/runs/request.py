@@ -116,6 +116,7 @@ class RunRequest(DataRequest):
         "What a hit brings after retrieval, charged in budgets of lines: none, lines:N around it, or parent, the "
         "definition around it.",
         "RULE",
+        combined=True,
     )
     k: int = option(DEPTH, "Depth that is ranked and stored.")
     measures: tuple[str, ...] = option(
@@ -199,6 +200,8 @@ class RunRequest(DataRequest):
         """The options that a file combines and that are set, but the chunker; `none` for an unused embedder."""
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
         found = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
+        if self.expand == NOTHING:
+            del found["expand"]
         return found if self.needs_vectors else found | {"embedder": NO_EMBEDDER}
 
 

@@ -47,6 +47,16 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
     assert ChonkieChunker(kind="fast").chunk(notes)
 
 
+def test_kinds_that_ask_a_model_are_refused_with_the_reason() -> None:
+    with pytest.raises(SpecError, match=r"kind=semantic asks a model, and is not offered; choose from code, rec"):
+        ChonkieChunker(kind="semantic")
+
+
+def test_the_kind_that_counts_bytes_refuses_to_cut_a_character_in_two() -> None:
+    with pytest.raises(ChunkError, match=r"r/a\.py: chonkie's kind=fast cuts bytes, and cut a character in two"):
+        ChonkieChunker(kind="fast", chunk_size=1).chunk(FILE)
+
+
 def test_the_kind_that_counts_bytes_refuses_tokens() -> None:
     with pytest.raises(SpecError, match="kind=fast counts bytes"):
         ChonkieChunker(kind="fast", max_tokens=100)

@@ -54,7 +54,7 @@ def test_stats_compare_chunkers_on_the_same_files(folder) -> None:
     out = run(chunk_stats_command, folder, "-c", "ast", "-c", "window:lines=2,step=1").output
     assert "ast:max_nws=1500" in out
     assert "window:lines=2,step=1" in out
-    assert "1 functions and types, 4 non-blank lines" in out
+    assert "1 function or type, 4 non-blank lines" in out
     rows = run(chunk_stats_command, folder, "-c", "file", "--json").stdout.splitlines()
     assert json.loads(rows[0])["chunks"] == 2
 

@@ -123,6 +123,12 @@ def test_cocoindex_overlaps_where_it_is_asked_to_and_refuses_sizes_that_contradi
         peer("cocoindex", ":chunk_size=400,min_chunk_size=500")
 
 
+@pytest.mark.parametrize("name", ["cocoindex:chunk_size", "semantic-text-splitter:max_nws", "semchunk:max_tokens"])
+def test_a_size_that_no_library_can_hold_is_refused_with_the_range(name: str) -> None:
+    with pytest.raises(SpecError, match=r"a whole number from 1 to 1,000,000,000"):
+        peer(name.partition(":")[0], f":{name.partition(':')[2]}={'9' * 20}")
+
+
 CUT = """
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.source import SourceFile, count_nws

@@ -91,9 +91,25 @@ def test_a_file_of_no_known_language_has_no_definitions():
     assert brought("lines:1", 1, 2, notes) == (0, 3)
 
 
-@pytest.mark.parametrize("text", ["lines", "lines:", "lines:0", "lines:-1", "lines:x", "parents", "parent:2", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lines",
+        "lines:",
+        "lines:0",
+        "lines:-1",
+        "lines:x",
+        "lines:005",
+        "lines:\u0663",
+        "lines:10001",
+        "lines:" + "9" * 5_000,
+        "parents",
+        "parent:2",
+        "",
+    ],
+)
 def test_another_rule_is_refused(text):
-    with pytest.raises(SpecError, match=r"give none, lines:N with a whole number from 1, or parent"):
+    with pytest.raises(SpecError, match=r"give none, lines:N with a whole number from 1 to 10000, or parent"):
         Expansion.parse(text)
     assert Expansion.parse("none") is None
 

@@ -1,5 +1,6 @@
 """Runs whose hits bring more than themselves: the same ranking, other lines read, a run of its own."""
 
+import ast
 import json
 from dataclasses import replace
 
@@ -80,6 +81,44 @@ def test_no_hit_brings_what_the_query_may_not_see(benchmark, exclusion, rule):
             clipped += place.lines != judged.context.brought[chunk.chunk_id]
     assert seen
     assert clipped or rule == "parent"
+
+
+@pytest.mark.parametrize("exclusion", ["body", "free"])
+def test_a_hit_behind_a_hole_brings_the_definition_that_is_around_its_lines(benchmark, exclusion):
+    """A query's own chunks are of a copy with blank lines; the smallest definition is found anew with Python's ast."""
+    protocol = replace(Protocol.parse("context"), exclusion=exclusion)
+    planned = plan_run(benchmark, "fixed:max_nws=60", protocol=protocol)
+    judged = judge_corpus(planned.benchmark, planned.corpus, protocol, (), expand="parent")
+    behind = 0
+    for task in planned.benchmark.tasks:
+        text = benchmark.by_name[task.file].text
+        nodes = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+        spans = [
+            LineSpan(min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 1, node.end_lineno)
+            for node in nodes
+        ]
+        assert not any(text.splitlines()[span.start - 1].lstrip().startswith("#") for span in spans)
+        for chunk in planned.corpus.own[task.task_id]:
+            filled = [at for at, line in zip(chunk.lines, chunk.text.splitlines(), strict=True) if line.strip()]
+            holding = [span for span in spans if span.start <= filled[0] and filled[-1] < span.end]
+            whole = min(holding, key=len, default=chunk.lines)
+            expected = LineSpan(min(whole.start, chunk.lines.start), max(whole.end, chunk.lines.end))
+            assert judged.context.brought[chunk.chunk_id] == expected
+            behind += chunk.lines.start >= task.body.end and expected != chunk.lines
+    assert behind > 10
+
+
+def test_the_rule_is_in_the_name_of_the_run(benchmark, tmp_path):
+    assert "expand-parent" in run(benchmark, tmp_path, expand="parent").run_id.replace("=", "-")
+
+
+def test_a_file_takes_several_rules_and_its_dry_run_shows_them(tmp_path):
+    (tmp_path / "bench.yaml").write_text("chunkers: fixed\nretrievers: bm25\nexpand: [none, lines:5, parent]\n")
+    done = bench("run", tmp_path / "bench.yaml", "--dry-run")
+    assert done.code == 0, done.err
+    plain, *wide = done.out.splitlines()
+    assert "lines:5" not in plain
+    assert ["lines:5" in wide[0], "parent" in wide[1], len(wide)] == [True, True, 2]
 
 
 def test_runs_are_compared_by_what_their_hits_bring(benchmark, tmp_path):
