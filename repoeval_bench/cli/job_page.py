@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
     """What writes the page that is asked for; nothing where none is."""
-    output = execution.job_page
-    if output is None:
+    if execution.job_page is None:
         return untold
+    output = Path(execution.job_page)
     require("--job-page", "jinja2")
-    check_writable(Path(output), "another file with --job-page")
+    check_writable(output, "another file with --job-page")
 
     def write(log: JobLog) -> None:
         from repoeval_bench.report.page.jobs import job_page
 
-        write_named(Path(output), job_page(log), "another file with --job-page")
+        write_named(output, job_page(log), "another file with --job-page")
         say(f"wrote {output}")
 
     return write

@@ -81,6 +81,7 @@ def run_command(
     asked = read_benchmark(path, {"source": source} if source else {}, home)
     requests = part_of(asked.requests, *parse_shard(shard)) if shard else asked.requests
     without = left_out(asked.requests)
+    told = page_of(execution)
     if dry_run:
         if commands:
             _list_commands(requests, without, out, home, as_json=as_json)
@@ -90,9 +91,7 @@ def run_command(
     if not requests:
         say(f"note: part {shard} of {len(asked.requests)} runs holds none")
     results: list[dict[str, Any]] = []
-    with experiment_on(
-        execution, requests, out=out, home=home, notify=say, without=without, told=page_of(execution)
-    ) as experiment:
+    with experiment_on(execution, requests, out=out, home=home, notify=say, without=without, told=told) as experiment:
         for setting in experiment.settings:
             found = experiment.run(setting, reuse=True)
             runs = [run for run in found if run]

@@ -99,11 +99,14 @@ class ApiServer:
         self._key = os.environ.get(KEY, "").strip()
         self._client: httpx.Client | None = None
 
-    def post(self, body: Mapping[str, Any], model: type[_Content], *, most: int) -> _Content:
+    def post(
+        self, body: Mapping[str, Any], model: type[_Content], *, most: int, again: Callable[[], None] = no_pause
+    ) -> _Content:
         """What the server answers, as far as `model` reads it; an answer has at most `most` bytes.
 
         429, 5xx, dropped connections, timeouts and answers that are not JSON are tried again, at most 6 times in all,
-        after what Retry-After asks for or 0.5, 1, 2, … seconds. Everything else is the API's error at once.
+        after what Retry-After asks for or 0.5, 1, 2, … seconds. Everything else is the API's error at once. `again` is
+        called before the request is sent once more, and may refuse it.
         """
         from tenacity import Retrying, retry_if_exception_type
 
@@ -112,6 +115,7 @@ class ApiServer:
             stop=lambda state: state.attempt_number >= ATTEMPTS or _wait(state) > LONGEST_WAIT,
             wait=_wait,
             sleep=self._sleep,
+            before=lambda state: again() if state.attempt_number > 1 else None,
             reraise=True,
         )
         try:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    Again = Callable[[], None]
+    """Called before a request is sent once more; its error ends the request."""
+
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 
 class Crowd(Generic[Asked, Answer]):
-    """Threads that ask, each with a client of its own, fed by the caller's, which alone counts what is spent.
+    """Threads that ask, each with a client of its own, fed by the caller's.
 
     `most` is what a request can cost at most, `spent` what it has cost by its answer, `limit` what all may cost
-    together with `before`, None for any amount. `too_dear` makes the error of stopping there, given what was spent and
-    how many requests are left. Costs are in any unit.
+    together with `before`, None for any amount. Each time that a request is sent counts: one that fails, or is sent
+    again, has cost the most. `too_dear` makes the error of stopping, given what was spent and what the next request
+    could cost. Costs are in any unit.
     """
 
     def __init__(
@@ -26,52 +31,77 @@ class Crowd(Generic[Asked, Answer]):
         *,
         most: Callable[[Asked], float],
         spent: Callable[[Asked, Answer], float],
-        too_dear: Callable[[float, int], Exception],
+        too_dear: Callable[[float, float], Exception],
         limit: float | None = None,
         before: float = 0.0,
     ) -> None:
         self._most, self._spent, self._too_dear, self._limit = most, spent, too_dear, limit
         self.spent = before
+        self._reserved = 0.0
+        self._lock = threading.Lock()
         self._jobs: SimpleQueue[tuple[Asked, float] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[Asked, float, Answer | BaseException]] = SimpleQueue()
 
-    def answers(self, asked: Sequence[Asked], clients: Iterable[Callable[[Asked], Answer]]) -> Iterator[Answer]:
-        """The answers as they come, in any order. The first failure is raised once all that was sent has come back."""
+    def answers(self, asked: Sequence[Asked], clients: Iterable[Callable[[Asked, Again], Answer]]) -> Iterator[Answer]:
+        """The answers as they come, in any order. The first failure is raised once all that was sent has come back.
+
+        A client calls what it is given before it sends its request once more.
+        """
         clients = list(clients)
         for number, client in enumerate(clients):
             # Daemons: Ctrl-C does not wait for what they wait for.
             threading.Thread(target=self._work, args=(client,), name=f"ask-{number}", daemon=True).start()
         waiting = list(reversed(asked))
-        under_way: list[float] = []
+        under_way = 0
         failure: BaseException | None = None
         try:
             while under_way or (waiting and failure is None):
-                while waiting and failure is None and len(under_way) < len(clients):
+                while waiting and failure is None and under_way < len(clients):
                     most = self._most(waiting[-1])
-                    if self._limit is not None and self.spent + sum(under_way) + most > self._limit:
-                        failure = None if under_way else self._too_dear(self.spent, len(waiting))
+                    if not self._reserve(most):
+                        failure = None if under_way else self._too_dear(self.spent, most)
                         break
-                    under_way.append(most)
+                    under_way += 1
                     self._jobs.put((waiting.pop(), most))
                 if not under_way:
                     continue
                 request, most, answer = self._done.get()
-                under_way.remove(most)
+                under_way -= 1
                 if isinstance(answer, BaseException):
+                    self._settle(most, most)
                     failure = failure or answer
-                    continue
-                self.spent += self._spent(request, answer)
-                yield answer
+                else:
+                    self._settle(most, self._spent(request, answer))
+                    yield answer
         finally:
             for _ in clients:
                 self._jobs.put(None)
         if failure is not None:
             raise failure
 
-    def _work(self, client: Callable[[Asked], Answer]) -> None:
+    def _reserve(self, most: float) -> bool:
+        """Whether a request may be sent; what it can cost is taken then."""
+        with self._lock:
+            if self._limit is not None and self.spent + self._reserved + most > self._limit:
+                return False
+            self._reserved += most
+            return True
+
+    def _settle(self, reserved: float, cost: float) -> None:
+        with self._lock:
+            self._reserved -= reserved
+            self.spent += cost
+
+    def _again(self, most: float) -> None:
+        """Count what was sent as the most that it can have cost, and take as much for the next time."""
+        if not self._reserve(most):
+            raise self._too_dear(self.spent + self._reserved, most)
+        self._settle(most, most)
+
+    def _work(self, client: Callable[[Asked, Again], Answer]) -> None:
         while (job := self._jobs.get()) is not None:
             asked, most = job
             try:
-                self._done.put((asked, most, client(asked)))
+                self._done.put((asked, most, client(asked, partial(self._again, most))))
             except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
                 self._done.put((asked, most, error))

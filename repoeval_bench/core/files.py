@@ -124,6 +124,8 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
     try:
         if not here.is_dir():
             raise NotADirectoryError(0, f"{here} is a file")
+        if not folder and path.is_dir():
+            raise IsADirectoryError(0, f"{path} is a folder")
         probe = here / f".{path.name}.writable"
         write_atomic(probe, "\n")  # a full disk still takes an empty file
         probe.unlink()

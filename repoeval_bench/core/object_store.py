@@ -38,6 +38,8 @@ class ObjectStore:
         from fsspec.core import url_to_fs
 
         self.url = url.rstrip("/")
+        if not is_url(url):
+            raise UsageError(f"{url} is not the address of a store; give one such as file:///shared or s3://BUCKET")
         try:
             self._system, self._root = url_to_fs(self.url)
         except (ImportError, ValueError) as error:

@@ -15,11 +15,12 @@ from repoeval_bench.embedding.text_encoder import Limit, unit_rows
 from repoeval_bench.embedding.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from repoeval_bench.core.crowd import Again
     from repoeval_bench.core.parts import Role
     from repoeval_bench.embedding.server import Answered
 
@@ -126,6 +127,11 @@ class OpenAiEncoder:
         """What so many tokens cost; None without a price."""
         return None if self._options.price is None else tokens * self._options.price / 1e6
 
+    @property
+    def cost_limit(self) -> float | None:
+        """What a command may cost; None for any amount."""
+        return self._options.cost_limit
+
     def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
         """An EmbeddingError where a text may be longer than the model reads, and no tokenizer is known to cut it by."""
         limit = self._options.max_tokens
@@ -154,16 +160,16 @@ class OpenAiEncoder:
         while len(self._servers) < at_once:
             self._servers.append(self._server.another())
 
-        def asking(server: EmbeddingServer) -> Any:
-            return lambda batch: (batch, server.embed([sent[place] for place in batch], kind))
+        def asking(server: EmbeddingServer) -> Callable[[range, Again], tuple[range, Answered]]:
+            return lambda batch, again: (batch, server.embed([sent[place] for place in batch], kind, again))
 
         def most(batch: range) -> float:
             return self.cost(sum(self.most_tokens([texts[place] for place in batch], role))) or 0.0
 
         def spent(batch: range, answer: tuple[range, Answered]) -> float:
             counted = answer[1].usage
-            known = max(counted.values(), default=None)
-            return most(batch) if known is None else self.cost(known) or 0.0
+            # Every text has a token, so a count of none is no count.
+            return self.cost(max(counted.values(), default=0)) or most(batch)
 
         crowd: Crowd[range, tuple[range, Answered]] = Crowd(
             most=most, spent=spent, too_dear=self._too_dear, limit=self._options.cost_limit, before=self._cost
@@ -181,9 +187,9 @@ class OpenAiEncoder:
             return self._prefix(role) + text
         return self._tokens.head(text, self._prefix(role), self.limit.max_tokens)
 
-    def _too_dear(self, spent: float, left: int) -> EmbeddingError:
+    def _too_dear(self, spent: float, most: float) -> EmbeddingError:
         return EmbeddingError(
-            f"texts were embedded by {self._model} for {spent:.6g}, and the next of {left:,} requests could pass the "
-            f"limit of {self._options.cost_limit:.6g}; these vectors are kept, raise cost_limit and run the same "
-            "command again"
+            f"the next request to {self._model} may cost {most:.6g}, and {spent:.6g} was spent, which could pass "
+            f"cost_limit={self._options.cost_limit:.6g} (in the unit of price); vectors so far are kept, raise "
+            "cost_limit and run the same command again"
         )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - a field of a NamedTuple
 from pydantic import BaseModel, Field
 
-from repoeval_bench.core.api_server import Api, ApiServer, counted, utc_now
+from repoeval_bench.core.api_server import Api, ApiServer, counted, no_pause, utc_now
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.validation import EXACT
 
@@ -99,17 +99,20 @@ class EmbeddingServer:
         """Tokens as the server counted them in its answers so far; a count that one of them lacked is left out."""
         return dict(self._shared.usage)
 
-    def embed(self, texts: Sequence[str], input_type: str | None = None) -> Answered:
+    def embed(
+        self, texts: Sequence[str], input_type: str | None = None, again: Callable[[], None] = no_pause
+    ) -> Answered:
         """The vectors as the server gave them; errors are those of `ApiServer.post`.
 
-        `input_type` is sent where it is given: what some servers are told of a text's role.
+        `input_type` is sent where it is given: what some servers are told of a text's role. `again`: see
+        `ApiServer.post`.
         """
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         if self._dimensions is not None:
             body["dimensions"] = self._dimensions
         if input_type is not None:
             body["input_type"] = input_type
-        content = self._server.post(body, _Content, most=ANSWER_BYTES * (len(texts) + 1))
+        content = self._server.post(body, _Content, most=ANSWER_BYTES * (len(texts) + 1), again=again)
         shared, usage = self._shared, counted(content.usage, USAGE)
         with shared.lock:
             vectors = self._vectors(content.data, len(texts))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
@@ -56,8 +57,11 @@ def log_on(
 
 
 def check_execution(execution: ExecutionRequest) -> None:
-    """A UsageError for options that only an executor reads, where none is named."""
+    """A UsageError for what is not possible, and for options that no executor reads; nothing is started."""
+    if execution.store is not None:
+        ObjectStore(execution.store)
     if execution.executor is not None:
+        choose_executor(execution)
         return
     if execution.gpus_per_embedder is not None:
         raise UsageError(_NOT_READ)

@@ -26,32 +26,36 @@ class Forecast:
     """Texts that are not cached, each in the first run that needs it, and their tokens and cost.
 
     `exact`: the tokens are counted by the server's tokenizer, else they are at most so many. The cost is None without
-    a price.
+    a price; `unpriced` are the texts that have none.
     """
 
     texts: int
     tokens: int
     exact: bool
     cost: float | None
+    unpriced: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
         return {"texts": self.texts, "tokens": self.tokens, "tokens_are_exact": self.exact, "cost": self.cost}
 
     def __str__(self) -> str:
-        cost = "" if self.cost is None else f", cost {self.cost:,.4f}"
-        return f"{self.texts:,} texts to send, {'' if self.exact else 'at most '}{self.tokens:,} tokens{cost}"
+        most = "" if self.exact else "at most "
+        cost = "" if self.cost is None else f", cost {most}{self.cost:,.4f}"
+        unpriced = f" and what {self.unpriced:,} texts without a price cost" if self.cost and self.unpriced else ""
+        return f"{self.texts:,} texts to send, {most}{self.tokens:,} tokens{cost}{unpriced}"
 
 
 def total(forecasts: Iterable[Forecast]) -> Forecast:
-    """All of them together; the cost is None where one is not known."""
+    """All of them together; the cost is that of those with a price, None where none has one."""
     each = list(forecasts)
     costs = [one.cost for one in each if one.cost is not None]
     return Forecast(
         sum(one.texts for one in each),
         sum(one.tokens for one in each),
         all(one.exact for one in each),
-        sum(costs) if len(costs) == len(each) else None,
+        sum(costs) if costs else None,
+        sum(one.unpriced for one in each),
     )
 
 
@@ -70,6 +74,8 @@ def forecast(
         return found
     materials = Materials(asking[0], without=without, home=home, notify=notify)
     counted: set[tuple[str, str, str]] = set()
+    costs: dict[str, float] = {}
+    limits: dict[str, float | None] = {}
     for setting, members in by_setting(asking).items():
         embedder = materials.embedder(setting)
         assert embedder is not None
@@ -94,5 +100,11 @@ def forecast(
                 texts += len(new)
                 tokens += sum(encoder.most_tokens(new, role))
             exact = encoder.count_tokens is not None
-            found[request] = Forecast(texts, tokens, exact, encoder.cost(tokens))
+            cost = encoder.cost(tokens)
+            found[request] = Forecast(texts, tokens, exact, cost, texts if cost is None else 0)
+            costs[setting.embedder] = costs.get(setting.embedder, 0.0) + (cost or 0.0)
+            limits[setting.embedder] = encoder.cost_limit
+    for spec, limit in limits.items():
+        if limit is not None and costs[spec] > limit:
+            notify(f"note: {spec}: this may cost {costs[spec]:,.4f}; its cost_limit may end the command earlier")
     return found

@@ -36,7 +36,10 @@ def merge_all(sources: Sequence[str], out: Path) -> Merged:
             if is_url(source):
                 folder = stack.enter_context(staging(out, "fetched"))
                 store = ObjectStore(source)
-                lost = [run_id for run_id in stored_ids(store) if not fetch_run(run_id, store, folder)]
+                held = stored_ids(store)
+                if not held:
+                    raise UsageError(f"{source} holds no runs; name a store that --store has written")
+                lost = [run_id for run_id in held if not fetch_run(run_id, store, folder)]
                 if lost:
                     raise ResultError(f"{source} holds broken runs: {', '.join(lost)}; make them again, or delete them")
             folders.append(folder)

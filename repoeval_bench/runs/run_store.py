@@ -8,10 +8,10 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from zlib import error as ZlibError  # noqa: N812 - a class
 
+from repoeval_bench.core.files import path_problem
 from repoeval_bench.runs.publish import publish, staging
 from repoeval_bench.runs.view import RunView, current_run
 
@@ -83,19 +83,27 @@ def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
         content = store.read(_name(run_id))
     except FileNotFoundError:
         return False
+    if (files := _unpacked(content)) is None:
+        return False
     with staging(out, run_id) as beside:
         made = beside / run_id
         made.mkdir()
-        try:
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                for name in archive.namelist():
-                    if PurePosixPath(name).name != name:
-                        return False
-                    (made / name).write_bytes(archive.read(name))
-        except (zipfile.BadZipFile, EOFError, ZlibError, NotImplementedError):
-            return False
+        for name, held in files.items():
+            (made / name).write_bytes(held)
         publish(made, out)
     return True
+
+
+def _unpacked(content: bytes) -> dict[str, bytes] | None:
+    """Name -> bytes of each file of a packed run; None where it is not one, whatever is wrong with it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            if any("/" in name or path_problem(name) for name in names):
+                return None
+            return {name: archive.read(name) for name in names}
+    except (zipfile.BadZipFile, EOFError, ZlibError, NotImplementedError, RuntimeError, OSError, ValueError, KeyError):
+        return None
 
 
 def _name(run_id: str) -> str:

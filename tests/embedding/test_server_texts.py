@@ -166,7 +166,7 @@ def test_a_command_stops_before_the_cost_is_above_its_limit(server, embedder, to
         made = embedder(
             f"{tokens},dimensions={limit + 8},concurrency={concurrency},price=1e6,cost_limit={limit}", MINILM
         )
-        with pytest.raises(EmbeddingError, match=f"could pass the limit of {limit}; these vectors are kept"):
+        with pytest.raises(EmbeddingError, match=f"could pass cost_limit={limit} "):
             made.encode(TEXTS, "document")
         paid = made.encoder.usage["total_tokens"]
         assert paid <= limit
@@ -180,15 +180,36 @@ def test_the_limit_holds_over_the_passes_of_a_command(server, embedder, tokenize
     made = embedder(f",tokenizer={tokenizer},price=1e6,cost_limit=120", MINILM)
     made.encode(TEXTS[:4], "query")
     spent = made.encoder.usage["total_tokens"]
-    with pytest.raises(EmbeddingError, match="could pass the limit of 120"):
+    with pytest.raises(EmbeddingError, match="could pass cost_limit=120 "):
         made.encode(TEXTS[4:], "document")
     assert spent < made.encoder.usage["total_tokens"] <= 120
+
+
+@pytest.mark.parametrize("fault", [{"drop": True}, {"raw": "<html>"}, {"status": 503}])
+def test_what_fails_and_is_sent_again_has_cost_the_most(server, embedder, tokenizer, fault):
+    """A server may have counted a request whose answer never came: what could pass the limit is not sent once more."""
+    made = embedder(f",tokenizer={tokenizer},concurrency=1,price=1e6,cost_limit=150", MINILM)
+    most = sum(made.encoder.most_tokens(TEXTS[:2], "document"))
+    server.fail(*[{**fault, "headers": {"Retry-After": "0"}}] * 24)
+    with pytest.raises(EmbeddingError, match=rf"may cost {most}, and \d+ was spent, which could pass cost_limit=150 "):
+        made.encode(TEXTS, "document")
+    assert len(server.seen()) == 150 // most < 6
+    with pytest.raises(EmbeddingError, match="could pass"):
+        made.encode(TEXTS, "document")
+    assert server.seen() == []
+
+
+def test_a_count_of_no_tokens_is_no_count(server, embedder):
+    """The limit holds all the same."""
+    server.fail(*[{"usage": {"prompt_tokens": 0, "total_tokens": 0}}] * 24)
+    with pytest.raises(EmbeddingError, match="could pass cost_limit=300 "):
+        embedder(",concurrency=1,price=1e6,cost_limit=300").encode(TEXTS, "document")
 
 
 def test_a_server_that_counts_nothing_is_taken_to_have_cost_the_most(server, embedder):
     server.fail(*[{"usage": None}] * 24)
     made = embedder(",concurrency=1,price=1e6,cost_limit=300")
-    with pytest.raises(EmbeddingError, match="could pass the limit of 300"):
+    with pytest.raises(EmbeddingError, match="could pass cost_limit=300 "):
         made.encode(TEXTS, "document")
     most = made.encoder.most_tokens(sent(server), "document")
     assert 0 < sum(most) <= 300

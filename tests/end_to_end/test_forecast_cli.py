@@ -67,6 +67,23 @@ def test_without_a_tokenizer_tokens_are_at_most_so_many(call, server):
     assert "cost" not in told.out
 
 
+def test_a_limit_that_would_end_the_command_is_told(call, server):
+    """Costs without a tokenizer are at most so much; nothing is sent."""
+    told = call("--dry-run", options=",price=2,cost_limit=0.0001")
+    assert told.code == 0, told.err
+    assert "its cost_limit may end the command earlier" in told.err
+    assert ", cost at most 0." in told.out.splitlines()[-1]
+    assert "cost_limit" not in call("--dry-run", options=",price=2,cost_limit=100").err
+    assert server.seen() == []
+
+
+def test_where_runs_are_made_is_checked_before_any(call):
+    """A page that would be a folder, a store that is none."""
+    wrong = (("--job-page", "."), "cannot be written"), (("--store", "nope"), "nope is not the address of a store")
+    for words, told in wrong:
+        assert told in one_sentence(call("--executor", "local:2", *words), 2)
+
+
 def test_a_limit_of_cost_is_not_for_jobs(call):
     """Each worker would count its own."""
     done = call("--executor", "local:2", options=",price=1,cost_limit=1")

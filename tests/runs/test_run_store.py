@@ -1,12 +1,14 @@
 """Finished runs in a store at a URL: whole or not there, found by whoever shares it, whatever the store does."""
 
+import io
 import shutil
+import zipfile
 
 import pytest
 
 pytest.importorskip("fsspec")
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import RunJobs
@@ -119,6 +121,55 @@ def test_a_broken_run_is_made_again_and_refused_by_merge(places, tmp_path, clean
     make(places, tmp_path / "b", store)
     assert content(tmp_path / "b") == content(tmp_path / "a")
     assert len(merge_all([store, str(tmp_path / "b")], tmp_path / "merged").copied) == 6
+
+
+def packed(name, content=b"x"):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(name, content)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        packed(".."),
+        packed("../x"),
+        packed("a/b"),
+        packed("/x"),
+        packed("x").replace(b"\x00\x00\x00\x00", b"\x01\x00\x00\x00", 1),
+        bytearray(packed("x")[:6] + b"\x01" + packed("x")[7:]),
+    ],
+)
+def test_what_is_no_run_is_not_unpacked(tmp_path, content):
+    """Names that lead elsewhere, broken archives: nothing is written, and no error but that of `merge` is made of it."""
+    url = f"file://{tmp_path}/store"
+    (tmp_path / "store" / "runs").mkdir(parents=True)
+    (tmp_path / "store" / "runs" / "one.zip").write_bytes(content)
+    if fetch_run("one", ObjectStore(url), tmp_path / "out"):
+        assert [path.name for path in (tmp_path / "out" / "one").iterdir()] == ["x"]
+    else:
+        with pytest.raises(ResultError, match="holds broken runs: one;"):
+            merge_all([url], tmp_path / "out")
+        assert not (tmp_path / "out" / "one").exists()
+
+
+def test_an_encrypted_member_is_no_run(tmp_path):
+    """Python says so by a RuntimeError."""
+    content = bytearray(packed("x"))
+    content[6] |= 1  # the flag in the member's header
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # and in the directory's
+    store = ObjectStore(f"memory://{tmp_path}")
+    store.write("runs/one.zip", bytes(content))
+    assert not fetch_run("one", store, tmp_path / "out")
+
+
+def test_a_store_without_a_run_is_named(tmp_path):
+    """By its URL, not by the folder in which runs were to be fetched; a folder is no store."""
+    with pytest.raises(UsageError, match=rf"^file://{tmp_path}/none holds no runs"):
+        merge_all([f"file://{tmp_path}/none"], tmp_path / "out")
+    with pytest.raises(UsageError, match=r"nope is not the address of a store.*file:///"):
+        ObjectStore("nope")
 
 
 def test_the_commands(places, tmp_path):

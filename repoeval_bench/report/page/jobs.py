@@ -31,7 +31,7 @@ WIDTH, LINE = 1000, 16
 """Of the drawing: its width, and the height of a process."""
 
 STYLE = f"""
-svg.times {{ width: 100%; min-width: 40rem; display: block; }}
+svg.times {{ width: 100%; display: block; }}
 svg.times rect {{ fill: var(--series-0); stroke: var(--bg); stroke-width: .5; }}
 svg.times rect.failed {{ fill: var(--series-1); }}
 svg.times text {{ fill: var(--soft); font-size: {LINE - 6}px; }}
@@ -77,8 +77,9 @@ def _summary(log: JobLog, processes: _Processes) -> str:
     texts = sum(each.finished.texts for each in log.done)
     missing = log.total - len(log.done)
     parts = [
-        f"Begun {begun}: {len(log.done):,} of {log.total:,} {log.unit} came back within {duration(log.seconds)}, from "
-        f"{count(len(processes), 'process', 'processes')} on {count(machines, 'machine', 'machines')}.",
+        f"Begun {begun}: {len(log.done):,} of {log.total:,} {log.unit} came back, within {duration(log.seconds)} of "
+        f"the first one's sending, from {count(len(processes), 'process', 'processes')} on "
+        f"{count(machines, 'machine', 'machines')}.",
         f"{len(log.failures):,} failed; {texts:,} texts were embedded.",
     ]
     if missing:
@@ -119,7 +120,8 @@ def _drawing(log: JobLog, processes: _Processes) -> dict[str, Any]:
         "height": LINE * drawn,
         "bar": LINE - 2,
         "note": f"{left_out}A line for each process, in the order of the table below; a bar for each of its "
-        f"{log.unit}, {duration(last - first)} from left to right by the machines' own clocks. Failed ones are orange.",
+        f"{log.unit}. From left to right {duration(last - first)}, from the first one's begin to the last one's end by "
+        "the machines' own clocks. Failed ones are orange.",
     }
 
 

@@ -20,6 +20,7 @@ from repoeval_bench.runs.completion.model import Answer, CachedAnswer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from repoeval_bench.core.crowd import Again
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.runs.completion.model import Asked, CompletionServer, Model
 
@@ -143,16 +144,21 @@ def _crowd(n_asked: int, limits: Limits) -> Crowd[Asked, tuple[Asked, Answer]]:
     def spent(asked: Asked, answered: tuple[Asked, Answer]) -> float:
         """By the server's counts; the most where it gives none."""
         usage = answered[1].usage
-        return most(asked) if len(usage) < 2 else limits.cost_of(usage["prompt_tokens"], usage["completion_tokens"])
+        # Every prompt has a token, so a count of none is no count.
+        return (
+            most(asked)
+            if len(usage) < 2 or not usage["prompt_tokens"]
+            else limits.cost_of(usage["prompt_tokens"], usage["completion_tokens"])
+        )
 
-    def too_dear(cost: float, left: int) -> CompletionError:
+    def too_dear(cost: float, most: float) -> CompletionError:
         return CompletionError(
-            f"{n_asked - left} of {n_asked} prompts were answered for {cost:.2f}, and the next could pass the limit of "
-            f"{limits.cost:.2f}; these answers are kept, raise --cost-limit and run the same command again"
+            f"{cost:.6g} was spent, and the next of {n_asked} prompts may cost {most:.6g}, which could pass the limit "
+            f"of {limits.cost:.6g}; the answers so far are kept, raise --cost-limit and run the same command again"
         )
 
     return Crowd(most=most, spent=spent, too_dear=too_dear, limit=limits.cost)
 
 
-def _asking(server: CompletionServer) -> Callable[[Asked], tuple[Asked, Answer]]:
-    return lambda asked: (asked, server.ask(asked))
+def _asking(server: CompletionServer) -> Callable[[Asked, Again], tuple[Asked, Answer]]:
+    return lambda asked, again: (asked, server.ask(asked, again))

@@ -155,9 +155,9 @@ class CompletionServer:
         )
         self._server = ApiServer(model.base_url, api, timeout=model.timeout, **options)
 
-    def ask(self, asked: Asked) -> Answer:
+    def ask(self, asked: Asked, again: Callable[[], None] = no_pause) -> Answer:
         """The model's answer; a CompletionError where there is none that can be used."""
-        content = self._server.post(self._body(asked), _Content, most=ANSWER_BYTES)
+        content = self._server.post(self._body(asked), _Content, most=ANSWER_BYTES, again=again)
         choice = content.choices[0]
         text = (choice.message.content if choice.message else None) if self._model.chat else choice.text
         if text is None:
