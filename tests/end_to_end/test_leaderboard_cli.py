@@ -79,13 +79,13 @@ def test_mistakes_end_in_one_sentence(results, tmp_path):
     assert "say with --format" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "board.pdf"), 2)
     assert "is not a folder" in one_sentence(bench("leaderboard", tmp_path / "none"), 2)
     (tmp_path / "file").write_text("")
-    assert "choose another file" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "file" / "board.md"), 1)
+    assert "choose another file" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "file" / "board.md"), 2)
     assert "--site FOLDER" in one_sentence(bench("leaderboard", results, "-o", tmp_path / "board.html"), 2)
     assert "leave out --output" in one_sentence(
         bench("leaderboard", results, "--site", tmp_path / "site", "-o", tmp_path / "board.md"), 2
     )
     assert "choose another folder with --site" in one_sentence(
-        bench("leaderboard", results, "--site", tmp_path / "file" / "site"), 1
+        bench("leaderboard", results, "--site", tmp_path / "file" / "site"), 2
     )
 
 
