@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from repoeval_bench.analysis.sign_flips import FIRST_FLIPS, flip_signs
+from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FIRST_FLIPS, flip_signs
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -128,6 +128,9 @@ def mean_intervals(
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
     """
     sample = Sample.of(values, clusters, groups, over)
+    if sample.n_clusters < FEWEST_CLUSTERS:
+        # Of a difference, zeros alone mean that two runs are the same; of a mean, that nothing was found in few files.
+        return sample.mean().tolist(), [None] * sample.sums.shape[1]
     return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
 
 

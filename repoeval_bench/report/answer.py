@@ -72,7 +72,7 @@ def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
         Column(name="measure"),
         *figures(f"{over} mean, 95 % CI", f"{other} mean", number=".3f"),
         *figures("ceiling", number=".3f", missing=""),
-        *figures("% of ceiling", number=".0%", missing=""),
+        *figures("% of ceiling", number=".0%"),
     ]
     return make_table(columns, rows, title=title, notes=notes)
 

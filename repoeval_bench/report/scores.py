@@ -26,7 +26,7 @@ from repoeval_bench.report.text import elided, heading, short_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.report.table import Table
+    from repoeval_bench.report.table import Cell, Table
     from repoeval_bench.runs.records import Means, Metrics
     from repoeval_bench.runs.view import RunView
 
@@ -98,7 +98,10 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
         ("% of ceiling", run.metrics.shares_of_ceiling, ".1%"),
     ):
         if values or not label.startswith("95"):
-            found = [values.get(measure) for measure in measures]
+            found: list[Cell] = [values.get(measure) for measure in measures]
+            if label == "% of ceiling":
+                zero = [run.metrics.headline_ceilings.get(measure) == 0 for measure in measures]
+                found = ["-" if none else share for none, share in zip(zero, found, strict=True)]
             rows.append(Row((f"  {headline} {label}", *found), "faint", number))
     if alone:
         return rows
@@ -202,6 +205,9 @@ def losses(run: RunView) -> list[str]:
             f"{IDENTIFIER_RECALL}: {without} of {counts.queries} queries have no identifier that their prompt lacks, "
             "so they score 0 with every ranking"
         )
+    shown = [name for _, names in shown_measures(run.metrics) for name in names]
+    if zero := [heading(name) for name in shown if run.metrics.headline_ceilings.get(name) == 0]:
+        lines.append(f"{', '.join(zero)}: no ranking of these chunks reaches more than 0, so there is no % of ceiling")
     lost = {
         "documents merged into an identical one": counts.chunks_merged,
         f"of {counts.pairs} pairs of query and chunk, cut by the reranker": counts.pairs_truncated,
@@ -233,7 +239,7 @@ def headline_table(runs: Sequence[RunView]) -> Table | None:
         [
             "mean over" if len(runs) == 1 else f"{over} mean",
             *figures(heading(measure)),
-            *figures("% of ceiling", number=".0%", missing=""),
+            *figures("% of ceiling", number=".0%"),
             "━ score ─ ceiling",
         ],
         rows,

@@ -202,7 +202,9 @@ class RunView:
             return read_document(self.folder / name)
 
     def _explained(self, name: str) -> AbstractContextManager[None]:
-        return faults_as(ResultError, self.folder / name, _AGAIN)
+        # What `current_run` does not read is not made again while the folder is there.
+        read = name in (MANIFEST, METRICS, PER_QUERY)
+        return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
 
 
 def _schema(text: bytes) -> Any:
@@ -217,7 +219,8 @@ def _schema(text: bytes) -> Any:
 def current_run(folder: Path) -> RunView | None:
     """The run in a folder if it exists and was made by exactly this code and these packages; else None.
 
-    A run of somebody's module, program or plug-in is None too: that code may have changed, and nothing stored says so.
+    A run of somebody's module, program or plug-in is None too: that code may have changed, and nothing stored says so;
+    and so is a damaged one, whose means are not those of its queries.
     """
     if not (folder / MANIFEST).is_file():
         return None
@@ -231,5 +234,10 @@ def current_run(folder: Path) -> RunView | None:
     if config and any(name.startswith("py:") for name in (config.protocol.name, *config.measures)):
         return None
     state = code_state()
-    made_by_this_code = run.manifest.code == state and not state.dirty
-    return run if made_by_this_code and run.manifest.versions == versions() else None
+    if run.manifest.code != state or state.dirty or run.manifest.versions != versions():
+        return None
+    try:
+        _ = run.scores
+    except ResultError:  # damaged: to run the evaluation again is what its error says
+        return None
+    return run

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.runs.records import Means, TimeRow
-from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.provenance import versions
+from repoeval_bench.runs.records import CodeState, Means, TimeRow
+from repoeval_bench.runs.view import RunView, current_run
 from support.runs import edit, write_run
 
 
@@ -135,3 +136,19 @@ def test_means_over_queries_and_over_repositories():
     assert (means.over("micro"), means.over("macro")) == ({"mrr": pytest.approx(1.25 / 3)}, {"mrr": 0.375})
     assert means.per_repo == {"r": {"mrr": 0.5}, "s": {"mrr": 0.25}}
     assert Means.of({"mrr": []}, []).micro == {"mrr": 0.0}
+
+
+def test_a_damaged_run_is_not_taken_for_one_that_need_not_be_made(run, monkeypatch):
+    """A changed score says "run the evaluation again", and the next evaluation then makes it."""
+    state = CodeState(commit="a" * 40, dirty=False)
+    monkeypatch.setattr("repoeval_bench.runs.view.code_state", lambda: state)
+    edit(run, "manifest.json", code=state.as_json(), versions=versions())
+    assert current_run(run.folder) is not None
+    change_line(run.folder / "per_query.jsonl", 2, measures={"mrr": 0.75, "hit@5": 1.0})
+    assert current_run(run.folder) is None
+
+
+def test_a_broken_file_that_no_evaluation_looks_at_names_the_folder_to_delete(run):
+    (run.folder / "retrieved.jsonl").write_text("{")
+    with pytest.raises(ResultError, match=f"run the evaluation again once {run.folder} is deleted"):
+        list(run.log_rows())
