@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 # ranx's functions would be compiled for tens of seconds; as plain Python they are the same formulas. numba reads this
 # when it is first imported, by whichever test.
@@ -10,6 +11,9 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from support.embedding_server import Server
 
 # A slow machine is not a fault of the code: `make bench` shows times, and tests never assert them.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -21,6 +25,15 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """Fetched data goes to a folder of the test; no proxy is used between a test and its local server."""
     monkeypatch.setenv("REPOEVAL_HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def no_faults(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test begins with its module's `server` free of faults, a clean log, and the right key."""
+    server.fail()
+    server.seen()
+    monkeypatch.setenv("OPENAI_API_KEY", server.key)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.fixture

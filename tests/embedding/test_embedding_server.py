@@ -19,19 +19,13 @@ from support.embedding_server import KEY, MINILM, serving
 TEXTS = ["def add(a, b):\n    return a + b\n", "", "class Ω:\n    '''naïve 𝒳'''\n", "lone \ud800", "import os\n" * 300]
 
 
+pytestmark = pytest.mark.usefixtures("no_faults")
+
+
 @pytest.fixture(scope="module")
 def server():
     with serving() as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def no_faults(server, monkeypatch):
-    """Each test starts with a server that works, a clean log, and the right key."""
-    server.fail()
-    server.seen()
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ class Server:
     closing: threading.Event = field(default_factory=threading.Event)
     under_way: int = 0
     most_at_once: int = 0
+    key: str = KEY
 
     @property
     def base_url(self) -> str:

@@ -14,19 +14,13 @@ from support.completion_server import KEY, continued, serving_completions
 PROMPTS = [f"def f{i}(a):\n    return a + {i}\n\n\ndef f{i}(a):\n" for i in range(6)]
 
 
+pytestmark = pytest.mark.usefixtures("no_faults")
+
+
 @pytest.fixture(scope="module")
 def server():
     with serving_completions() as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def no_faults(server, monkeypatch):
-    """Each test starts with a server that works, a clean log, and the right key."""
-    server.fail()
-    server.seen()
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.fixture
