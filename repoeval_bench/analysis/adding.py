@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.verification import verify
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.runs.naming import check_finished
 from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.publish import copy_run, differing
 from repoeval_bench.runs.records import VERIFIED
@@ -35,9 +36,10 @@ def add_run(
     """Verify a run folder, copy it into `out` and mark it there, for `leaderboard` to show; the run there.
 
     It is `verify` that computes. An imported run, and one that names code or a server which is not `allowed`, cannot be
-    computed again: it is marked with that. A ResultError where the run is not what it claims or `out` holds another one
-    of its id, and then nothing is copied.
+    computed again: it is marked with that. Nothing is copied where the folder holds no run (a UsageError), and with
+    a ResultError where the run is not what it claims or `out` holds another one of its id.
     """
+    check_finished(folder)
     run = RunView.open(folder)
     if run.manifest.run_id != run.run_id:
         raise ResultError(f"{folder} holds the run {run.manifest.run_id}; give the folder that name")

@@ -72,6 +72,7 @@ def compare_command(
         of_runs = {*RunRequest.model_fields, *ExecutionRequest.model_fields, "home"} - {"measures"}
         refuse_unread(of_runs, "without --chunker: stored runs are compared as they are", "or add --chunker")
     if commands:
+        refuse_unread({"as_json", "details", "summary"}, "with --commands, which prints shell lines")
         own = [*ComparisonRequest(baseline=baseline, equivalence=equivalence).words(), *execution.words()]
         last = ["compare", *runs, *own, *chunker_words(chunker)]
         print_commands(requests_of(chunker, asked) if chunker else [], last, out=out, home=home)

@@ -11,7 +11,7 @@ from repoeval_bench.cli.commands import chunker_words, commands_option, print_co
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
-from repoeval_bench.cli.options import execution_options, requests_of, run_options, say
+from repoeval_bench.cli.options import execution_options, refuse_unread, requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.problems import Problems, at_sizes
@@ -79,6 +79,7 @@ def sweep_command(
         asked["measures"] = K_MEASURES
     requests = at_sizes(requests_of(chunker, asked), nominal, problems)
     if commands:
+        refuse_unread({"as_json"}, "with --commands, which prints shell lines")
         last = [
             "sweep",
             *chunker_words(chunker),

@@ -91,13 +91,21 @@ def find_run(name: str, results: Path) -> RunView:
     )
 
 
+def check_finished(folder: Path) -> None:
+    """A UsageError unless a folder holds a finished run, which has a manifest."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder; name a run's folder")
+    if not (folder / MANIFEST).is_file():
+        raise UsageError(
+            f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
+        )
+
+
 def _check_folder(name: str, results: Path) -> None:
     """A UsageError where a name is that of a folder, which is none of a run then, and not that of a chunker."""
     for folder in (Path(name), results / name):
         if name and folder.is_dir() and name not in (row.name for row in rows("chunker")):
-            raise UsageError(
-                f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
-            )
+            check_finished(folder)
 
 
 def _of_chunker(name: str, results: Path) -> list[str]:

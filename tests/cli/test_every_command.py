@@ -172,6 +172,8 @@ MISSING = {
     "chunk nothing": "chunk {empty}",
     "chunk-stats": "chunk-stats {none}",
     "leaderboard": "leaderboard {none}",
+    "leaderboard add": "leaderboard add {none} --out {out}",
+    "leaderboard add nothing": "leaderboard add {empty} --out {out}",
     "merge": "merge {none} --out {out}",
     "merge nothing": "merge {empty} --out {out}",
     "runs": "runs --out {none}",
@@ -227,6 +229,7 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
 
 
 UNREAD = {
+    "compare {run} {other} --commands --json --details": "--json, --details change nothing with --commands",
     "complete {run} --repository a=b --time-limit 3 --model openai:x": "--time-limit, --repository change nothing "
     "without --execute; leave them out, or add --execute",
     "complete {run} --task x --model openai:x": "--task changes nothing without --show",
