@@ -23,14 +23,15 @@ Kind: TypeAlias = Literal["function", "method", "class", "variable"]
 class Found:
     """A name that a node defines. `form` is the language's word, such as struct or property.
 
-    `node` is what holds it, `body` what it consists of. `scope`: the names before its own, as in `A::m`. `declared`:
-    named here and defined elsewhere; None where that is so if a function or method has no body.
+    `node` is what holds it, `at` where its name is, `body` what it consists of. `scope`: the names before its own, as
+    in `A::m`. `declared`: named here and defined elsewhere; None where that is so if a function or method has no body.
     """
 
     kind: Kind
     form: str
     name: str
     node: Node
+    at: Node
     body: Node | None = None
     scope: tuple[str, ...] = ()
     declared: bool | None = None
@@ -65,7 +66,8 @@ def named(kind: Kind, form: str) -> Reader:
     def read(parsed: Parsed, node: Node) -> Iterator[Found]:
         name = node.child_by_field_name("name")
         if name is not None:
-            yield Found(kind=kind, form=form, name=parsed.text(name), node=node, body=node.child_by_field_name("body"))
+            body = node.child_by_field_name("body")
+            yield Found(kind=kind, form=form, name=parsed.text(name), node=node, at=name, body=body)
 
     return read
 
@@ -73,10 +75,6 @@ def named(kind: Kind, form: str) -> Reader:
 def named_all(kind: Kind, **forms: str) -> dict[str, Reader]:
     """`form="node_type other_type"` as a table of readers."""
     return {node: named(kind, form.rstrip("_")) for form, nodes in forms.items() for node in nodes.split()}
-
-
-def _texts(parsed: Parsed, nodes: list[Node]) -> list[str]:
-    return [parsed.text(node) for node in nodes]
 
 
 def _base(parsed: Parsed, node: Node) -> str:
@@ -102,20 +100,21 @@ def _python_decorated(parsed: Parsed, node: Node) -> Iterator[Found]:
         yield replace(found, declared=True) if overload else found
 
 
-def _python_targets(parsed: Parsed, node: Node) -> Iterator[str]:
+def _python_targets(node: Node) -> Iterator[Node]:
     if node.type == "identifier":
-        yield parsed.text(node)
+        yield node
     elif node.type in ("pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"):
         for child in node.named_children:
-            yield from _python_targets(parsed, child)
+            yield from _python_targets(child)
 
 
 def _python_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
     each = node.children[0] if node.children else None
     while each is not None and each.type == "assignment":
         left, right = each.child_by_field_name("left"), each.child_by_field_name("right")
-        for name in _python_targets(parsed, left) if left else ():
-            yield Found(kind="variable", form="variable", name=name, node=node, declared=right is None)
+        for at in _python_targets(left) if left else ():
+            name = parsed.text(at)
+            yield Found(kind="variable", form="variable", name=name, node=node, at=at, declared=right is None)
         each = right
 
 
@@ -124,7 +123,7 @@ def _python_type(parsed: Parsed, node: Node) -> Iterator[Found]:
     while left is not None and left.named_children:
         left = left.named_children[0]
     if left is not None:
-        yield Found(kind="class", form="type", name=parsed.text(left), node=node)
+        yield Found(kind="class", form="type", name=parsed.text(left), node=node, at=left)
 
 
 _PYTHON_PLAIN = {
@@ -150,27 +149,28 @@ PYTHON = Rules(
 _FUNCTION_VALUES = words("arrow_function function_expression generator_function")
 
 
-def _valued(node: Node, name: str, value: Node | None, *, kind: Kind = "function") -> Iterator[Found]:
+def _valued(node: Node, name: str, at: Node, value: Node | None, *, kind: Kind = "function") -> Iterator[Found]:
     """What `name = value` defines: a function, a class, or a variable."""
     if value is not None and value.type in _FUNCTION_VALUES:
         form = "arrow" if value.type == "arrow_function" else "function"
-        yield Found(kind=kind, form=form, name=name, node=node, body=value.child_by_field_name("body"))
+        yield Found(kind=kind, form=form, name=name, node=node, at=at, body=value.child_by_field_name("body"))
     elif value is not None and value.type == "class":
-        yield Found(kind="class", form="class", name=name, node=node, body=value.child_by_field_name("body"))
+        body = value.child_by_field_name("body")
+        yield Found(kind="class", form="class", name=name, node=node, at=at, body=body)
     else:
-        yield Found(kind="variable", form="variable", name=name, node=node)
+        yield Found(kind="variable", form="variable", name=name, node=node, at=at)
 
 
-def _js_names(parsed: Parsed, node: Node) -> Iterator[str]:
+def _js_names(node: Node) -> Iterator[Node]:
     if node.type in ("identifier", "shorthand_property_identifier_pattern"):
-        yield parsed.text(node)
+        yield node
         return
     for child in node.named_children:
         if node.type in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
             child = node.child_by_field_name("value" if node.type == "pair_pattern" else "left") or child  # noqa: PLW2901
-            yield from _js_names(parsed, child)
+            yield from _js_names(child)
             return
-        yield from _js_names(parsed, child)
+        yield from _js_names(child)
 
 
 def _js_declared(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -179,10 +179,10 @@ def _js_declared(parsed: Parsed, node: Node) -> Iterator[Found]:
         if each.type != "variable_declarator" or name is None:
             continue
         if name.type == "identifier":
-            yield from _valued(each, parsed.text(name), value)
+            yield from _valued(each, parsed.text(name), name, value)
         else:
-            for bound in _js_names(parsed, name):
-                yield Found(kind="variable", form="variable", name=bound, node=each)
+            for at in _js_names(name):
+                yield Found(kind="variable", form="variable", name=parsed.text(at), node=each, at=at)
 
 
 def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -193,7 +193,7 @@ def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
             yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
     elif value is not None and (value.type in _FUNCTION_VALUES or value.type == "class"):
         name = value.child_by_field_name("name")
-        yield from _valued(value, parsed.text(name) if name else "default", value)
+        yield from _valued(value, parsed.text(name) if name else "default", name or value, value)
 
 
 def _js_ambient(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -214,24 +214,24 @@ def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
     if right.type in _FUNCTION_VALUES or right.type == "class":
         *scope, name = parsed.text(left).split(".")
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
-        for found in _valued(each, name, right):
+        for found in _valued(each, name, left.child_by_field_name("property") or left, right):
             yield replace(found, scope=owners)
 
 
 def _js_pair(parsed: Parsed, node: Node) -> Iterator[Found]:
     key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
     if key is not None and value is not None and value.type in _FUNCTION_VALUES:
-        yield from _valued(node, parsed.text(key).strip("'\""), value, kind="method")
+        yield from _valued(node, parsed.text(key).strip("'\""), key, value, kind="method")
 
 
 def _js_field(parsed: Parsed, node: Node) -> Iterator[Found]:
     name = node.child_by_field_name("name") or node.child_by_field_name("property")
     if name is not None:
-        yield from _valued(node, parsed.text(name), node.child_by_field_name("value"), kind="method")
+        yield from _valued(node, parsed.text(name), name, node.child_by_field_name("value"), kind="method")
 
 
 def _js_enumerator(parsed: Parsed, node: Node) -> Iterator[Found]:
-    yield Found(kind="variable", form="enumerator", name=parsed.text(node), node=node)
+    yield Found(kind="variable", form="enumerator", name=parsed.text(node), node=node, at=node)
 
 
 JAVASCRIPT = Rules(
@@ -271,7 +271,7 @@ def declarators(form: str) -> Reader:
             for each in child.named_children if child.type == "variable_declaration" else (child,):
                 name = each.child_by_field_name("name")
                 if each.type == "variable_declarator" and name is not None:
-                    yield Found(kind="variable", form=form, name=parsed.text(name), node=each)
+                    yield Found(kind="variable", form=form, name=parsed.text(name), node=each, at=name)
 
     return read
 
@@ -315,9 +315,9 @@ def _go_type(parsed: Parsed, node: Node) -> Iterator[Found]:
 
 def _go_names(form: str) -> Reader:
     def read(parsed: Parsed, node: Node) -> Iterator[Found]:
-        for name in _texts(parsed, node.children_by_field_name("name")):
-            if name != ",":
-                yield Found(kind="variable", form=form, name=name, node=node)
+        for at in node.children_by_field_name("name"):
+            if at.type != ",":
+                yield Found(kind="variable", form=form, name=parsed.text(at), node=node, at=at)
 
     return read
 
@@ -364,7 +364,8 @@ GO = Rules(
 def _rust_impl(parsed: Parsed, node: Node) -> Iterator[Found]:
     of = node.child_by_field_name("type")
     if of is not None:
-        yield Found(kind="class", form="impl", name=_base(parsed, of), node=node, body=node.child_by_field_name("body"))
+        body = node.child_by_field_name("body")
+        yield Found(kind="class", form="impl", name=_base(parsed, of), node=node, at=of, body=body)
 
 
 def _rust_macro(parsed: Parsed, node: Node) -> Iterator[Found]:

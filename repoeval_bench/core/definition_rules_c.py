@@ -91,10 +91,19 @@ def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
         if of is not None and of.type in _TAGGED:
             errors = (each for each in node.children if each.type == "ERROR" and each.end_byte <= found[0].start_byte)
             inside = (inner for each in errors for inner in each.named_children if inner.type == "identifier")
-            name = next((parsed.text(each) for each in inside), name)
-            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=node, body=body)
+            at = next(inside, None)
+            name = parsed.text(at) if at else name
+            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=node, at=at or found[0], body=body)
         return
-    yield Found(kind="method" if scope else "function", form="function", name=name, node=node, body=body, scope=scope)
+    yield Found(
+        kind="method" if scope else "function",
+        form="function",
+        name=name,
+        node=node,
+        at=found[0],
+        body=body,
+        scope=scope,
+    )
 
 
 def _tagged(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -103,8 +112,9 @@ def _tagged(parsed: Parsed, node: Node) -> Iterator[Found]:
     alone = body is None and node.parent is not None and node.parent.type in _SCOPES
     if name is not None and (body is not None or alone):
         scope, text = _qualified(parsed, name.child_by_field_name("name") or name)
+        form = _TAGGED[node.type]
         yield Found(
-            kind="class", form=_TAGGED[node.type], name=text, node=node, body=body, scope=scope, declared=body is None
+            kind="class", form=form, name=text, node=node, at=name, body=body, scope=scope, declared=body is None
         )
 
 
@@ -124,10 +134,12 @@ def _declaration(parsed: Parsed, node: Node) -> Iterator[Found]:
         scope, name = _qualified(parsed, found[0])
         if found[1] == "function_declarator":
             kind = "method" if scope else "function"
-            yield Found(kind=kind, form="function", name=name, node=holder, scope=scope)  # type: ignore[arg-type]
+            yield Found(kind=kind, form="function", name=name, node=holder, at=found[0], scope=scope)  # type: ignore[arg-type]
         else:
             declared = extern and declarator.type != "init_declarator"
-            yield Found(kind="variable", form="variable", name=name, node=holder, scope=scope, declared=declared)
+            yield Found(
+                kind="variable", form="variable", name=name, node=holder, at=found[0], scope=scope, declared=declared
+            )
 
 
 def _typedef(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -142,10 +154,10 @@ def _typedef(parsed: Parsed, node: Node) -> Iterator[Found]:
             continue
         name = parsed.text(found[0])
         if of is not None and body is not None and of.child_by_field_name("name") is None:
-            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=of, body=body)
+            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=of, at=found[0], body=body)
             body = None
         else:
-            yield Found(kind="class", form="type", name=name, node=declarator)
+            yield Found(kind="class", form="type", name=name, node=declarator, at=found[0])
 
 
 def _macro(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -205,6 +217,7 @@ def _property(parsed: Parsed, node: Node) -> Iterator[Found]:
         form=form,
         name=parsed.text(name) if name is not None else "this",
         node=node,
+        at=name or node,
         body=accessors if coded else None,
     )
 
@@ -213,7 +226,8 @@ def _operator(parsed: Parsed, node: Node) -> Iterator[Found]:
     sign = node.child_by_field_name("operator") or node.child_by_field_name("type")
     if sign is not None:
         body = node.child_by_field_name("body")
-        yield Found(kind="method", form="operator", name=f"operator {parsed.text(sign)}", node=node, body=body)
+        name = f"operator {parsed.text(sign)}"
+        yield Found(kind="method", form="operator", name=name, node=node, at=sign, body=body)
 
 
 def _destructor(parsed: Parsed, node: Node) -> Iterator[Found]:

@@ -45,6 +45,7 @@ class Definition:
     lines: all of it, with decorators and a doc comment above. above: where the comments right above begin,
     of any kind; `lines.start` where none are.
     header: decorators and signature, up to the line that the signature ends on; all of a definition without a body.
+    named: the line that the name is on; it is behind the header in `typedef struct { … } name;`.
     body: what is between the braces, or the indented block, without blank lines at its ends and comments on the line
     that it is opened on; a docstring is in it. It shares a line with the header where both are on one; it is empty
     where nothing is inside, and None where there is no body.
@@ -61,6 +62,7 @@ class Definition:
     lines: LineSpan
     above: int
     header: LineSpan
+    named: int
     body: LineSpan | None
     doc: Doc | None
     parent: int | None
@@ -223,6 +225,7 @@ class _Walk:
             lines=LineSpan(start, place.last + 1),
             above=min(place.above.top, start),
             header=LineSpan(min([header.start, *attributes]), header.end),
+            named=parsed.lines(found.at).start,
             body=body,
             doc=self._docstring(found) if parsed.language.name == "python" else doc,
             parent=place.parent,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,11 +61,16 @@ class FileDefinitions:
         return self._defined[path]
 
     def definition(self, path: str, parsed: Parsed) -> Definition:
-        """A definition with its gold lines: the last of doc comment, decorators and header that fit the limit."""
+        """A definition with its gold lines: of its header those from the name on, then the nearest ones before them.
+
+        Before the name are doc comment, decorators, and what else the header begins with.
+        """
         file = self._files[path]
-        lines = LineSpan(parsed.lines.start, max(parsed.header.end, parsed.lines.start + 1))
+        lines = LineSpan(parsed.lines.start, max(parsed.header.end, parsed.named + 1))
         filled = [line for line in lines if file.line_text(LineSpan(line, line + 1)).strip()]
-        lines = LineSpan(filled[-LIMIT:][0], filled[-1] + 1) if filled else lines
+        if filled:
+            start = min(bisect_left(filled, parsed.named), max(0, len(filled) - LIMIT))
+            lines = LineSpan(filled[start], filled[start : start + LIMIT][-1] + 1)
         around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
         member = around is not None and around.kind == "class"
         return Definition(
