@@ -26,8 +26,8 @@ LIMIT = 12
 class Definition:
     """A definition of a repository; `name` is qualified in its file, as in `Class.method`.
 
-    `lines` are its gold lines: of a function or class decorators, header and docstring, of a name its statement. Outside
-    Python the line of the name is one of them.
+    `lines` are its gold lines: of a function or class decorators, header and docstring, of a name its statement.
+    Outside Python the line of the name is one of them.
     """
 
     file: str
