@@ -127,7 +127,10 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
 
 
 def _question(text: str) -> str:
-    """The first paragraph on one line, without the tags behind it (`@param`, `:param x:`); "" with too few words."""
-    paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:)", "\n" + text.strip(), maxsplit=1)[0]
+    """The first paragraph on one line, without the tags behind it (`@param`, `:param x:`); "" with too few words.
+
+    A role of Sphinx at the start of a line (:attr:`x`) is part of the sentence and no tag.
+    """
+    paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:(?!`))", "\n" + text.strip(), maxsplit=1)[0]
     question = " ".join(paragraph.split())
     return question if len(re.findall(r"[^\W_]+", question)) >= LEAST else ""

@@ -81,6 +81,19 @@ def test_all_docstrings_of_functions_are_blanked_and_lines_keep_their_numbers():
         assert kept in file.text
 
 
+def test_a_role_at_the_start_of_a_line_is_part_of_the_question():
+    """As Sphinx writes references; `:param x:` at the same place ends the question."""
+    text = '''def passes(key):
+    """Create a decorator that passes a key from
+    :attr:`Context.meta` as the first argument.
+    :param key: the key
+    """
+    return key.meta
+'''
+    (task,) = documented(benchmark({"a.py": text})).tasks
+    assert task.prompt == "Create a decorator that passes a key from :attr:`Context.meta` as the first argument."
+
+
 def test_what_asks_nothing_is_counted():
     """`short` has 3 words, and the docstring of `inline` cannot be blanked; `stub` has no code to be found."""
     assert documented(benchmark({"a.py": PYTHON})).unscored == 2
