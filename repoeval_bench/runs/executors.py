@@ -139,9 +139,6 @@ class ProcessPool:
                 "a worker process was killed; run the same command again, with more memory free if the system ran out "
                 "of it: what was stored so far is kept"
             ) from error
-        finally:
-            for future in futures:
-                future.cancel()
 
     def _submit(self, job: Callable[[], T]) -> Future[T]:
         with _interrupts_held():  # a job may start another worker

@@ -106,7 +106,7 @@ if __name__ == "__main__":
         try:
             threading.Timer(delay / 1000, partial(os.killpg, 0, signal.SIGINT)).start()
             with ProcessPool(2) as pool:
-                list(pool.map([partial(time.sleep, 5)] * 2))
+                list(pool.map([partial(time.sleep, 5)] * 99))
         except KeyboardInterrupt:
             print(len(multiprocessing.active_children()), end="")
 """
