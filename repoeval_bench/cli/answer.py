@@ -32,15 +32,23 @@ def details_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--details", is_flag=True, help="Print every table and note, not the answer alone.")(command)
 
 
-def answer_to(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> tuple[list[RunView], Verdict]:
-    """The runs, each once, and the verdict on them; `comparisons` are made of all pairs where none are."""
+def answer_to(
+    runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0
+) -> tuple[list[RunView], Verdict]:
+    """The runs, each once, and the verdict on them; `comparisons` are made of all pairs where none are.
+
+    `failed` runs belong to them and could not be made.
+    """
     different = list({run.folder: run for run in runs}.values())
-    return different, verdict(different, comparisons or (compare(different) if len(different) > 1 else ()))
+    comparisons = comparisons or (compare(different) if len(different) > 1 else ())
+    return different, verdict(different, comparisons, failed=failed)
 
 
-def print_answer(runs: Sequence[RunView], out: Path, comparisons: Sequence[Comparison] = ()) -> None:
-    """The verdict on the runs, one table, and where the rest is; `comparisons` are made of all pairs where none are."""
-    different, found = answer_to(runs, comparisons)
+def print_answer(
+    runs: Sequence[RunView], out: Path, comparisons: Sequence[Comparison] = (), *, failed: int = 0
+) -> None:
+    """The verdict on the runs, one table, and where the rest is; see `answer_to`."""
+    different, found = answer_to(runs, comparisons, failed=failed)
     print_paragraph(found.text)
     echo()
     table = answer_table(different, found)

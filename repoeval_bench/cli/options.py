@@ -143,11 +143,23 @@ def _option(
     elif kinds == [bool]:
         made |= {"is_flag": True, "default": default}
     else:
-        low = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
-        made |= {"type": click.IntRange(min=low) if low is not None else kinds[0], "default": default}
+        made |= {"type": _bounded(kinds[0], field), "default": default}
     made["show_default"] = bool(made.get("default"))
     spelled = option.spelled or f"--{name.replace('_', '-')}"
     return click.option(*filter(None, (spelled, option.also)), name, **made)
+
+
+def _bounded(kind: type[Any], field: FieldInfo) -> Any:
+    """A number's type with the bounds of its field, so that a mistake names the option; other types as they are."""
+    bounds = {
+        name: getattr(each, name) for each in field.metadata for name in ("ge", "gt", "lt") if hasattr(each, name)
+    }
+    if not bounds:
+        return kind
+    made = click.IntRange if kind is int else click.FloatRange
+    return made(
+        min=bounds.get("gt", bounds.get("ge")), max=bounds.get("lt"), min_open="gt" in bounds, max_open="lt" in bounds
+    )
 
 
 def _words(

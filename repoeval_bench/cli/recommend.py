@@ -74,12 +74,14 @@ def recommend_command(
         with ProcessPool() as pool:
             places: dict[str, Any] = {"out": out, "home": home, "executor": pool, "elsewhere": elsewhere}
             found = recommend(benchmark, **fields, **places, notify=_quiet)
-        _show(found, report, out, as_json=as_json)
+        if found.answers:
+            _show(found, report, out, as_json=as_json)
+    # Where jobs failed, that has been told by now.
+    if not found.answers:
+        raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
 
 
 def _show(found: Recommendation, report: Path | None, out: Path, *, as_json: bool) -> None:
-    if not found.answers:
-        raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
     decides = [RunView(out / run_id) for run_id in found.answers[0].arms]
     remember(decides, out, say)
     if report:

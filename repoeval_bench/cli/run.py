@@ -102,7 +102,7 @@ def run_command(
             if as_json:
                 results.append(_record(setting, runs, comparisons))
             elif not shard:
-                _print(setting, runs, comparisons, out, details=details)
+                _print(setting, found, comparisons, out, details=details)
         if as_json:
             print_json(results)
         elif shard:
@@ -133,13 +133,14 @@ def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[
 
 
 def _print(
-    setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison], out: Path, *, details: bool
+    setting: RunRequest, found: Sequence[RunView | None], comparisons: Sequence[Comparison], out: Path, *, details: bool
 ) -> None:
+    runs = [run for run in found if run]
     if not runs:
         return
     echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in _named(setting).items()))
     if not details:
-        print_answer(runs, out, comparisons)
+        print_answer(runs, out, comparisons, failed=len(found) - len(runs))
     elif comparisons:
         print_comparison(runs, comparisons, choose(runs))
     else:

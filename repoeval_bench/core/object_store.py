@@ -1,6 +1,6 @@
 """Objects at a URL: on a file system that machines share, in a bucket, wherever fsspec reads and writes.
 
-An object is written once, whole, and never changed. What a store holds is not trusted: callers check digests.
+An object is written whole. What a store holds is not trusted: callers check digests.
 """
 
 from __future__ import annotations
@@ -81,8 +81,24 @@ class ObjectStore:
         found: bytes = self._tried("read", name, lambda: self._system.cat_file(self._path(name)))
         return found
 
+    def tail(self, name: str, length: int) -> bytes:
+        """The last bytes of an object, all of a shorter one; a FileNotFoundError where it is not there."""
+        path = self._path(name)
+
+        def read() -> bytes:
+            if (size := self._size(path)) is None:
+                raise FileNotFoundError(name)
+            found: bytes = self._system.cat_file(path, start=max(0, size - length), end=size) if size else b""
+            return found
+
+        last: bytes = self._tried("read", name, read)
+        return last
+
     def write(self, name: str, content: bytes, *, replace: bool = False) -> None:
-        """Store an object; one of the same name and length is there already and stays, unless it is to be replaced."""
+        """Store an object; one of the same name and length is there already and stays, unless it is to be replaced.
+
+        Without `replace` the name must decide the content, as a digest does: another length is that of a cut object.
+        """
         path = self._path(name)
 
         def written() -> None:

@@ -87,18 +87,19 @@ def who_wins(best: str, reached: str, where: str, rivals: Sequence[Rival], extre
     )
 
 
-def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
+def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0) -> Verdict:
     """What `comparisons` of all pairs, or of all with a baseline, say of the runs; without any all pairs are compared.
 
     The run whose mean is best is held against every other one. It was picked from the data that test it, so its
-    pairs stay in the family of all pairs: there p holds for every run that could be picked.
+    pairs stay in the family of all pairs: there p holds for every run that could be picked. So many runs of the same
+    setting have `failed`, and are not in it.
     """
     names = run_names(runs)
     short = short_names(names)
     metrics = runs[0].metrics
     over, where = metrics.headline, f"under protocol {metrics.protocol}"
     if len(runs) == 1:
-        return _alone(runs[0], short[0], where)
+        return _alone(runs[0], short[0], where, failed)
     comparisons = comparisons or compare(runs)
     measure = comparisons[0].measure
     means = [run.metrics.over(over)[measure] for run in runs]
@@ -123,7 +124,7 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> 
     return Verdict(
         who=who,
         sure=_sure("lead over" if reference == best else "difference of", short, against, comparisons),
-        notes=_cautions(runs, short, list(against.values())),
+        notes=(*_failures(failed), *_cautions(runs, short, list(against.values()))),
         measure=measure,
         reference=reference,
         clear=reference == best and all(each.is_shown for each in against.values()),
@@ -150,19 +151,25 @@ def _against(reference: str, comparisons: Sequence[Comparison]) -> list[Comparis
     return [each for each in turned if each.baseline == reference]
 
 
-def _alone(run: RunView, name: str, where: str) -> Verdict:
+def _alone(run: RunView, name: str, where: str, failed: int) -> Verdict:
     metrics, measure = run.metrics, headline_measure([run])
     mean, share = metrics.over(metrics.headline)[measure], metrics.shares_of_ceiling.get(measure)
     of_ceiling = "" if share is None else f", {share:.0%} of what a greedy ranker that knows the gold reaches"
     return Verdict(
         who=f"{name} reaches {heading(measure)} ({metrics.headline} mean) {mean:.3f} {where}{of_ceiling}.",
-        sure="One run alone says nothing about other chunkers: give a second one to compare it with.",
-        notes=_cautions([run], [name], []),
+        sure="One run alone says nothing about other chunkers"
+        + ("." if failed else ": give a second one to compare it with."),
+        notes=(*_failures(failed), *_cautions([run], [name], [])),
         measure=measure,
         reference=0,
         clear=False,
         differences=(),
     )
+
+
+def _failures(failed: int) -> list[str]:
+    """That runs are missing from the answer; their errors are told elsewhere."""
+    return [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared."] if failed else []
 
 
 def _rival(name: str, each: Comparison) -> Rival:

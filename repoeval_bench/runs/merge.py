@@ -41,7 +41,9 @@ def merge_all(sources: Sequence[str], out: Path) -> Merged:
                     raise UsageError(f"{source} holds no runs; name a store that --store has written")
                 lost = [run_id for run_id in held if not fetch_run(run_id, store, folder)]
                 if lost:
-                    raise ResultError(f"{source} holds broken runs: {', '.join(lost)}; make them again, or delete them")
+                    raise ResultError(
+                        f"{source} holds broken runs: {', '.join(lost)}; delete them there, and make them again"
+                    )
             folders.append(folder)
         return merge(folders, out)
 

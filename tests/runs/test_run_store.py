@@ -14,7 +14,7 @@ from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import RunJobs
 from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.run_store import fetch_run, put_run, stored_ids
+from repoeval_bench.runs.run_store import Results, fetch_run, put_run, stored_ids
 from support.command import bench, one_sentence
 from support.folders import content
 from support.minirepo import build_mirror
@@ -121,6 +121,46 @@ def test_a_broken_run_is_made_again_and_refused_by_merge(places, tmp_path, clean
     make(places, tmp_path / "b", store)
     assert content(tmp_path / "b") == content(tmp_path / "a")
     assert len(merge_all([store, str(tmp_path / "b")], tmp_path / "merged").copied) == 6
+
+
+def test_a_run_that_two_machines_made_is_put_once(places, tmp_path, clean):
+    """Their archives differ in their times; whoever finds the run in the store leaves the object as it is."""
+    for machine in "ab":
+        make(places, tmp_path / machine)
+    store = f"file://{tmp_path}/store"
+    make(places, tmp_path / "a", store)
+    stamps = times(tmp_path / "store")
+    assert len(stamps) == 6
+    for machine in "bab":
+        make(places, tmp_path / machine, store)
+    assert times(tmp_path / "store") == stamps
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 0.99])
+def test_who_has_a_run_puts_it_again_where_the_object_is_cut_off(places, tmp_path, clean, share):
+    """That one alone; the others stay."""
+    store = f"file://{tmp_path}/store"
+    make(places, tmp_path / "a", store)
+    stamps = times(tmp_path / "store")
+    path = sorted((tmp_path / "store" / "runs").iterdir())[3]
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    make(places, tmp_path / "a", store)
+    assert path.read_bytes() == whole
+    assert {each for each, stamp in times(tmp_path / "store").items() if stamp != stamps[each]} == {path}
+
+
+@pytest.mark.parametrize(("scores", "stays"), [([0.5, 1.0], True), ([0.5, 0.5], False)])
+def test_a_made_run_replaces_another_run_alone(tmp_path, scores, stays):
+    """One that was put meanwhile stays, with its times; what other code made under the same id does not."""
+    store = ObjectStore(f"memory://{tmp_path}")
+    put_run(write_run(tmp_path / "other" / "one", {"ndcg@10": scores}).folder, store)
+    before = store.read("runs/one.zip")
+    made = write_run(tmp_path / "made" / "one", {"ndcg@10": [0.5, 1.0]}).folder
+    (made / "timings.jsonl").write_text("{}\n")
+    (tmp_path / "out").mkdir()
+    Results(tmp_path / "out", store).keep(made)
+    assert (store.read("runs/one.zip") == before) is stays
 
 
 def packed(name, content=b"x"):
