@@ -59,7 +59,7 @@ def complete_command(
     **asked: Any,
 ) -> None:
     """Send the prompts of each RUN's tasks with what it retrieved, and store the scored completions as a run."""
-    request = CompletionRequest.of(asked)
+    request = CompletionRequest.of(asked, typed=True)
     _check_read(runs, request, show=show)
     if not show:
         check_request(request)

@@ -98,7 +98,7 @@ def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def asked(**options: Any) -> Any:
         given = {name: options.pop(name) for name in ExecutionRequest.model_fields}
-        return command(execution=ExecutionRequest.of(given), **options)
+        return command(execution=ExecutionRequest.of(given, typed=True), **options)
 
     return request_options(ExecutionRequest)(asked)
 
@@ -125,7 +125,7 @@ def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def requests_of(chunkers: Sequence[str], asked: Mapping[str, Any]) -> list[RunRequest]:
     """A request for each chunker, or one without any."""
-    return [RunRequest.of({**asked, "chunker": chunker}) for chunker in chunkers or (None,)]
+    return [RunRequest.of({**asked, "chunker": chunker}, typed=True) for chunker in chunkers or (None,)]
 
 
 def _option(
@@ -143,23 +143,11 @@ def _option(
     elif kinds == [bool]:
         made |= {"is_flag": True, "default": default}
     else:
-        made |= {"type": _bounded(kinds[0], field), "default": default}
+        low = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
+        made |= {"type": click.IntRange(min=low) if low is not None else kinds[0], "default": default}
     made["show_default"] = bool(made.get("default"))
     spelled = option.spelled or f"--{name.replace('_', '-')}"
     return click.option(*filter(None, (spelled, option.also)), name, **made)
-
-
-def _bounded(kind: type[Any], field: FieldInfo) -> Any:
-    """A number's type with the bounds of its field, so that a mistake names the option; other types as they are."""
-    bounds = {
-        name: getattr(each, name) for each in field.metadata for name in ("ge", "gt", "lt") if hasattr(each, name)
-    }
-    if not bounds:
-        return kind
-    made = click.IntRange if kind is int else click.FloatRange
-    return made(
-        min=bounds.get("gt", bounds.get("ge")), max=bounds.get("lt"), min_open="gt" in bounds, max_open="lt" in bounds
-    )
 
 
 def _words(

@@ -63,7 +63,7 @@ def recommend_command(
     answer: which chunker, how sure that is, what it gains over `fixed`, and what a query costs. That there is too
     little data is an answer too. An interrupted command goes on where it stopped.
     """
-    request = RecommendRequest.of({"source": source, **asked})
+    request = RecommendRequest.of({"source": source, **asked}, typed=True)
     check_writable(out)
     data = _data(request, out)
     benchmark = load_benchmark(**data, home=home, notify=say)

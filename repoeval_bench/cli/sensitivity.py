@@ -72,7 +72,7 @@ def sensitivity_command(
     where the difference is not larger than the spread of one and the same chunker started at other lines. Every cell is
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """
-    request = GridRequest.of(asked)
+    request = GridRequest.of(asked, typed=True)
     check_writable(out)
     usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
     if usual:

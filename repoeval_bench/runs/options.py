@@ -78,8 +78,11 @@ class Request(BaseModel):
         ]
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any]) -> Self:
-        """The request with these fields; a UsageError names all that are unknown or of another type."""
+    def of(cls, asked: Mapping[str, Any], *, typed: bool = False) -> Self:
+        """The request with these fields; a UsageError names all that are unknown, of another type or out of bounds.
+
+        It names fields, or, where they were `typed` on a command line, their options.
+        """
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
         for name, value in values.items():
             # One name may be given where several are taken.
@@ -92,13 +95,17 @@ class Request(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise UsageError(all_mistakes(_sentence(dict(each), cls) for each in error.errors())) from error
+            raise UsageError(
+                all_mistakes(_sentence(dict(each), cls, typed=typed) for each in error.errors())
+            ) from error
 
 
-def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
+def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> str:
     name = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
         return nearest("option", name, model.model_fields)
+    if typed:
+        name = model.options()[name].words_of(name, error["input"], short=False)[0]
     return f"{name}: {expectation(error)} (it is {error['input']!r})"
 
 

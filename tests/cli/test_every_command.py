@@ -255,6 +255,21 @@ def test_an_option_that_would_not_be_read_is_refused(stored, tmp_path, call):
     assert not done.out
 
 
+OUT_OF_BOUNDS = {
+    "recommend {mirror} --time-limit 0": "--time-limit: a number greater than 0 was expected (it is 0.0)",
+    "recommend {mirror} --time-limit nan": "--time-limit: a finite number was expected (it is nan)",
+    "run {bench.yaml} --executor ray --gpus-per-embedder 0": "--gpus-per-embedder: a number greater than 0 was expected",
+    "complete {run} --model openai:x --rate -1": "--rate: a number greater than 0 was expected (it is -1.0)",
+}
+"""Numbers that an option does not take."""
+
+
+@pytest.mark.parametrize("call", OUT_OF_BOUNDS)
+def test_a_number_out_of_bounds_is_told_with_the_option_as_typed(stored, tmp_path, call):
+    done = bench(*words(call, stored, tmp_path), home=stored["home"])
+    assert one_sentence(done, 2).startswith(f"error: {OUT_OF_BOUNDS[call]}")
+
+
 def test_options_that_a_variable_of_the_environment_gives_are_not_refused(stored, tmp_path):
     """REPOEVAL_SOURCE stands for every command of a day, whether it reads data or not."""
     done = bench("compare", stored["run"], stored["other"], home=stored["home"], REPOEVAL_SOURCE="nowhere")

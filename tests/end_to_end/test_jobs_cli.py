@@ -88,6 +88,25 @@ def test_recommend_names_the_chunkers_that_failed(mirror, tmp_path, wrong):
     assert f"{wrong}: it failed" in done.out
 
 
+def test_recommend_lists_what_failed_where_nothing_is_left_to_recommend(mirror, tmp_path, wrong):
+    """The reasons, not a limit that was never reached."""
+    words = ["recommend", mirror, "-c", wrong, "--sizes", "200,400", "--retriever", "bm25"]
+    done = bench(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
+    told = one_sentence(done, 1)
+    assert "runs failed:" in told
+    assert "--time-limit" not in told
+
+
+def test_the_answer_says_that_others_failed(mirror, tmp_path, wrong):
+    """One chunker of two is left."""
+    (tmp_path / "bad.yaml").write_text(f"source: {mirror}\nchunkers: [ast, '{wrong}']\nretrievers: bm25\n")
+    words = ["run", tmp_path / "bad.yaml", "--out", tmp_path / "out", "--executor", "local:1"]
+    done = bench(*words, home=tmp_path / "home")
+    assert "1 of 2 runs failed:" in one_sentence(done, 1)
+    assert "1 other run failed and is not compared." in " ".join(done.out.split())
+    assert "give a second one" not in done.out
+
+
 def test_a_job_page_needs_jobs(call):
     done = call("sweep", "-c", "ast", "--retriever", "bm25", "--job-page", "jobs.html", out="none")
     assert "--job-page jobs.html is about jobs; add --executor" in one_sentence(done, 2)

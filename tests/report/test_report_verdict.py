@@ -76,6 +76,19 @@ def test_one_run_is_compared_with_nothing(tmp_path, plain):
     assert found.differences == ()
 
 
+@pytest.mark.parametrize(
+    ("failed", "said"), [(1, "1 other run failed and is not"), (2, "2 other runs failed and are not")]
+)
+def test_runs_that_failed_are_spoken_of(tmp_path, plain, failed, said):
+    """Who asked for several is not told to give a second one; what is compared is told apart from what was asked."""
+    runs = [made(tmp_path / "b", plain), made(tmp_path / "c", [value + 0.05 for value in plain])]
+    assert f"{said} compared." in verdict(runs, failed=failed).text
+    text = verdict(runs[:1], failed=failed).text
+    assert f"says nothing about other chunkers. {said} compared." in text
+    assert "give a second one" not in text
+    assert "failed" not in verdict(runs).text
+
+
 def test_sizes_that_differ_are_minded(tmp_path, plain):
     """Size alone moves scores: more than 5 % between means is said, less is not."""
     sizes = [{"mean": mean, "median": 1, "p95": 1} for mean in (100.0, 104.0, 120.0)]
