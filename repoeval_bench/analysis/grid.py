@@ -12,13 +12,12 @@ from repoeval_bench.chunkers.tools.placebo import describe, placebo_arms
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import BASELINE
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import fitting
-from repoeval_bench.runs.grid import Grid, make_protocols
+from repoeval_bench.runs.grid import make_grid
 from repoeval_bench.runs.grid_problems import check_grid
-from repoeval_bench.runs.parts import RESULTS, Parts, make_embedder, make_retriever, silent
+from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest
 
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.sensitivity import PairedResult
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.core.parts import Chunker
     from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.runs.grid import Grid
     from repoeval_bench.runs.grid_store import Cell, Scores
 
     ArmsElsewhere = Callable[[GridRequest, Sequence[str]], Iterator[Mapping[Cell, Scores]]]
@@ -97,24 +97,6 @@ def sensitivity(
         }
         verdicts += paired_results(resized, f"matched to {next(iter(arms))}", bands)
     return verdicts
-
-
-def make_grid(
-    benchmark: Benchmark,
-    request: GridRequest,
-    embedder: Embedder | None,
-    out: Path,
-    *,
-    home: Path | None,
-    notify: Callable[[str], None] = silent,
-) -> Grid:
-    """The grid of a checked request; its cells are kept in `out`/sensitivity."""
-    protocols = make_protocols(request.protocols, request.queries, request.relevances)
-    strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
-    retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
-    measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
-    parts = Parts(embedder, retrievers, home)
-    return Grid(benchmark, protocols, parts, measures, baseline=make_chunker(BASELINE), folder=out / "sensitivity")
 
 
 def _matched(

@@ -12,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.grid import sensitivity
-from repoeval_bench.analysis.grid_jobs import GridJobs
 from repoeval_bench.analysis.sensitivity import flips
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
@@ -26,6 +25,7 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
 from repoeval_bench.runs.execution import log_on
 from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.grid_jobs import GridJobs
 from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import RESULTS

@@ -88,7 +88,7 @@ def runs_on(
         if log is None:
             yield None
             return
-        yield lambda requests: RunJobs(requests, log, store=execution.store, home=home, notify=notify, **options)
+        yield lambda requests: RunJobs(requests, log, store=execution.store, home=home, **options)
     log.check()
 
 

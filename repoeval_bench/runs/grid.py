@@ -9,21 +9,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.registry import is_outside
-from repoeval_bench.metrics import score_run
+from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.protocols.exclusion import excluded_chunks
-from repoeval_bench.protocols.protocol import CHOICES, Protocol
+from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.retrieval.choice import Material
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import count_lines, judge_corpus
+from repoeval_bench.runs.parts import Parts, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.judgements import JudgedCorpus
-    from repoeval_bench.runs.parts import Parts
+    from repoeval_bench.runs.request import GridRequest
 
     _Corpora = Mapping[Exclusion, Corpus]
     """Exclusion -> what a chunker makes under it."""
@@ -238,6 +240,24 @@ class Grid:
             for measure, values in scores.values.items():
                 found[_cell(setting, retriever, measure)] = values
         return found
+
+
+def make_grid(
+    benchmark: Benchmark,
+    request: GridRequest,
+    embedder: Embedder | None,
+    out: Path,
+    *,
+    home: Path | None,
+    notify: Callable[[str], None] = silent,
+) -> Grid:
+    """The grid of a checked request; its cells are kept in `out`/sensitivity."""
+    protocols = make_protocols(request.protocols, request.queries, request.relevances)
+    strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
+    retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
+    measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
+    parts = Parts(embedder, retrievers, home)
+    return Grid(benchmark, protocols, parts, measures, baseline=make_chunker(BASELINE), folder=out / "sensitivity")
 
 
 class _Arm:

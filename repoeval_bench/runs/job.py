@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import platform
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from repoeval_bench.core.errors import BenchError
-from repoeval_bench.runs.experiment import make_run
 from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.provenance import code_state, versions
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.records import CodeState
-    from repoeval_bench.runs.request import DataRequest, RunRequest
-    from repoeval_bench.runs.run_store import Results
+    from repoeval_bench.runs.request import DataRequest
 
     Placed = Callable[[TextEncoder], TextEncoder]
 
@@ -147,41 +145,37 @@ def peak_bytes() -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunJob:
-    """Makes the run of one checked request, or finds it; what it made is the run's id.
+class Shared:
+    """What the jobs of one command share: the data without some repositories, where things are, and the code."""
 
-    `without` are the repositories that a limit passes over, the same for all jobs of an experiment. Of more tasks than
-    `sample` so many are asked.
-    """
-
-    request: RunRequest
+    data: DataRequest
     without: frozenset[str]
-    results: Results
     home: Path | None
-    reuse: bool
-    code: Code
-    sample: int | None = None
+    store: ObjectStore | None
+    code: Code = field(hash=False)  # it holds a dict
 
-    @property
-    def needs_vectors(self) -> bool:
-        """Whether the run embeds anything."""
-        return self.request.needs_vectors
+    @classmethod
+    def here(
+        cls, data: DataRequest, *, without: frozenset[str], home: Path | None, store: ObjectStore | None
+    ) -> Shared:
+        """That of this process; a worker may be in another folder."""
+        return cls(data=data, without=without, home=home.resolve() if home else None, store=store, code=Code.here())
 
-    def __call__(self, placed: Placed | None = None) -> Finished[str]:
-        """The id of the run; called in a worker. `placed` is hashable."""
-        return attempt(self.code, lambda: self._materials(placed), self._make)
 
-    def _materials(self, placed: Placed | None) -> Materials:
-        return kept_materials(self.request.data(), self.without, self.home, placed, self.results.store)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataJob(Generic[Made_co]):
+    """Work over data that a worker loads once and keeps; `work` can be pickled, and is given materials and notices."""
 
-    def _make(self, materials: Materials, notify: Callable[[str], None]) -> str:
-        made = make_run(self.request, materials, self.results, reuse=self.reuse, notify=notify, sample=self.sample)
-        return made.run_id
+    shared: Shared
+    needs_vectors: bool
+    work: Callable[[Materials, Callable[[str], None]], Made_co]
+
+    def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
+        """Do it, in a worker; `placed` is hashable."""
+        return attempt(self.shared.code, lambda: kept_materials(self.shared, placed), self.work)
 
 
 @lru_cache(maxsize=1)
-def kept_materials(
-    data: DataRequest, without: frozenset[str], home: Path | None, placed: Placed | None, store: ObjectStore | None
-) -> Materials:
+def kept_materials(shared: Shared, placed: Placed | None) -> Materials:
     """What the jobs of one worker share."""
-    return Materials(data, without=without, home=home, placed=placed, store=store)
+    return Materials(shared.data, without=shared.without, home=shared.home, placed=placed, store=shared.store)

@@ -1,4 +1,4 @@
-"""Runs as jobs of an executor: handed out, gathered in their order, and what became of each.
+"""Runs as jobs of an executor: handed out, gathered in their order, and a log of how each ended.
 
 A job's error ends it alone. It is listed with its reason and with what tries it again.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.runs.job import Code, Job, RunJob
+from repoeval_bench.runs.experiment import make_run
+from repoeval_bench.runs.job import DataJob, Shared
 from repoeval_bench.runs.materials import left_out, tell_unread
 from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.problems import Problems, check_requests
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from repoeval_bench.runs.job import Finished, JobExecutor
+    from repoeval_bench.runs.job import Finished, Job, JobExecutor
+    from repoeval_bench.runs.materials import Materials
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 
@@ -64,7 +67,7 @@ class JobLog:
     """
 
     def __init__(self, executor: JobExecutor, notify: Callable[[str], None] = silent, *, unit: str = "runs") -> None:
-        self._executor, self._notify, self.unit = executor, notify, unit
+        self._executor, self.notify, self.unit = executor, notify, unit
         self._said: set[str] = set()
         self.done: list[Done] = []
         self.total = 0
@@ -93,7 +96,7 @@ class JobLog:
                 for note in finished.notes:
                     if note not in self._said:
                         self._said.add(note)
-                        self._notify(note)
+                        self.notify(note)
                 yield finished
                 bar.refresh()
 
@@ -111,22 +114,20 @@ class JobLog:
 
 
 class RunJobs:
-    """Requests whose runs are made as jobs of an executor; used like an `Experiment`.
+    """Requests whose runs are made as jobs, handed out by a `log`; used like an `Experiment`.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
-    first job. `notify` receives each notice of the jobs once. `store` is a URL at which every run and every vector is
-    put and looked for too. Of more tasks than `sample` so many are asked. `log` has what became of each job; it may be
-    given in the place of an executor.
+    first job. `store` is a URL at which every run and every vector is put and looked for too. Of more tasks than
+    `sample` so many are asked.
     """
 
     def __init__(
         self,
         requests: Sequence[RunRequest],
-        executor: JobExecutor | JobLog,
+        log: JobLog,
         *,
         out: Path = RESULTS,
         home: Path | None = None,
-        notify: Callable[[str], None] = silent,
         problems: Problems | None = None,
         without: frozenset[str] | None = None,
         store: str | None = None,
@@ -139,15 +140,13 @@ class RunJobs:
                 check_countable(request.embedder)
         problems.check()
         check_writable(out)
-        tell_unread(requests, notify)
-        # Each machine would take `auto` for another device, and make another run.
-        self._members = by_setting([each.on_this_device(notify) for each in requests])
-        self._notify, self._sample = notify, sample
+        tell_unread(requests, log.notify)
+        self._members = by_setting([each.on_this_device(log.notify) for each in requests])
+        self.log, self._sample = log, sample
         self._results = Results(out, ObjectStore(store) if store else None)
         self._out, self._home = out, home
         self._without = left_out(requests) if without is None else without
         self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
-        self.log = executor if isinstance(executor, JobLog) else JobLog(executor, notify)
 
     @property
     def settings(self) -> list[RunRequest]:
@@ -172,7 +171,7 @@ class RunJobs:
                 yield None
                 continue
             run = self._results.open(finished.made)
-            self._notify(f"{run.metrics.chunker} -> {run.folder}")
+            self.log.notify(f"{run.metrics.chunker} -> {run.folder}")
             yield run
 
     def check(self) -> None:
@@ -181,17 +180,13 @@ class RunJobs:
 
     def _made(self, *, reuse: bool) -> Iterator[tuple[RunRequest, Finished[str]]]:
         requests = [request for members in self._members.values() for request in members]
-        code = Code.here()
+        results = replace(self._results, out=self._out.resolve())
+        shared = Shared.here(requests[0].data(), without=self._without, home=self._home, store=results.store)
         jobs = [
-            RunJob(
-                request=request,
-                without=self._without,
-                # A worker may be in another folder.
-                results=replace(self._results, out=self._out.resolve()),
-                home=self._home.resolve() if self._home else None,
-                reuse=reuse,
-                code=code,
-                sample=self._sample,
+            DataJob(
+                shared=shared,
+                needs_vectors=request.needs_vectors,
+                work=partial(_make, request, results, reuse=reuse, sample=self._sample),
             )
             for request in requests
         ]
@@ -202,6 +197,19 @@ class RunJobs:
         if self._sample is not None or not stands_alone(request, self._without):
             return Named(parts)
         return Named(parts, eval_line(request, out=self._out, home=self._home))
+
+
+def _make(
+    request: RunRequest,
+    results: Results,
+    materials: Materials,
+    notify: Callable[[str], None],
+    *,
+    reuse: bool,
+    sample: int | None,
+) -> str:
+    """The id of the run of a checked request, made or found."""
+    return make_run(request, materials, results, reuse=reuse, notify=notify, sample=sample).run_id
 
 
 def check_countable(embedder: str) -> None:

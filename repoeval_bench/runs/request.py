@@ -16,7 +16,7 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import needs_vectors
+from repoeval_bench.runs.parts import needs_vectors, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -176,15 +176,12 @@ class RunRequest(DataRequest):
         return with_long_text(with_precision(embedder, self.precision), self.long_text)
 
     def on_this_device(self, notify: Callable[[str], None]) -> Self:
-        """The request with the device that `auto` means on this machine, and a note on it; else as it is."""
-        from repoeval_bench.embedding.device import AUTO, settled, told
+        """The request with the device that `auto` means on this machine, and a note on it; else as it is.
 
-        embedder = self.resolved_embedder() if self.needs_vectors else ""
-        if f"device={AUTO}" not in embedder:
-            return self
-        embedder = settled(embedder)
-        notify(told(embedder))
-        return self.model_copy(update={"embedder": embedder, "device": "cpu", "precision": "auto", "long_text": None})
+        Each machine would take `auto` for another device, and make another run.
+        """
+        settled = _settled(self.resolved_embedder() if self.needs_vectors else None, notify)
+        return self.model_copy(update=settled | {"long_text": None}) if settled else self
 
     @property
     def needs_vectors(self) -> bool:
@@ -244,6 +241,10 @@ class GridRequest(DataRequest):
     def embedder_spec(self) -> str | None:
         """The embedder's spec with the device and the precision; None where nothing needs vectors."""
         return next((each.resolved_embedder() for each in self.requests() if each.needs_vectors), None)
+
+    def on_this_device(self) -> Self:
+        """The request with the device that `auto` means on this machine; else as it is."""
+        return self.model_copy(update=_settled(self.embedder_spec()))
 
 
 class RecommendRequest(DataRequest):
@@ -332,6 +333,17 @@ class ComparisonRequest(Request):
     equivalence: float | None = option(
         None, "Say `equal within MARGIN` where two one-sided tests show it.", "MARGIN", gt=0, lt=1
     )
+
+
+def _settled(embedder: str | None, notify: Callable[[str], None] = silent) -> dict[str, str]:
+    """The fields that name the device which an embedder's `auto` means on this machine; none where it names another."""
+    from repoeval_bench.embedding.device import AUTO, settled, told
+
+    if embedder is None or f"device={AUTO}" not in embedder:
+        return {}
+    embedder = settled(embedder)
+    notify(told(embedder))
+    return {"embedder": embedder, "device": "cpu", "precision": "auto"}
 
 
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:

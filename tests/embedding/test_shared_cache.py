@@ -12,7 +12,7 @@ from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.job import kept_materials
-from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.request import RunRequest
 from support.encoders import CountingEncoder
 from support.folders import content
@@ -94,7 +94,7 @@ def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     encoded = {}
     for name, store in (("a", url), ("b", url), ("alone", None)):
         kept_materials.cache_clear()
-        jobs = RunJobs(asked, IN_PROCESS, out=tmp_path / name, home=tmp_path / f"home-{name}", store=store)
+        jobs = RunJobs(asked, JobLog(IN_PROCESS), out=tmp_path / name, home=tmp_path / f"home-{name}", store=store)
         runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]
         jobs.check()
         encoded[name] = sum(run.timings.step("embed").encoded for run in runs)

@@ -12,7 +12,7 @@ pytest.importorskip("fsspec")
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import stored_ids
@@ -54,7 +54,7 @@ def jobs_of(places, out, store=None, executor=IN_PROCESS, home=None, **asked):
     requests = [
         RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **asked}) for chunker in CHUNKERS
     ]
-    return RunJobs(requests, executor, out=out, home=home or places["home"], store=store)
+    return RunJobs(requests, JobLog(executor), out=out, home=home or places["home"], store=store)
 
 
 def runs_of(jobs):

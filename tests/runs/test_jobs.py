@@ -11,7 +11,7 @@ from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.job import Code
-from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.request import RunRequest
 from support.command import bench
 from support.folders import content
@@ -37,7 +37,7 @@ def requests(places, chunkers=CHUNKERS, **given):
 
 def made(places, asked, out, executor=IN_PROCESS, **options):
     """(the jobs, the runs of each setting in turn)."""
-    jobs = RunJobs(asked, executor, out=out, home=places["home"], **options)
+    jobs = RunJobs(asked, JobLog(executor), out=out, home=places["home"], **options)
     return jobs, [jobs.run(setting) for setting in jobs.settings]
 
 
@@ -140,5 +140,5 @@ def test_mistakes_in_requests_are_told_before_the_first_job(places, tmp_path):
     """All at once, as an experiment does it."""
     asked = requests(places, ("asst", "fixed:max_nws=0"))
     with pytest.raises(UsageError, match=r"(?s)asst.*max_nws"):
-        RunJobs(asked, IN_PROCESS, out=tmp_path)
+        RunJobs(asked, JobLog(IN_PROCESS), out=tmp_path)
     assert list(tmp_path.iterdir()) == []

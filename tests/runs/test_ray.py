@@ -17,7 +17,7 @@ pytest.importorskip("ray")
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.provenance import code_state
 from repoeval_bench.runs.ray_executor import RayCluster
 from repoeval_bench.runs.request import RunRequest
@@ -104,7 +104,7 @@ def half(alone):
 def make(asked, address, out, home):
     """The runs, all of them there, made on the cluster."""
     with RayCluster(address, home=home) as chosen:
-        jobs = RunJobs(asked, chosen, out=out, home=home)
+        jobs = RunJobs(asked, JobLog(chosen), out=out, home=home)
         runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
@@ -241,7 +241,7 @@ def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
         for chunker in ("exec:false", "fixed:max_nws=400")
     ]
     with RayCluster(cluster.address) as chosen:
-        jobs = RunJobs(asked, chosen, out=tmp_path, home=places["home"])
+        jobs = RunJobs(asked, JobLog(chosen), out=tmp_path, home=places["home"])
         runs = jobs.run(jobs.settings[0])
     assert [run is None for run in runs] == [True, False]
     with pytest.raises(ResultError, match=r"(?s)1 of 2 runs failed.*try it again: repoeval-bench eval"):
@@ -251,7 +251,7 @@ def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
 def test_gpus_that_are_not_there_are_told(cluster, places, tmp_path):
     with RayCluster(cluster.address, gpus_per_embedder=0.5) as chosen, pytest.raises(UsageError, match="has no GPU"):
         list(
-            RunJobs(requests(places, ("hash",))[:1], chosen, out=tmp_path, home=places["home"]).run(
+            RunJobs(requests(places, ("hash",))[:1], JobLog(chosen), out=tmp_path, home=places["home"]).run(
                 requests(places, ("hash",))[0].setting
             )
         )

@@ -11,7 +11,7 @@ pytest.importorskip("fsspec")
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import RunJobs
+from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results, fetch_run, put_run, stored_ids
@@ -44,7 +44,7 @@ def make(places, out, store=None, executor=IN_PROCESS):
         for retriever in ("bm25", "jaccard")
         for chunker in CHUNKERS
     ]
-    jobs = RunJobs(asked, executor, out=out, home=places["home"], store=store)
+    jobs = RunJobs(asked, JobLog(executor), out=out, home=places["home"], store=store)
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs

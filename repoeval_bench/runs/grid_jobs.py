@@ -1,0 +1,69 @@
+"""A sensitivity grid as jobs of an executor: a job scores one chunker in every cell, in a worker that has the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.grid import make_grid
+from repoeval_bench.runs.job import DataJob, Shared
+from repoeval_bench.runs.jobs import Named, check_countable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.runs.grid import Grid
+    from repoeval_bench.runs.grid_store import Cell, Scores
+    from repoeval_bench.runs.jobs import JobLog
+    from repoeval_bench.runs.materials import Materials
+    from repoeval_bench.runs.request import DataRequest, GridRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridJobs:
+    """Scores chunkers as jobs; given to `sensitivity` as `elsewhere`. What is computed is kept in `out` by workers."""
+
+    data: DataRequest
+    log: JobLog
+    without: frozenset[str]
+    out: Path
+    home: Path | None
+    store: ObjectStore | None = None
+
+    def __call__(self, request: GridRequest, chunkers: Sequence[str]) -> Iterator[Mapping[Cell, Scores]]:
+        """The scores of each chunker in turn; a ResultError lists those that failed, once the others are done."""
+        check_countable(request.embedder)
+        request = request.on_this_device()
+        shared = Shared.here(self.data, without=self.without, home=self.home, store=self.store)
+        jobs = [
+            DataJob(
+                shared=shared,
+                needs_vectors=request.embedder_spec() is not None,
+                work=partial(_score, request, chunker, self.out.resolve()),
+            )
+            for chunker in chunkers
+        ]
+        made = [each.made for each in self.log.map([Named((chunker,)) for chunker in chunkers], jobs)]
+        self.log.check()
+        return (scores for scores in made if scores is not None)
+
+
+def _score(
+    request: GridRequest, chunker: str, out: Path, materials: Materials, _: Callable[[str], None]
+) -> Mapping[Cell, Scores]:
+    """One chunker in every cell."""
+    (scores,) = _kept_grid(request, materials, out).score_all([make_chunker(chunker)], IN_PROCESS)
+    return scores
+
+
+@lru_cache(maxsize=1)
+def _kept_grid(request: GridRequest, materials: Materials, out: Path) -> Grid:
+    """What the jobs of one worker share."""
+    setting = next((each for each in request.requests() if each.needs_vectors), None)
+    embedder = materials.embedder(setting) if setting else None
+    return make_grid(materials.benchmark, request, embedder, out, home=materials.home)
