@@ -1,4 +1,4 @@
-"""`--job-page FILE`: a page on what became of the jobs of a command, written at its end, whatever that is."""
+"""`--job-page FILE`: a page on the jobs of a command, written when it ends, also when it fails."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _NOT_READ = "--gpus-per-embedder is read by --executor ray only; leave it out"
 
 
 def untold(_: JobLog) -> None:
-    """Nobody is told what became of the jobs."""
+    """Nobody is told how the jobs ended."""
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def log_on(
 ) -> Iterator[JobLog | None]:
     """What hands jobs to the executor that `execution` names; None where it names none.
 
-    At the end, also at that of an error, `told` is called with what became of the jobs.
+    At the end, also after an error, `told` is called with the log of the jobs.
     """
     check_execution(execution)
     if execution.executor is None:

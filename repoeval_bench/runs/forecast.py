@@ -67,7 +67,13 @@ def asks_server(request: RunRequest) -> bool:
 def forecast(
     requests: Sequence[RunRequest], *, home: Path | None, notify: Callable[[str], None], without: frozenset[str]
 ) -> dict[RunRequest, Forecast]:
-    """For each request whose embedder is a server what its run would send; the data is read and chunked, no more."""
+    """Request -> what its run would send, for the requests whose embedder is a server; the others are not in it.
+
+    The texts of chunks and queries are counted that the vector cache lacks, each in the first run that needs it: how
+    many they are, their tokens, and what these cost at the embedder's price. The data is fetched, read and chunked;
+    nothing is sent. `notify` is told where the cost may exceed the embedder's `cost_limit`. A BenchError in one
+    sentence where the data cannot be had, a chunker fails, or the cache cannot be read.
+    """
     found: dict[RunRequest, Forecast] = {}
     asking = [request for request in requests if asks_server(request)]
     if not asking:
@@ -78,9 +84,9 @@ def forecast(
     limits: dict[str, float | None] = {}
     for setting, members in by_setting(asking).items():
         embedder = materials.embedder(setting)
-        assert embedder is not None
-        encoder = embedder.encoder
-        assert isinstance(encoder, OpenAiEncoder)
+        encoder = embedder.encoder if embedder else None
+        if embedder is None or not isinstance(encoder, OpenAiEncoder):  # its name spared loading the others
+            continue
         protocol = setting.resolved_protocol()
         cutters = make_chunkers(materials.benchmark, [each.chunker for each in members], setting, notify)
         _, plans = plan_all(

@@ -63,7 +63,7 @@ class Finished(Generic[Made_co]):
     """What a job says of its work: what it made, None where an `error` stopped it, and what that took.
 
     `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
-    the name of its machine, `process` the id of its process there, whose memory was `peak_bytes` at most so far.
+    the name of its machine, `process` the id of its process there, whose highest memory use was `peak_bytes`.
     `texts` were embedded for it; 0 where their vectors were there.
     """
 
@@ -133,7 +133,7 @@ def attempt(
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has held so far, by Linux's count; 0 on other systems.
+    """The highest memory use of this process, by Linux's count; 0 on other systems.
 
     What `getrusage` gives may be that of the process which started this one.
     """

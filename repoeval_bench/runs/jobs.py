@@ -60,7 +60,7 @@ class Done:
 
 
 class JobLog:
-    """Hands jobs to an executor and keeps what became of each; `notify` receives each notice of the jobs once.
+    """Hands jobs to an executor and keeps how each ended; `notify` receives each notice of the jobs once.
 
     `unit` is what a job makes. `begun` is when the first was handed over, in seconds since 1970, `seconds` how long
     after it the last one ended.

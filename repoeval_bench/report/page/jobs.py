@@ -1,4 +1,4 @@
-"""What became of the jobs of a command, as one HTML page that needs no network: where, how long, what failed and why.
+"""The jobs of a command as one HTML page that needs no network: where each ran, how long, which failed and why.
 
 Names and reasons are untrusted; the template escapes them.
 """
@@ -77,8 +77,8 @@ def _summary(log: JobLog, processes: _Processes) -> str:
     texts = sum(each.finished.texts for each in log.done)
     missing = log.total - len(log.done)
     parts = [
-        f"Begun {begun}: {len(log.done):,} of {log.total:,} {log.unit} came back, within {duration(log.seconds)} of "
-        f"the first one's sending, from {count(len(processes), 'process', 'processes')} on "
+        f"Begun {begun}: {len(log.done):,} of {log.total:,} {log.unit} came back, within {duration(log.seconds)} "
+        f"after the first was handed out, from {count(len(processes), 'process', 'processes')} on "
         f"{count(machines, 'machine', 'machines')}.",
         f"{len(log.failures):,} failed; {texts:,} texts were embedded.",
     ]
