@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.verification import verify
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.naming import check_finished
 from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.publish import copy_run, differing
@@ -15,12 +15,24 @@ from repoeval_bench.runs.verified import mark
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from repoeval_bench.analysis.verification import Verification
 
 _SHOWN = 3
+
+
+def check_folders(folders: Sequence[Path]) -> None:
+    """A UsageError with every folder that holds no finished run, before the first is computed again."""
+    faults = []
+    for folder in folders:
+        try:
+            check_finished(folder)
+        except UsageError as error:
+            faults.append(str(error))
+    if faults:
+        raise UsageError("; ".join(faults))
 
 
 def add_run(

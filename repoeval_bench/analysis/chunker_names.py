@@ -8,16 +8,19 @@ from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 
 
-def chunker_name(spec: str) -> str:
-    """A spec without what sets its size and without options at their defaults; as it is where it is no spec."""
+def chunker_name(spec: str, *, sized: bool = False) -> str:
+    """A spec without options at their defaults and, unless `sized`, without what sets its size.
+
+    As it is where it is no spec.
+    """
     try:
         parsed = Spec.parse(spec)
     except SpecError:
         return spec
     row = next((row for row in rows("chunker") if row.name == parsed.name and not row.target), None)
     usual = {name: str(option.default) for name, option in (row.parameters() if row else {}).items()}
-    left_out = {size_option(parsed), "step" if parsed.name == "window" else ""}
-    kept = {key: value for key, value in parsed.params.items() if key not in left_out and usual.get(key) != value}
+    size = {size_option(parsed), "step" if parsed.name == "window" else ""}
+    kept = {key: value for key, value in parsed.params.items() if (sized if key in size else usual.get(key) != value)}
     return str(Spec(parsed.name, parsed.target, kept))
 
 

@@ -6,6 +6,7 @@ Chunkers are compared at equal size: a run is of a size where its realised mean 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from math import log
@@ -52,25 +53,27 @@ _FEWEST = 20
 class Placed:
     """A run: its chunker by `name`, without its size, and `size`, the nws of `fixed` whose mean chunk it has, or None.
 
-    `label` is both.
+    `label` is what no other run of the board is called: `ast at 1,000`; where it is of no size, or two would be called
+    so, `ast:max_nws=1300` with the size it was set to; else its full spec.
     """
 
     run_id: str
+    spec: str
     name: str
     size: int | None
     nws: float | None
-
-    @property
-    def label(self) -> str:
-        """`ast at 1,000`, or the chunker alone where it is of no size."""
-        return self.name if self.size is None else f"{self.name} at {self.size:,}"
+    label: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeEffect:
-    """A chunker's mean at each size it was run at, ascending; `difference` is the largest size minus the smallest."""
+    """A chunker's mean at each size it was run at, ascending; `difference` is the largest size minus the smallest.
 
-    name: str
+    `run_ids` are those of the runs at these sizes.
+    """
+
+    chunker: str
+    run_ids: Mapping[int, str]
     means: Mapping[int, float]
     difference: float
     ci: Interval
@@ -123,8 +126,9 @@ class Standing:
 class Agreement:
     """How two protocols rank the runs that both have, on the same data by the same retriever.
 
-    A run is the same where chunker and size are. `tau` is Kendall's tau-b over the means. `changed` is label -> the
-    verdicts against `fixed` of the same size under the first protocol and the second, where these are not the same.
+    A run is the same where its chunker's spec is, or else its label with a size that both know. `tau` is Kendall's
+    tau-b over the means. `changed` is label -> the verdicts against `fixed` of the same size under the first protocol
+    and the second, where these are not the same.
     """
 
     dataset: str
@@ -156,12 +160,13 @@ def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> 
 
 
 def agreements(found: Sequence[Standing]) -> list[Agreement]:
-    """Every pair of protocols of one data set and retriever."""
-    groups: dict[tuple[str, str, str], list[Standing]] = {}
+    """Every pair of protocols of one data set, the same part of it, and one retriever."""
+    groups: dict[tuple[object, ...], list[Standing]] = {}
     for each in found:
         first = each.board.runs[0].metrics
-        groups.setdefault((first.dataset.name, first.ranked_by, each.ranker), []).append(each)
-    return [_agreement(a, b) for group in groups.values() for a, b in combinations(group, 2)]
+        groups.setdefault((first.dataset.name, first.dataset.part, first.ranked_by, each.ranker), []).append(each)
+    pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
+    return [_agreement(a, b) for a, b in pairs if a.board.protocol != b.board.protocol]
 
 
 def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
@@ -171,16 +176,38 @@ def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
     return dict(sorted(found.items()))
 
 
-def _place(run: RunView, baselines: Mapping[int, RunView]) -> Placed:
+def _placed(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[str, Placed]:
+    sizes = {run.run_id: _size(run, baselines) for run in runs}
+    labels = {run.run_id: _label(run.metrics.chunker, sizes[run.run_id]) for run in runs}
+    for says_more in (lambda run: _label(run.metrics.chunker, None), lambda run: run.metrics.chunker, _with_id):
+        often = Counter(labels.values())
+        labels |= {run.run_id: says_more(run) for run in runs if often[labels[run.run_id]] > 1}
+    return {
+        run.run_id: Placed(
+            run_id=run.run_id,
+            spec=run.metrics.chunker,
+            name=chunker_name(run.metrics.chunker),
+            size=sizes[run.run_id],
+            nws=_mean_nws(run),
+            label=labels[run.run_id],
+        )
+        for run in runs
+    }
+
+
+def _label(spec: str, size: int | None) -> str:
+    return chunker_name(spec, sized=True) if size is None else f"{chunker_name(spec)} at {size:,}"
+
+
+def _with_id(run: RunView) -> str:
+    return f"{run.metrics.chunker} ({run.run_id})"
+
+
+def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
     nws = _mean_nws(run)
     apart = {size: abs(log(nws / other)) for size, each in baselines.items() if nws and (other := _mean_nws(each))}
     nearest = min(apart, key=lambda size: apart[size], default=None)
-    return Placed(
-        run_id=run.run_id,
-        name=chunker_name(run.metrics.chunker),
-        size=nearest if nearest is not None and apart[nearest] <= _NEAR else None,
-        nws=nws,
-    )
+    return nearest if nearest is not None and apart[nearest] <= _NEAR else None
 
 
 def _mean_nws(run: RunView) -> float | None:
@@ -189,7 +216,7 @@ def _mean_nws(run: RunView) -> float | None:
 
 def _standing(board: Board, ratio: float | None, updates: Sequence[StabilityRow]) -> Standing:
     baselines = _baselines(board.runs)
-    placed = {run.run_id: _place(run, baselines) for run in board.runs}
+    placed = _placed(board.runs, baselines)
     recall = "definition_recall" if board.measure.startswith("definition_") else "line_recall"
     return Standing(
         board=board,
@@ -218,7 +245,8 @@ def _size_effects(board: Board, placed: Mapping[str, Placed]) -> tuple[SizeEffec
         scores, differences = paired_differences(runs[sizes[0]], [runs[sizes[-1]]], [board.measure])
         (difference,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, board.over)
         means = {size: runs[size].metrics.over(board.over)[board.measure] for size in sizes}
-        found.append(SizeEffect(name=name, means=means, difference=difference, ci=ci))
+        run_ids = {size: runs[size].run_id for size in sizes}
+        found.append(SizeEffect(chunker=name, run_ids=run_ids, means=means, difference=difference, ci=ci))
     return tuple(found)
 
 
@@ -242,7 +270,7 @@ def _updates(
     found = {}
     for run in board.runs:
         baseline = baselines.get(placed[run.run_id].size or 0)
-        fixed = baseline.metrics.chunker if baseline else ""
+        fixed = baseline.metrics.chunker if baseline else None
         if cost := updates_of(run.metrics.chunker, updates, fixed):
             found[run.run_id] = cost
     return found
@@ -304,32 +332,37 @@ def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice |
 def _agreement(a: Standing, b: Standing) -> Agreement:
     from scipy.stats import kendalltau
 
-    ours, theirs = _means(a), _means(b)
-    shared = [label for label in ours if label in theirs]
-    columns = [[means[label] for label in shared] for means in (ours, theirs)]
-    tau = float(kendalltau(*columns).statistic) if len(shared) > 1 else None
-    verdicts = [
-        {each.placed[run_id].label: _word(found) for run_id, (found, *_) in each.against.items()} for each in (a, b)
-    ]
-    both = [label for label in verdicts[0] if label in verdicts[1]]
+    pairs = _same(a, b)
+    scores = [{entry.run_id: entry.score for entry in each.board.entries} for each in (a, b)]
+    columns = [[of_board[run_ids[at]] for run_ids in pairs] for at, of_board in enumerate(scores)]
+    tau = float(kendalltau(*columns).statistic) if len(pairs) > 1 else None
+    verdicts = {
+        a.placed[ours].label: (_word(a.against[ours][0]), _word(b.against[theirs][0]))
+        for ours, theirs in pairs
+        if ours in a.against and theirs in b.against
+    }
     return Agreement(
         dataset=a.board.runs[0].metrics.dataset.name,
         ranker=a.ranker,
         protocols=(a.board.protocol, b.board.protocol),
-        n_rows=len(shared),
+        n_rows=len(pairs),
         tau=tau,
-        changed={
-            label: (verdicts[0][label], verdicts[1][label])
-            for label in both
-            if verdicts[0][label] != verdicts[1][label]
-        },
-        n_compared=len(both),
+        changed={label: (first, second) for label, (first, second) in verdicts.items() if first != second},
+        n_compared=len(verdicts),
     )
 
 
-def _means(found: Standing) -> dict[str, float]:
-    """Label -> mean; of runs of one label the best."""
-    return {found.placed[each.run_id].label: each.score for each in reversed(found.board.entries)}
+def _same(a: Standing, b: Standing) -> list[tuple[str, str]]:
+    """The ids of runs that both boards have, each once."""
+    theirs = {place.spec: place.run_id for place in b.placed.values()}
+    pairs = {place.run_id: theirs.pop(place.spec) for place in a.placed.values() if place.spec in theirs}
+    rest = {p.label: p.run_id for p in b.placed.values() if p.size is not None and p.run_id in theirs.values()}
+    pairs |= {
+        place.run_id: rest[place.label]
+        for place in a.placed.values()
+        if place.run_id not in pairs and place.size is not None and place.label in rest
+    }
+    return [*pairs.items()]
 
 
 def _word(found: Comparison) -> str:

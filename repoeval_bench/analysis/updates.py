@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import inf, log
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -24,15 +24,34 @@ if TYPE_CHECKING:
 _NEAR = log(1.05)
 """How far sizes of one chunker may be apart, as the logarithm of their ratio: they match a mean on other files."""
 
+_PRINTED = "chunk-stats OLD --against NEW --json"
+
+_SHOWN = 3
+"""Rows that an error names."""
+
+
+class CodeVersion(Record):
+    """One of the two versions; the fingerprint is over paths and contents."""
+
+    name: str
+    fingerprint: str
+
 
 class StabilityRow(Record):
     """What is read of a line that `chunk-stats --against --json` printed: one chunker, one pair of versions."""
 
     model_config = ConfigDict(extra="ignore")
 
+    old: CodeVersion
+    new: CodeVersion
     spec: str
     nws: Annotated[int, Field(ge=0)]
     new_nws: Annotated[int, Field(ge=0)]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two versions by their content."""
+        return self.old.fingerprint, self.new.fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,33 +69,46 @@ class Updates:
 
 
 def read_updates(path: Path) -> list[StabilityRow]:
-    """The rows of a file; a UsageError where one is broken or there is none."""
-    with faults_as(UsageError, path, "give what chunk-stats OLD --against NEW --json prints"):
-        rows = [row for _, row in read_rows(path, StabilityRow)]
-    if not rows:
-        raise UsageError(f"{path} has no row; give what chunk-stats OLD --against NEW --json prints")
-    return rows
+    """The rows of a file; a UsageError where one is broken or there twice, or where there is none."""
+    with faults_as(UsageError, path, f"give what {_PRINTED} prints"):
+        numbered = list(read_rows(path, StabilityRow))
+    if not numbered:
+        raise UsageError(f"{path} has no row; give what {_PRINTED} prints")
+    first: dict[tuple[str, ...], int] = {}
+    twice = []
+    for line, row in numbered:
+        if (before := first.setdefault((row.spec, *row.pair), line)) != line:
+            twice.append(f"line {line} repeats line {before} ({row.spec}, {row.old.name} and {row.new.name})")
+    if twice:
+        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
+        raise UsageError(f"{path}: {'; '.join(twice[:_SHOWN])}{more}; keep one row of a chunker and a pair of versions")
+    return [row for _, row in numbered]
 
 
-def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str = "") -> Updates | None:
-    """What updates cost a chunker: the rows of its spec, with the size option within 5 %; None where there is none.
+def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str | None = None) -> Updates | None:
+    """What updates cost a chunker: of each pair of versions its row, the nearest in size within 5 %; None without rows.
 
-    Rows are of the same pairs in the same order for every spec, as one command after the other prints them. `baseline`
-    is the spec of `fixed` of the same size, "" where there is none.
+    `baseline` is the spec of `fixed` of the same size; it is compared where it was measured on the same pairs.
     """
-    shares, fixed = _shares(spec, rows), _shares(baseline, rows) if baseline else []
+    shares = _shares(spec, rows)
     if not shares:
         return None
-    mean, ci = _mean(shares)
-    paired = baseline != spec and len(shares) == len(fixed)
-    behind = _mean([ours - theirs for ours, theirs in zip(shares, fixed, strict=True)]) if paired else None
+    mean, ci = _mean([*shares.values()])
+    fixed = {} if baseline is None or baseline == spec else _shares(baseline, rows)
+    paired = shares.keys() == fixed.keys()
+    behind = _mean([share - fixed[pair] for pair, share in shares.items()]) if paired else None
     return Updates(share=mean, ci=ci, n_pairs=len(shares), behind=behind)
 
 
-def _shares(spec: str, rows: Sequence[StabilityRow]) -> list[float]:
+def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], float]:
+    """Pair of versions -> the share of it."""
     size, name = chunker_size(spec), chunker_name(spec)
-    found = [row for row in rows if row.nws and chunker_name(row.spec) == name and _near(size, chunker_size(row.spec))]
-    return [row.new_nws / row.nws for row in found]
+    nearest: dict[tuple[str, str], tuple[float, float]] = {}
+    for row in rows:
+        if row.nws and chunker_name(row.spec) == name and (apart := _apart(size, chunker_size(row.spec))) <= _NEAR:
+            found = (apart, row.new_nws / row.nws)
+            nearest[row.pair] = min(found, nearest.get(row.pair, found))
+    return {pair: share for pair, (_, share) in nearest.items()}
 
 
 def _mean(values: Sequence[float]) -> tuple[float, Interval]:
@@ -85,5 +117,8 @@ def _mean(values: Sequence[float]) -> tuple[float, Interval]:
     return mean, ci
 
 
-def _near(ours: int | None, theirs: int | None) -> bool:
-    return ours == theirs or bool(ours and theirs and abs(log(ours / theirs)) <= _NEAR)
+def _apart(ours: int | None, theirs: int | None) -> float:
+    """How far two sizes are apart, as the logarithm of their ratio; infinity where only one is known."""
+    if ours == theirs:
+        return 0.0
+    return abs(log(ours / theirs)) if ours and theirs else inf

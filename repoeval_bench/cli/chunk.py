@@ -214,9 +214,12 @@ def _print_stability(
         for code, skipped in zip((old, new), each.skipped, strict=True):
             _say_skipped(each.spec, skipped, f" of {code.name}")
     if as_json:
+        versions = {
+            role: {"name": code.name, "fingerprint": code.fingerprint} for role, code in (("old", old), ("new", new))
+        }
         for each in found:
             shares = {"share": each.share, "nws_share": each.nws_share, "tokens_share": each.tokens_share}
-            echo(json.dumps(asdict(each) | shares, ensure_ascii=False))
+            echo(json.dumps(versions | asdict(each) | shares, ensure_ascii=False))
     else:
         print_table(stability_table(found))
 

@@ -15,6 +15,7 @@ from repoeval_bench.cli.options import allow_option, home_option, out_option, re
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest
 
@@ -29,8 +30,12 @@ class _RanksByDefault(click.Group):
     """A group that takes what is not one of its commands as the folder that `rank` is given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `rank` before words that name no command."""
-        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
+        """Put `rank` before words that name no command; what is no folder, but nearly a command's name, is refused."""
+        word = args[0] if args else ""
+        if word not in {*self.commands, *ctx.help_option_names}:
+            said = nearest("command", word, self.commands)
+            if "did you mean" in said and not Path(word).exists():
+                raise click.UsageError(said, ctx)
             args = ["rank", *args]
         return super().parse_args(ctx, args)
 
@@ -114,9 +119,10 @@ def add(
     A run that is not what it claims is refused with the values that differ (exit 1). One that cannot be computed again,
     because it was imported or names code that is not allowed, is added and marked with that.
     """
-    from repoeval_bench.analysis.adding import add_run
+    from repoeval_bench.analysis.adding import add_run, check_folders
     from repoeval_bench.runs.verified import mark_of
 
+    check_folders(folders)
     for folder in folders:
         run = add_run(folder, out, source=source, questions=questions, allowed=allowed, home=home, notify=say)
         echo(f"added {run.folder}: {mark_of(run.folder)}")

@@ -70,7 +70,7 @@ def choice_sentences(choice: Choice, comparisons: Sequence[Comparison] = ()) -> 
     if len(alike) == 1:
         apart = len(names) - 1 - len(doubts)
         said = "all others" if not doubts else count(apart, "other run")
-        told = [f"{best} is told apart from {said}."] if apart else []
+        told = [f"the best, {best}, is told apart from {said}."] if apart else []
     else:
         shown = ", ".join(alike[:NAMED]) + (f" and {len(alike) - NAMED} more" if len(alike) > NAMED else "")
         cheap = f", the cheapest first ({choice.cost_unit} a query)" if choice.cost_unit else ""
@@ -102,6 +102,9 @@ def _doubt(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -
 
 def missing_data(choice: Choice) -> list[str]:
     """How much more data would settle the top pair; nothing where it is settled or cannot be said."""
+    if choice.more_clusters == 0 and choice.more_repositories:
+        more = _about(choice.more_repositories, "more repository")
+        return [f"estimate: files like these tell the first two apart; to say it of new repositories takes {more}."]
     needed = []
     if choice.more_clusters:
         needed.append(f"{_about(choice.more_clusters, f'more {choice.clustered_by}')} like these")

@@ -49,6 +49,17 @@ def board_title(board: Board) -> tuple[str, str]:
 
 def notes(found: Leaderboard) -> list[str]:
     """What is said under the boards."""
+    left_out = [f"not ranked: {name}: {reason}" for name, reason in found.left_out.items()]
+    return [*explained(found), *marks(found), *left_out]
+
+
+def marks(found: Leaderboard) -> list[str]:
+    """What is known of each run from elsewhere."""
+    return [f"{each.run_id}: {each.mark}" for board in found.boards for each in board.entries if each.mark]
+
+
+def explained(found: Leaderboard) -> list[str]:
+    """What ranks, columns and intervals mean."""
     lines = []
     if any(len(board.entries) > 1 for board in found.boards):
         lines.append(
@@ -56,14 +67,12 @@ def notes(found: Leaderboard) -> list[str]:
             "precision."
         )
         lines.append(
-            f"A rank does not prove a difference. best in: of {DRAWS:,} resamples. told apart: sign-flip test of the "
-            "first against each other run, Holm over these; `compare` tests every pair."
+            f"A rank does not prove a difference. “best in” counts {DRAWS:,} resamples. “told apart” is a sign-flip "
+            "test of the first against each other run, Holm over these; `compare` tests every pair."
         )
     if found.boards:
         resampled = sorted({"files" if b.clustered_by == "file" else b.clustered_by for b in found.boards})
         lines.append(f"Intervals are 95 %, {' or '.join(resampled)} resampled.")
-    lines += [f"{each.run_id}: {each.mark}" for board in found.boards for each in board.entries if each.mark]
-    lines += [f"not ranked: {name}: {reason}" for name, reason in found.left_out.items()]
     return lines
 
 
@@ -135,11 +144,14 @@ def _record(board: Board, entry: Entry, run: RunView) -> dict[str, Any]:
 
 
 def _table(board: Board) -> Table:
+    # With an expansion a hit brings more, so the ceiling is another: a column of its own.
+    expansions = list(dict.fromkeys(run.metrics.expand for run in board.runs))
+    ceilings = [f"% of ceiling, expand {each}" if each else "% of ceiling" for each in expansions]
     columns = [
         *figures("", number="d"),
         *map(spec_column, ("chunker", "embedder", "retriever")),
         *figures(f"{heading(board.measure)}, 95 % CI"),
-        *figures("% of ceiling", number=".1%"),
+        *figures(*ceilings, number=".1%", missing="-" if len(ceilings) == 1 else ""),
         *figures("to the first, 95 % CI", number="+.4f", missing=""),
         *figures("best in", number=".1%"),
         Column(name="told apart"),
@@ -150,13 +162,13 @@ def _table(board: Board) -> Table:
         (
             *(entry.rank, entry.chunker, entry.embedder, entry.retriever),
             Estimate(entry.score, entry.ci),
-            entry.share,
+            *(entry.share if run.metrics.expand == each else None for each in expansions),
             entry.behind and Estimate(*entry.behind),
             entry.best_in,
             told_apart(entry),
             *(*entry.beside, entry.nws),
         )
-        for entry in board.entries
+        for entry, run in zip(board.entries, board.runs, strict=True)
     ]
     return make_table(columns, rows, title="\n".join(board_title(board)), notes=board_sentences(board))
 

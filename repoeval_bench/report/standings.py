@@ -14,16 +14,18 @@ from repoeval_bench.report.text import heading, with_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from repoeval_bench.analysis.records import Choice, Comparison, Interval
-    from repoeval_bench.analysis.standings import Agreement, Standing
+    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.analysis.standings import Agreement, SizeEffect, Standing
+    from repoeval_bench.analysis.updates import Updates
     from repoeval_bench.report.table import Table
 
 
 def best_table(found: Sequence[Standing]) -> Table:
     """A row for each board: its best run, how sure that is, and how many runs cannot be told apart from it."""
     columns = [
-        *map(_text, ("data", "protocol", "retriever", "best")),
+        *map(_text, ("data", "best")),
         *figures("its score, 95 % CI"),
+        *map(_text, ("protocol", "retriever")),
         *figures("best in", number=".0%"),
         *figures("not told apart", "of", number="d"),
         _text("against fixed of its size"),
@@ -34,10 +36,10 @@ def best_table(found: Sequence[Standing]) -> Table:
         rows.append(
             (
                 _data(each),
-                f"{each.board.protocol}, {heading(each.board.measure)}",
-                each.ranker,
                 each.placed[first.run_id].label,
                 Estimate(first.score, first.ci),
+                f"{each.board.protocol}, {heading(each.board.measure)}",
+                each.ranker,
                 first.best_in,
                 sum(1 for entry in each.board.entries if entry.alike) - 1,
                 len(each.board.entries),
@@ -56,7 +58,7 @@ def sizes_table(found: Standing) -> Table:
         *figures("largest minus smallest, 95 % CI", number="+.4f"),
     ]
     rows = [
-        (each.name, *(each.means.get(size) for size in sizes), Estimate(each.difference, each.ci))
+        (each.chunker, *(each.means.get(size) for size in sizes), Estimate(each.difference, each.ci))
         for each in sorted(found.sizes, key=lambda each: -max(each.means.values()))
     ]
     return make_table(columns, rows)
@@ -123,81 +125,78 @@ def languages_table(found: Standing) -> Table:
 
 
 def standing_record(found: Standing) -> dict[str, Any]:
-    """Every field as plain values; the board by what names it."""
+    """Every field as plain values; the board by what names it, a run by its id and label."""
     board = found.board
     return {
         "dataset": board.dataset,
         "protocol": board.protocol,
-        "retriever": board.runs[0].metrics.retriever,
+        "retriever": board.runs[0].metrics.ranked_by,
         "embedder": board.runs[0].metrics.embedder,
         "measure": board.measure,
         "over": board.over,
         "tokens_per_nws": found.tokens_per_nws,
-        "runs": [asdict(place) | {"label": place.label} for place in found.placed.values()],
-        "sizes": [asdict(each) for each in found.sizes],
+        "runs": [asdict(place) for place in found.placed.values()],
+        "sizes": [{"measure": board.measure} | _size(each) for each in found.sizes],
         "against_fixed": [
-            {
-                "run_id": run_id,
-                "measure": each.measure,
-                "difference": each.difference,
-                "ci": each.ci,
-                "p_adjusted": each.p_adjusted,
-                "verdict": each.verdict,
-            }
+            _run(found, run_id)
+            | {name: getattr(each, name) for name in ("measure", "difference", "ci", "p_adjusted", "verdict")}
             for run_id, compared in found.against.items()
             for each in compared
         ],
-        "recall": found.recall,
-        "frontier": [asdict(each) for each in found.frontier],
-        "updates": {run_id: asdict(each) for run_id, each in found.updates.items()},
+        "frontier": [
+            {"measure": f"{found.recall}@{each.budget}"} | _run(found, each.run_id) | asdict(each)
+            for each in found.frontier
+        ],
+        "updates": [_run(found, run_id) | _update(each) for run_id, each in found.updates.items()],
         "languages": {name: choice and choice_record(choice) for name, choice in found.languages.items()},
     }
 
 
 def standing_csvs(found: Sequence[Standing], agreed: Sequence[Agreement]) -> dict[str, str]:
-    """File name -> CSV of one kind of number, with a row for each of them in full precision."""
-    rows: dict[str, list[dict[str, Any]]] = {"against": [], "sizes": [], "frontier": [], "updates": []}
+    """File name -> CSV of one kind of number, a row for each of them in full precision: lists of `standing_record`."""
+    rows: dict[str, list[dict[str, Any]]] = {}
     for each in found:
-        first = each.board.runs[0].metrics
-        about = {"dataset": first.dataset.name, "protocol": each.board.protocol, "retriever": each.ranker}
-        scored = about | {"measure": each.board.measure}
-        labels = {run_id: place.label for run_id, place in each.placed.items()}
-        rows["against"] += [
-            about
-            | {"measure": c.measure, "chunker": labels[run_id]}
-            | {"difference": c.difference, "ci": _ends(c.ci), "verdict": c.verdict}
-            for run_id, compared in each.against.items()
-            for c in compared
-        ]
-        rows["sizes"] += [
-            scored
-            | {"chunker": s.name, "from": min(s.means), "to": max(s.means)}
-            | {"difference": s.difference, "ci": _ends(s.ci)}
-            for s in each.sizes
-        ]
-        rows["frontier"] += [
-            about
-            | {"measure": f"{each.recall}@{point.budget}", "tokens": point.tokens, "chunker": labels[point.run_id]}
-            | {"recall": point.recall, "ci": _ends(point.ci), "best_fixed": point.fixed}
-            for point in each.frontier
-        ]
-        rows["updates"] += [
-            {"chunker": labels[run_id], "share": cost.share, "ci": _ends(cost.ci), "pairs": cost.n_pairs}
-            | {"difference": cost.behind and cost.behind[0], "difference_ci": _ends(cost.behind and cost.behind[1])}
-            for run_id, cost in each.updates.items()
-        ]
-    rows["updates"] = [*{row["chunker"]: row for row in rows["updates"]}.values()]
-    rows["protocols"] = [
-        {"dataset": each.dataset, "retriever": each.ranker, "first": each.protocols[0], "second": each.protocols[1]}
-        | {"kendall_tau": each.tau, "runs": each.n_rows, "verdicts": each.n_compared, "changed": len(each.changed)}
-        | {"turned_round": each.turned_round}
-        for each in agreed
-    ]
+        record = standing_record(each)
+        about = {name: record[name] for name in ("dataset", "protocol", "retriever", "embedder")}
+        for name in ("against_fixed", "sizes", "frontier", "updates"):
+            rows.setdefault(name.partition("_")[0], []).extend(about | _with_ends(row) for row in record[name])
+    rows["protocols"] = [agreement_record(each) for each in agreed]
     return {f"{name}.csv": as_csv(record_table(of_name)) for name, of_name in rows.items() if of_name}
 
 
-def _ends(ci: Interval) -> tuple[float | None, float | None]:
-    return ci or (None, None)
+def agreement_record(found: Agreement) -> dict[str, Any]:
+    """Its numbers, without which verdicts change."""
+    return {
+        "dataset": found.dataset,
+        "retriever": found.ranker,
+        "first": found.protocols[0],
+        "second": found.protocols[1],
+        "kendall_tau": found.tau,
+        "runs": found.n_rows,
+        "verdicts": found.n_compared,
+        "changed": len(found.changed),
+        "turned_round": found.turned_round,
+    }
+
+
+def _size(effect: SizeEffect) -> dict[str, Any]:
+    named = {name: {str(size): value for size, value in getattr(effect, name).items()} for name in ("run_ids", "means")}
+    return {"chunker": effect.chunker, **named, "difference": effect.difference, "ci": effect.ci}
+
+
+def _update(cost: Updates) -> dict[str, Any]:
+    difference, ci = cost.behind or (None, None)
+    about = {"share": cost.share, "ci": cost.ci, "pairs": cost.n_pairs}
+    return about | {"difference": difference, "difference_ci": ci}
+
+
+def _with_ends(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with two empty ends where it has no interval."""
+    return {name: (None, None) if value is None and name.endswith("ci") else value for name, value in row.items()}
+
+
+def _run(found: Standing, run_id: str) -> dict[str, str]:
+    return {"run_id": run_id, "chunker": found.placed[run_id].label}
 
 
 def _data(found: Standing) -> str:

@@ -93,9 +93,13 @@ def find_run(name: str, results: Path) -> RunView:
 
 def check_finished(folder: Path) -> None:
     """A UsageError unless a folder holds a finished run, which has a manifest."""
+    if not folder.exists():
+        raise UsageError(f"{folder} is not there; name a run's folder")
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; name a run's folder")
     if not (folder / MANIFEST).is_file():
+        if held := sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")):
+            raise UsageError(f"{folder} is a folder of runs; name the runs in it, such as {folder / held[0]}")
         raise UsageError(
             f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
         )

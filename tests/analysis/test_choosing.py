@@ -104,9 +104,11 @@ def test_repositories_are_counted_for_new_ones():
     assert found.more_repositories == np.ceil(8 * (ratio**2 - 1))
     assert chosen(np.column_stack([lead, np.zeros(80)]), files).more_repositories is None
     (told, estimate) = choice_sentences(found)
-    assert told == "run0 is told apart from all others."
-    assert "more repositories to say it of new ones" in estimate
-    assert "files" not in estimate
+    assert told == "the best, run0, is told apart from all others."
+    assert estimate == (
+        "estimate: files like these tell the first two apart; "
+        f"to say it of new repositories takes about {found.more_repositories} more repositories."
+    )
 
 
 def test_ties_are_ordered_by_what_a_query_costs():

@@ -128,7 +128,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
         assert part in found.left_out[name], found.left_out[name]
     assert summary(found) == "1 run on 1 board; 8 folders not ranked"
     page = site_files(found)["index.html"]
-    assert all(f"not ranked: {name}" in page for name in why)
+    assert all(f"Not ranked: {name}" in page for name in why)
     assert leaderboard_records(found)["not_ranked"] == found.left_out
 
 

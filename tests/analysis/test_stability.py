@@ -1,5 +1,7 @@
 """What an update costs, on edits made by hand whose answers are known."""
 
+import json
+
 import pytest
 
 from repoeval_bench import SourceFile, stability
@@ -90,6 +92,13 @@ def test_the_command_compares_two_folders_and_names_what_it_needs(tmp_path):
     assert rows[0][:5] == ["functions:language=auto", "5", "5", "1", "20.0%"]
     assert rows[1] == ["file", "1", "1", "1", "100.0%", "100.0%", "100.0%"]
     assert done.err.count("1 python files, 17 lines") == 2
+    words = ("chunk-stats", tmp_path / "old", "--against", tmp_path / "new", "-c", "functions", "--json")
+    (row,) = map(json.loads, bench(*words).out.splitlines())
+    assert (row["old"]["name"], row["new"]["name"]) == ("old", "new")
+    assert row["old"]["fingerprint"] != row["new"]["fingerprint"]
+    (tmp_path / "new").rename(tmp_path / "newest")
+    (again,) = map(json.loads, bench(*words[:3], tmp_path / "newest", *words[4:]).out.splitlines())
+    assert again["new"] == {"name": "newest", "fingerprint": row["new"]["fingerprint"]}
     assert "one old version" in one_sentence(bench("chunk-stats", "--against", tmp_path / "new"), 2)
     absent = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "absent")
     assert "absent' does not exist" in one_sentence(absent, 2)

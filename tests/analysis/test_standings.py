@@ -1,5 +1,9 @@
 """What a board says beyond its ranking: sizes, whole lines of the same size, the frontier, other questions."""
 
+import csv
+import io
+import json
+
 import pytest
 
 from repoeval_bench.analysis.chunker_names import chunker_name
@@ -9,6 +13,7 @@ from repoeval_bench.analysis.standings import agreements, standings
 from repoeval_bench.analysis.updates import read_updates
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import BUDGETS
+from repoeval_bench.report.standings import standing_csvs
 from support.runs import write_run
 
 SPREAD = (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)
@@ -71,7 +76,7 @@ def test_each_chunker_is_compared_with_fixed_of_its_size(results):
 def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):
     (board,) = leaderboard(results, apart=True).boards
     (found,) = standings([board])
-    by_name = {each.name: each for each in found.sizes}
+    by_name = {each.chunker: each for each in found.sizes}
     assert by_name.keys() == {"ast", "fixed"}
     assert dict(by_name["ast"].means) == pytest.approx({500: 0.5, 1000: 0.35})
     assert by_name["ast"].difference == pytest.approx(-0.15)
@@ -145,18 +150,30 @@ def test_a_chunker_is_called_by_what_is_not_its_size(spec, name):
     assert chunker_name(spec) == name
 
 
-def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, tmp_path):
-    """The mean over pairs, beside `fixed`; other sizes and chunkers are none of it, and a broken file is said."""
-    rows = [
-        ("fixed:max_nws=500,offset=0", 1000, 300),
-        ("fixed:max_nws=500,offset=0", 3000, 1500),
-        ("ast:max_nws=690,min_nws=50,overlap=0,language=auto", 1000, 100),
-        ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 3000, 700),
-        ("ast:max_nws=900,min_nws=50,overlap=0,language=auto", 1000, 1000),
-        ("file", 500, 500),
+def printed(*rows):
+    """Lines of `chunk-stats --against --json`: spec, pair of versions, nws, nws embedded again."""
+    lines = [
+        {"spec": spec, "nws": nws, "new_nws": again, "texts": 3}
+        | {role: {"name": f"p-{pair}.{i}", "fingerprint": f"{pair}{i}"} for i, role in enumerate(("old", "new"))}
+        for spec, pair, nws, again in rows
     ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, tmp_path):
+    """The mean over pairs of versions, in any order, beside `fixed` of the same pairs; of a pair the nearest size."""
     path = tmp_path / "updates.jsonl"
-    path.write_text("".join(f'{{"spec": "{s}", "nws": {n}, "new_nws": {new}, "texts": 3}}\n' for s, n, new in rows))
+    path.write_text(
+        printed(
+            ("fixed:max_nws=500,offset=0", 1, 1000, 300),
+            ("fixed:max_nws=500,offset=0", 2, 3000, 1500),
+            ("ast:max_nws=690,min_nws=50,overlap=0,language=auto", 2, 3000, 700),
+            ("ast:max_nws=680,min_nws=50,overlap=0,language=auto", 2, 3000, 3000),
+            ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 1, 1000, 100),
+            ("ast:max_nws=900,min_nws=50,overlap=0,language=auto", 1, 1000, 1000),
+            ("file", 1, 500, 500),
+        )
+    )
     (found,) = standings(leaderboard(results, apart=True).boards, read_updates(path))
     by_label = {found.placed[run_id].label: each for run_id, each in found.updates.items()}
     assert {label: (each.share, each.n_pairs) for label, each in by_label.items()} == {
@@ -164,11 +181,51 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
         "fixed at 500": (pytest.approx(0.4), 2),
         "file": (1.0, 1),
     }
-    assert by_label["ast at 500"].behind == (pytest.approx((0.1 + 0.7 / 3) / 2 - 0.4), None)
+    assert by_label["ast at 500"].behind == (pytest.approx((0.1 - 0.3 + 0.7 / 3 - 0.5) / 2), None)
     assert by_label["fixed at 500"].behind is by_label["file"].behind is None
-    path.write_text('{"spec": 3}')
-    with pytest.raises(UsageError, match=r"updates.jsonl:1 is broken"):
+
+
+def test_updates_that_are_broken_or_given_twice_are_refused(tmp_path):
+    """One pair of versions three times is not three pairs, whatever it is called."""
+    path = tmp_path / "updates.jsonl"
+    path.write_text(printed(("ast", 1, 9, 3), ("file", 1, 9, 9), ("ast", 1, 9, 3), ("ast", 1, 9, 3)))
+    with pytest.raises(UsageError, match=r"line 3 repeats line 1 \(ast, p-1.0 and p-1.1\); line 4 repeats line 1"):
+        read_updates(path)
+    path.write_text('{"spec": "ast", "nws": 9, "new_nws": 3}')
+    with pytest.raises(UsageError, match=r"updates.jsonl:1 is broken \(old: it is missing"):
         read_updates(path)
     path.write_text("")
     with pytest.raises(UsageError, match="has no row"):
         read_updates(path)
+
+
+def test_runs_of_no_common_size_are_told_apart_and_paired_by_their_specs(tmp_path):
+    """Without `fixed` no size is known: three sizes of `ast` are three runs, here ranked the other way round."""
+    for protocol, means in (("body", (0.2, 0.3, 0.4)), ("context", (0.4, 0.3, 0.2))):
+        for size, mean in zip((300, 700, 2000), means, strict=True):
+            made(tmp_path, f"ast:max_nws={size},min_nws=50,overlap=0,language=auto", mean, size, protocol=protocol)
+    found = standings(leaderboard(tmp_path, apart=True).boards)
+    assert [found[0].placed[entry.run_id].label for entry in found[0].board.entries] == [
+        "ast:max_nws=2000",
+        "ast:max_nws=700",
+        "ast:max_nws=300",
+    ]
+    (agreed,) = agreements(found)
+    assert (agreed.n_rows, agreed.tau) == (3, pytest.approx(-1.0))
+    frontier = list(csv.DictReader(io.StringIO(standing_csvs(found, [agreed])["frontier.csv"])))
+    assert {row["run_id"] for row in frontier} <= {path.name for path in tmp_path.iterdir()}
+    assert {row["chunker"] for row in frontier if row["protocol"] == "body"} == {"ast:max_nws=2000"}
+
+
+def test_two_runs_at_one_size_keep_their_own_names(results):
+    """Verdicts of both are compared with those of another question, where one is called by its size alone."""
+    made(results, "ast:max_nws=710,min_nws=50,overlap=0,language=auto", 0.2, 475)
+    for size, mean, nws in ((500, 0.3, 440), (1000, 0.4, 900)):
+        made(results, f"fixed:max_nws={size},offset=0", mean, nws, protocol="context")
+    made(results, "ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.1, 470, protocol="context")
+    body, context = standings(leaderboard(results, apart=True).boards)
+    labels = {place.label for place in body.placed.values()}
+    assert {"ast:max_nws=700", "ast:max_nws=710", "ast at 1,000"} < labels
+    (agreed,) = agreements([body, context])
+    assert (agreed.n_rows, agreed.n_compared) == (3, 1)
+    assert agreed.changed == {"ast:max_nws=700": ("better", "worse")}

@@ -33,6 +33,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     (board,) = json.loads(bench("leaderboard", out, "--format", "json").out)["boards"]
     assert [entry["mark"] for entry in board["entries"]] == ["verified", "verified"]
     assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
+    assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
     trec = out / theirs[0].name / "run.trec"
     trec.write_text(trec.read_text().replace("\n", " \n", 1))
     marks = {
@@ -42,7 +43,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     assert marks[theirs[0].name] == "not verified: run.trec changed since the run was added"
     assert f"{theirs[0].name}: not verified" in bench("leaderboard", out).out
     assert bench("leaderboard", out, "--site", tmp_path / "site").code == 0
-    page = next((tmp_path / "site").glob("*bm25.html")).read_text()
+    page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
     assert "run.trec changed since" in page
     assert ">verified<" in page
 
@@ -59,6 +60,19 @@ def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mir
     assert "ndcg@10 is 0.123, computed " in said
     assert "nothing was added" in said
     assert not out.exists()
+
+
+def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, mirror, home, tmp_path):
+    """All are named at once; a misspelt command is no folder."""
+    out, empty = tmp_path / "ours", tmp_path / "empty"
+    empty.mkdir()
+    words = ("leaderboard", "add", theirs[0], tmp_path / "nothere", empty, theirs[0].parent)
+    said = one_sentence(bench(*words, "--source", mirror, "--out", out, home=home), 2)
+    assert f"{tmp_path / 'nothere'} is not there" in said
+    assert f"{empty} has no manifest.json" in said
+    assert f"{theirs[0].parent} is a folder of runs; name the runs in it, such as {theirs[0]}" in said
+    assert not out.exists()
+    assert "unknown command 'ad'; did you mean 'add'?" in one_sentence(bench("leaderboard", "ad", theirs[0]), 2)
 
 
 def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, mirror, home, tmp_path):

@@ -13,6 +13,18 @@ from support.runs import write_run
 HOSTILE = "</script><img src=x onerror=\"window.ran='image'\"><script>window.ran='script'</script>"
 
 
+SCROLLED = """
+return [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText)
+"""
+"""Tables of which a part is out of sight."""
+
+FIRST_CELLS = """
+const seen = e => e.getBoundingClientRect().right <= window.innerWidth;
+return [...document.querySelectorAll("#best thead th")].slice(1).filter(seen).map(e => e.innerText.replace(/.?[↕↑↓]/, ""));
+"""
+"""Columns of the index that are whole in sight, after the first."""
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Five runs under two protocols, one with a name that attacks the page, and one that was not finished."""
@@ -94,7 +106,7 @@ def test_the_pages_in_a_browser(results, tmp_path):
     done = bench("leaderboard", results, "--site", tmp_path / "site")
     assert done.code == 0, done.err
     pages = sorted((tmp_path / "site").glob("*.html"))
-    assert [page.name for page in pages] == ["index.html", "made-dense-minilm.html"]
+    assert [page.name.rpartition("-")[0] for page in pages] == ["", "made-dense-minilm"]
     with chromium() as browser:
         console(browser), requested(browser)
         for page in pages:
@@ -102,6 +114,10 @@ def test_the_pages_in_a_browser(results, tmp_path):
                 visit(browser, page, width=width, dark=dark)
                 assert browser.execute_script(OVERFLOWING) == []
                 assert axe(browser) == []
+                assert width == 400 or browser.execute_script(SCROLLED) == []
+        visit(browser, pages[0], width=400)
+        assert browser.execute_script(FIRST_CELLS)[:2] == ["best", "its score, 95 % CI"]
+        visit(browser, pages[1])
         assert console(browser) == []
         assert requested(browser) <= {"file", "data", "about"}
         assert browser.execute_script("return window.ran") is None

@@ -32,7 +32,7 @@ def test_a_sample_of_the_cells_is_computed_again(real_source, tmp_path):
     """Each by the command in its row; the commit there may be older than this code."""
     chosen = random.Random(19).sample([row for row in of_repoeval() if row["embedder"] == "none"], SAMPLE)
     for row in chosen:
-        words = shlex.split(row["command"])[1:]
+        words = shlex.split(row["command"], comments=True)[1:]
         done = bench(*words, "--source", real_source, "--out", tmp_path / "runs", "--json", home=tmp_path / "home")
         assert done.code == 0, done.err
         made = json.loads(done.out)

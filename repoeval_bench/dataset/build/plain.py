@@ -32,6 +32,11 @@ class Code:
     kind: str
     files: tuple[SourceFile, ...]
 
+    @property
+    def fingerprint(self) -> str:
+        """12 hex digits over paths and contents, whatever the source is called."""
+        return fingerprint((), {"": self.files})
+
 
 def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Code:
     """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.

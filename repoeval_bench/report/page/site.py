@@ -6,6 +6,8 @@ Names of runs are untrusted and escaped by the templates. The same leaderboard g
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
@@ -13,16 +15,17 @@ from repoeval_bench.analysis.leaderboard import BESIDE
 from repoeval_bench.analysis.standings import agreements, standings
 from repoeval_bench.analysis.updates import read_updates
 from repoeval_bench.core.files import write_named
-from repoeval_bench.core.spec import slug
+from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.report.leaderboard import (
     board_sentences,
+    explained,
     leaderboard_csv,
     leaderboard_records,
-    notes,
+    marks,
     summary,
     told_apart,
 )
-from repoeval_bench.report.page.assets import environment, script, style
+from repoeval_bench.report.page.assets import TEMPLATES, environment, script, style
 from repoeval_bench.report.page.scores import BAR, on_one_scale
 from repoeval_bench.report.plots import svg
 from repoeval_bench.report.plots.standings import frontier_figure, sizes_figure
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from markupsafe import Markup
+
     from repoeval_bench.analysis.leaderboard import Entry, Leaderboard
     from repoeval_bench.analysis.standings import Standing
     from repoeval_bench.analysis.updates import StabilityRow
@@ -51,12 +56,6 @@ if TYPE_CHECKING:
     from repoeval_bench.report.table import Cell, Column, Table
 
 SCRIPTS = ("tables.js", "ready.js")
-
-STYLE = """
-td .spec, th .spec { display: block; font-size: .74rem; font-weight: 400; color: var(--soft); }
-td.part, th.part { white-space: normal; overflow-wrap: anywhere; min-width: 9rem; max-width: 17rem; }
-@media (min-width: 760px) { th[scope=row].part { min-width: 13rem; } }
-"""
 
 
 def write_site(found: Leaderboard, folder: Path, *, updates: Path | None = None) -> list[Path]:
@@ -75,9 +74,10 @@ def write_site(found: Leaderboard, folder: Path, *, updates: Path | None = None)
 def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
     """Name -> content of every file of the site."""
     ranked = standings(found.boards, updates)
-    pages: dict[str, list[Standing]] = {}
+    pages: dict[tuple[str, str], list[Standing]] = {}
     for each in ranked:
-        pages.setdefault(_page_name(each), []).append(each)
+        pages.setdefault((each.board.runs[0].metrics.dataset.name, each.ranker), []).append(each)
+    names = {about: _page_name(*about) for about in pages}
     agreed = agreements(ranked)
     records = leaderboard_records(found) | {"standings": [standing_record(each) for each in ranked]}
     tables = {"leaderboard.csv": leaderboard_csv(found), **standing_csvs(ranked, agreed)}
@@ -86,24 +86,27 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         title="Leaderboard of code chunkers",
         summary=summary(found),
         best=_table(best_table(ranked)),
-        pages=[(name, _page_title(of_page[0])) for name, of_page in pages.items()],
+        pages=[(names[about], _page_title(*about)) for about in pages],
         agreement=_table(agreement_table(agreed)),
         data=[*tables, "leaderboard.json"],
-        notes=[printable(note) for note in notes(found)],
+        notes=[_note(note) for note in explained(found)],
+        marks=[printable(note) for note in marks(found)],
+        left_out=[(printable(name), printable(reason)) for name, reason in found.left_out.items()],
     )
     return {
         "index.html": index,
-        **{name: _page(of_page) for name, of_page in pages.items()},
+        **{names[about]: _page(_page_title(*about), of_page) for about, of_page in pages.items()},
         **tables,
         "leaderboard.json": json.dumps(records, indent=1, ensure_ascii=False) + "\n",
     }
 
 
-def _page(found: Sequence[Standing]) -> str:
+def _page(title: str, found: Sequence[Standing]) -> str:
+    ids = _ids([each.board.protocol for each in found])
     return _render(
         "board.html",
-        title=_page_title(found[0]),
-        boards=[_board(each) for each in found],
+        title=title,
+        boards=[_board(each, id_) for each, id_ in zip(found, ids, strict=True)],
         against=_table(against_table(found)),
         bar_width=int(BAR),
     )
@@ -112,25 +115,39 @@ def _page(found: Sequence[Standing]) -> str:
 def _render(template: str, **content: Any) -> str:
     code, digest = script(SCRIPTS)
     page = environment().get_template(template)
-    return page.render(style=style(STYLE), script=code, script_hash=digest, **content)
+    own = (TEMPLATES / "board.css").read_text(encoding="utf-8")
+    return page.render(style=style(own), script=code, script_hash=digest, **content)
 
 
-def _page_name(found: Standing) -> str:
-    """By data, retriever, embedder and precision: what its boards share."""
-    first = found.board.runs[0].metrics
-    return f"{slug(f'{first.dataset.name}-{found.ranker}', 100).lower()}.html"
+def _page_name(dataset: str, ranker: str) -> str:
+    """What a file name can show of both, and a hash of all of both: letters of some languages and cases are lost."""
+    named = slug(f"{dataset}-{ranker}", 100).lower()
+    return f"{named}-{short_hash(repr((dataset, ranker)))}.html"
 
 
-def _page_title(found: Standing) -> str:
-    return printable(f"{found.board.runs[0].metrics.dataset.name} by {found.ranker}")
+def _ids(protocols: Sequence[str]) -> list[str]:
+    """An id for each board of a page: its protocol, with a number where that is another's; no slug has a `_`."""
+    slugs = [slug(each) for each in protocols]
+    return [
+        each if each not in {"", "against"} and slugs.count(each) == 1 else f"{each}_{at}"
+        for at, each in enumerate(slugs, 1)
+    ]
 
 
-def _board(found: Standing) -> dict[str, Any]:
+def _page_title(dataset: str, ranker: str) -> str:
+    return printable(f"{dataset} by {ranker}")
+
+
+def _board(found: Standing, id_: str) -> dict[str, Any]:
     board = found.board
     drawn = on_one_scale([(entry.score, entry.ci) for entry in board.entries])
-    figures = [figure for figure in (sizes_figure(found), frontier_figure(found)) if figure]
+    figures = [
+        replace(figure, name=f"{figure.name}-{id_}")
+        for figure in (sizes_figure(found), frontier_figure(found))
+        if figure
+    ]
     return {
-        "id": slug(board.protocol),
+        "id": id_,
         "protocol": printable(board.protocol),
         "about": printable(board.dataset),
         "ranked": f"by the {board.over} mean of {heading(board.measure)} over the top {board.k}"
@@ -138,7 +155,7 @@ def _board(found: Standing) -> dict[str, Any]:
         "measure": heading(board.measure),
         "beside": [heading(name) for name in BESIDE],
         "rows": [_row(entry, found, cell) for entry, cell in zip(board.entries, drawn, strict=True)],
-        "sentences": [printable(line) for line in board_sentences(board)],
+        "sentences": [_note(line) for line in board_sentences(board)],
         "figures": [_figure(figure) for figure in figures],
         "sizes": _table(sizes_table(found)),
         "frontier": _table(frontier_table(found)),
@@ -189,6 +206,14 @@ def _made(entry: Entry, found: Standing) -> dict[str, str]:
         "commit": printable(f"{(code.commit or 'unknown')[:12]}{' with changes' if code.dirty else ''}"),
         "command": printable(run_command(run)),
     }
+
+
+def _note(line: str) -> Markup:
+    """A note as a sentence of a page: what is between backticks is code, and the first letter is a capital."""
+    from markupsafe import Markup, escape
+
+    shown = str(escape(printable(f"{line[:1].upper()}{line[1:]}")))
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", shown))  # noqa: S704 - escaped above
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def sizes_figure(found: Standing) -> Figure | None:
         f"{name}: " + ", ".join(f"{score:.3f} at {size:.0f}" for size, score in sorted(points))
         for name, points in lines.items()
     )
-    return draw(f"sizes-{board.protocol}", "What size buys", f"{words}.", fill)
+    return draw("sizes", "What size buys", f"{words}.", fill)
 
 
 def frontier_figure(found: Standing) -> Figure | None:
@@ -87,7 +87,7 @@ def frontier_figure(found: Standing) -> Figure | None:
         f"{found.placed[p.run_id].label}: {p.recall:.3f} at {t:.0f}" for p, t in zip(points, at, strict=True)
     )
     return draw(
-        f"frontier-{board.protocol}",
+        "frontier",
         "What reading more buys",
         f"Best at each budget: {words}. Thin grey lines are all runs, the band is the best one's 95 % interval.",
         fill,

@@ -1,0 +1,65 @@
+"""The leaderboard's pages: every board has its own place, whatever its data are called."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from repoeval_bench.analysis.leaderboard import leaderboard
+from repoeval_bench.report.leaderboard import leaderboard_tables
+from repoeval_bench.report.page.site import site_files
+from support.runs import write_run
+
+
+def boards_of(folder, names, **changed):
+    """Two runs of each data set."""
+    for i, name in enumerate(names):
+        for chunker in ("ast", "fixed"):
+            write_run(
+                folder / f"{chunker}-{i}",
+                {"line_rprec": [0.1 * i + 0.01 * j for j in range(8)]},
+                chunker=chunker,
+                dataset={"name": name, "fingerprint": f"{i:012d}"},
+                headline_measure="line_rprec",
+                **changed,
+            )
+    return site_files(leaderboard(folder, apart=True))
+
+
+@pytest.mark.parametrize(
+    "names", [("数据一", "数据二"), ("Mine", "mine"), ("x" * 120 + "a", "x" * 120 + "b"), ("a b", "a-b")]
+)
+def test_data_sets_whose_names_are_alike_have_pages_of_their_own(tmp_path, names):
+    files = boards_of(tmp_path, names)
+    pages = [name for name in files if name.endswith(".html") and name != "index.html"]
+    assert len({name.lower() for name in pages}) == len(names)
+    for name in names:
+        assert sum(f'<h1 class="wrap">{name} by ' in files[page] for page in pages) == 1
+    assert all(f'href="{page}"' in files["index.html"] for page in pages)
+
+
+def test_ids_of_a_page_are_its_own(tmp_path):
+    """Two parts of one data set under one protocol are two boards of a page."""
+    files = boards_of(tmp_path, ("mine", "mine"))
+    (page,) = (name for name in files if name.endswith(".html") and name != "index.html")
+    ids = Counter(re.findall(r'\sid="([^"]*)"', files[page]))
+    assert {name for name, n in ids.items() if n > 1} == set()
+    assert sum(name.startswith("table-") for name in ids) == 2
+
+
+def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
+    """A hit that brings the lines around it has a higher ceiling."""
+    for name, expand, ceiling in (("plain", None, 0.5), ("wide", "lines:5", 0.8)):
+        write_run(
+            tmp_path / name,
+            {"line_rprec": [0.4] * 8},
+            headline_measure="line_rprec",
+            expand=expand,
+            ceilings={"micro": {"line_rprec": ceiling}, "macro": {"line_rprec": ceiling}},
+        )
+    (table,) = leaderboard_tables(leaderboard(tmp_path))
+    names = [column.name for column in table.columns]
+    at = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]
+    assert {names[i] for i in at} == {"% of ceiling", "% of ceiling, expand lines:5"}
+    shares = {row.cells[3]: [row.cells[i] for i in at if row.cells[i] is not None] for row in table.rows}
+    assert shares == {"dense": [pytest.approx(0.8)], "dense · expand lines:5": [pytest.approx(0.5)]}
