@@ -15,6 +15,7 @@ from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_optio
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
 from repoeval_bench.dataset.build.sampling import some_of
@@ -48,6 +49,8 @@ SIZES = (500, 1000, 2000)
 """Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
 
 BASELINE = "fixed"
+
+_NO_CHOICE = "there is nothing to choose from; give at least two chunkers or two sizes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +157,13 @@ def recommend(
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
     request = RecommendRequest.of(asked)
     settings = request.requests(request.protocols or suitable(benchmark))
-    check_recommendation(request, settings, home)
+    problems = Problems()
+    check_recommendation(request, home, problems, settings)
+    problems.check()
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
+    if sum(map(len, by_size)) < 2:
+        raise UsageError("; ".join([_NO_CHOICE, *left_out]))
     ratio = tokens_per_nws(_sample(benchmark))
     by_protocol = {each.protocol: each for each in settings}
     selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}
@@ -303,33 +310,52 @@ def _asked(benchmark: Benchmark, setting: RunRequest, most: int, left_out: list[
     return asked
 
 
-def check_recommendation(request: RecommendRequest, settings: Sequence[RunRequest], home: Path | None) -> None:
-    """A UsageError with all that is wrong with the request, as far as the data is not needed to see it."""
-    problems = Problems()
-    check_requests(
-        [setting.model_copy(update={"chunker": spec}) for setting in settings for spec in request.chunkers],
-        home,
-        problems,
-    )
-    with problems.about("chunkers"):
+def check_recommendation(
+    request: RecommendRequest, home: Path | None, found: Problems, settings: Sequence[RunRequest] = ()
+) -> None:
+    """Collect the mistakes in a request, as far as the data is not needed to see them.
+
+    `settings` are its requests for data that is loaded. Without them the choice of data is checked too, but for the
+    source, of which a pack may be made.
+    """
+    # What suits the data is not known before it is read; the others that could suit take what `body` takes.
+    protocols = request.protocols or ("questions" if request.questions else "body",)
+    unread = request.model_copy(update={"source": RecommendRequest().source})
+    asked = [
+        setting.model_copy(update={"chunker": spec})
+        for setting in settings or unread.requests(protocols)
+        for spec in request.chunkers
+    ]
+    check_requests(asked, home, found, loaded=bool(settings))
+    with found.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
-            raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
-    with problems.about("sizes"):
+            raise UsageError(_NO_CHOICE)
+    with found.about("sizes"):
         if wrong := [size for size in request.sizes or () if size < 1]:
-            raise UsageError(f"{wrong[0]} is not a size; give whole numbers above 0, such as --sizes 500,1000")
-    problems.check()
+            raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
 
 
 def sized(
     benchmark: Benchmark, chunkers: Sequence[str], sizes: Sequence[int], notify: Callable[[str], None]
 ) -> tuple[list[list[Arm]], list[str]]:
-    """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first."""
+    """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first.
+
+    The largest size is that of the largest file: it stands for all above it, with a line for each.
+    """
     files = _sample(benchmark)
-    found: dict[int, list[Arm]] = {size: [] for size in dict.fromkeys(sizes)}
+    every = [file for held in benchmark.files.values() for file in held]
+    largest = max([1, *(count_nws(file.text) for file in every)])
+    found: dict[int, list[Arm]] = {min(size, largest): [] for size in sizes}
     left_out, seen = [], set()
     for size, arms in found.items():
         baseline = make_chunker(f"{BASELINE}:max_nws={size}")
         target = mean_nws(baseline, files)
+        left_out += [
+            f"size {more:,}: not matched, no file has more than {largest:,} nws; tried at {largest:,}, where each file "
+            f"is one chunk of `{BASELINE}`, with a realised mean of {target:,.0f} nws"
+            for more in dict.fromkeys(sizes)
+            if size == largest < more
+        ]
         for name in dict.fromkeys(chunkers):
             spec, at, reason = make_chunker(name).spec, None, ""
             if name == BASELINE:

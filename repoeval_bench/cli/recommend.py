@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.analysis.recommendation import recommend
+from repoeval_bench.analysis.recommendation import check_recommendation, recommend
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
@@ -19,9 +19,10 @@ from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.build.kept import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
-from repoeval_bench.runs.execution import runs_on
+from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.latest import remember
+from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
 from repoeval_bench.runs.store import check_writable
 from repoeval_bench.runs.view import RunView
@@ -64,6 +65,7 @@ def recommend_command(
     little data is an answer too. An interrupted command goes on where it stopped.
     """
     request = RecommendRequest.of({"source": source, **asked}, typed=True)
+    _check(request, execution, home)
     check_writable(out)
     data = _data(request, out)
     benchmark = load_benchmark(**data, home=home, notify=say)
@@ -79,6 +81,15 @@ def recommend_command(
     # Where jobs failed, that has been told by now.
     if not found.answers:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
+
+
+def _check(request: RecommendRequest, execution: ExecutionRequest, home: Path | None) -> None:
+    """Tell all that is known to be wrong before code is read or fetched."""
+    problems = Problems()
+    with problems.about("executor"):
+        check_execution(execution)
+    check_recommendation(request, home, problems)
+    problems.check()
 
 
 def _show(found: Recommendation, report: Path | None, out: Path, *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.assembly import published_subset
+from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.facts import task_facts
@@ -221,10 +222,7 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     if protocol.tasks == "docstring":
         return documented(chosen)
     if not benchmark.tasks:
-        raise DatasetError(
-            f"{benchmark.name} is a folder of code without tasks; make a pack of it with `repoeval-bench data build`, "
-            "or ask questions of it: --protocol docstring, or --queries FILE"
-        )
+        raise without_tasks(", ".join(benchmark.files))
     if protocol.of_definitions and chosen.tasks:
         chosen = with_used(chosen, protocol.gold)
         if not chosen.tasks:

@@ -80,11 +80,12 @@ class _About:
         return True
 
 
-def check_requests(requests: Sequence[RunRequest], home: Path | None, found: Problems) -> None:
-    """Collect the mistakes in requests that are to be run together."""
+def check_requests(requests: Sequence[RunRequest], home: Path | None, found: Problems, *, loaded: bool = False) -> None:
+    """Collect the mistakes in requests that are to be run together; `loaded`: their data is, and says what is wrong."""
     for setting, members in by_setting(requests).items():
         protocol = check_setting(setting, found)
-        check_data(setting, {setting.protocol: protocol} if protocol else {}, home, found)
+        if not loaded:
+            check_data(setting, {setting.protocol: protocol} if protocol else {}, home, found)
         chunkers = _check_chunkers(members, protocol, found)
         _check_headers(chunkers, setting, protocol, found)
 
@@ -104,6 +105,7 @@ def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, found: Problems) -> None:
     """Collect the mistakes in the choice of tasks; `protocols` is text -> each protocol that scores them."""
+    from repoeval_bench.dataset.build.plain import is_code_folder, without_tasks
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.dataset.obtain import combination_at, known_repositories
     from repoeval_bench.dataset.repoeval import check_repositories, repository_name
@@ -120,6 +122,10 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
     with found.about("questions"):
         if request.questions and not Path(request.questions).is_file():
             raise UsageError(f"the file of queries {request.questions} does not exist")
+    with found.about("source"):
+        scores_tasks = any(protocol.tasks == "completion" for protocol in protocols.values())
+        if scores_tasks and not request.questions and is_code_folder(request.source):
+            raise without_tasks(request.source)
     for text, protocol in protocols.items():
         with found.about("protocol", text):
             check_asked(protocol, questions=bool(request.questions))

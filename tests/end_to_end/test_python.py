@@ -42,6 +42,8 @@ def test_a_folder_is_a_benchmark(mirror, benchmark, tmp_path):
     (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")
     code = Benchmark.from_folder(tmp_path)
     assert [file.path for files in code.files.values() for file in files] == ["mine.py"]
+    with pytest.raises(UsageError, match=f"^{tmp_path.name} is a folder of code without tasks"):
+        evaluate(code, "ast", retriever="bm25", out=tmp_path / "out")
     with pytest.raises(UsageError, match="nowhere is not a folder"):
         Benchmark.from_folder(tmp_path / "nowhere")
 

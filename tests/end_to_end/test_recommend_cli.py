@@ -10,6 +10,7 @@ from repoeval_bench.analysis.verification import verify
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import mean_nws
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.view import RunView
 from support.command import bench
@@ -182,6 +183,7 @@ def test_too_few_tasks_are_an_answer(tmp_path):
         (["CODE", "-c", "fixed", "--sizes", "200"], "there is nothing to choose from"),
         (["CODE", "-c", "asst"], "unknown chunker 'asst'"),
         (["CODE", "--protocol", "bdy"], "unknown protocol 'bdy'"),
+        (["CODE", "-c", "file", "--sizes", "90000,99999"], "size 99,999: not matched, no file has more than"),
     ],
 )
 def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
@@ -193,6 +195,61 @@ def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
     assert sentence in done.err
     assert not list((tmp_path / "out").glob("packs/.building*"))
     assert not list((tmp_path / "out").glob("*/manifest.json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        (["--sizes", "0"], ["--sizes 0: give whole numbers above 0"]),
+        (["--retriever", "nope"], ["unknown retriever 'nope'"]),
+        (["-c", "ast", "--sizes", "500"], ["there is nothing to choose from"]),
+        (["--store", "file:///nowhere"], ["--store file:///nowhere needs jobs that are put there"]),
+        (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
+        (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),
+    ],
+)
+def test_mistakes_in_options_are_told_before_code_is_read(code, tmp_path, words, sentences):
+    """All at once; nothing is read of a folder, so nothing is fetched of a package, and no folder is made."""
+    done = bench("recommend", code, *words, "--out", tmp_path / "out", home=tmp_path / "home", cwd=tmp_path)
+    assert done.code == 2
+    for sentence in sentences:
+        assert sentence in done.err
+    assert "python files" not in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_questions_of_a_file_are_answered(code, tmp_path):
+    """They are asked of the pack that is made of the folder."""
+    asked = tmp_path / "questions.jsonl"
+    names = [line[4:].split("(")[0] for line in (code / "part_0.py").read_text().splitlines() if line[:4] == "def "]
+    rows = [{"query": name, "file": "part_0.py", "start_line": 1, "end_line": 3} for name in names]
+    asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = bench("recommend", code, *NARROW, "--queries", asked, "--out", tmp_path / "out", home=tmp_path / "home")
+    assert done.code == 0, done.err
+    assert "5 queries in 1 file cannot show" in done.out
+    assert "questions bm25" in done.out
+
+
+def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered):
+    """Sizes that no file has are one: that of the largest file, with the realised mean in a line for each."""
+    out, _ = answered
+    (pack,) = (out / "packs").iterdir()
+    benchmark = load_benchmark(pack)
+    sizes = [count_nws(file.text) for held in benchmark.files.values() for file in held]
+    options = {"chunkers": ("fixed", "ast"), "retrievers": ("bm25",), "protocols": ("body",), "out": out}
+    found = recommend(benchmark, sizes=(200, 99_999_998, 99_999_999), **options)
+    (answer,) = found.answers
+    assert {arm.label for arm in answer.arms.values()} == {
+        f"{name} at {size:,}" for name in ("fixed", "ast") for size in (200, max(sizes))
+    }
+    assert found.left_out == tuple(
+        f"size {size}: not matched, no file has more than {max(sizes):,} nws; tried at {max(sizes):,}, where each file "
+        f"is one chunk of `fixed`, with a realised mean of {sum(sizes) / len(sizes):,.0f} nws"
+        for size in ("99,999,998", "99,999,999")
+    )
+    assert {RunView(out / run_id).counts.chunks for run_id, arm in answer.arms.items() if arm.size == max(sizes)} == {8}
+    exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
+    assert (exact.left_out, set(exact.runs)) == ((), set(found.runs))
 
 
 def test_options_about_data_belong_to_the_data(answered):

@@ -88,3 +88,15 @@ def test_a_question_has_no_lines_to_be_written(measure):
     (sentence,) = told("ast", protocol="docstring", measures=(measure,))
     assert "is about lines to be written, and protocol docstring asks questions; leave it out" in sentence
     assert not told("ast", protocol="body", measures=(measure,))
+
+
+def test_tasks_of_a_folder_of_code_are_not_asked_for(tmp_path):
+    """The folder is named as it was typed; protocols that ask questions of code take it."""
+    (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")
+    (tmp_path / "queries.jsonl").write_text("{}\n")
+    (sentence,) = told("ast", source=str(tmp_path), retriever="bm25")
+    assert sentence.startswith(f"{tmp_path} is a folder of code without tasks; make a pack of it with")
+    assert told("ast", source=str(tmp_path), protocol="docstring") == []
+    assert told("ast", source=str(tmp_path), questions=str(tmp_path / "queries.jsonl")) == []
+    (sentence,) = told("ast", source=str(tmp_path), protocol="questions")
+    assert "name it with --queries FILE" in sentence

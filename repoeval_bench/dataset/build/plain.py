@@ -62,6 +62,14 @@ def is_code_folder(source: str) -> bool:
     return any(path.iterdir())
 
 
+def without_tasks(folder: str) -> NoDataError:
+    """What to raise where a protocol that scores tasks is asked of such a folder."""
+    return NoDataError(
+        f"{folder} is a folder of code without tasks; make a pack of it with `repoeval-bench data build`, or ask "
+        "questions of it: --protocol docstring, or --queries FILE"
+    )
+
+
 def load_folder(source: str, combination: Combination, notify: Callable[[str], None]) -> Benchmark:
     """The code of a folder by the rules of packs, without tasks; a DatasetError where it has none."""
     code = read_code(source, notify)
