@@ -50,8 +50,6 @@ SIZES = (500, 1000, 2000)
 
 BASELINE = "fixed"
 
-_NO_CHOICE = "there is nothing to choose from; give at least two chunkers or two sizes"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
@@ -163,7 +161,9 @@ def recommend(
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
     if sum(map(len, by_size)) < 2:
-        raise UsageError("; ".join([_NO_CHOICE, *left_out]))
+        (alike,) = {arm.name for arms in by_size for arm in arms}
+        reason = f"there is nothing to choose from: {alike} is the same at each of these sizes; name another chunker"
+        raise UsageError("; ".join([reason, *left_out]))
     ratio = tokens_per_nws(_sample(benchmark))
     by_protocol = {each.protocol: each for each in settings}
     selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}
@@ -329,7 +329,7 @@ def check_recommendation(
     check_requests(asked, home, found, loaded=bool(settings))
     with found.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
-            raise UsageError(_NO_CHOICE)
+            raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
     with found.about("sizes"):
         if wrong := [size for size in request.sizes or () if size < 1]:
             raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")

@@ -90,7 +90,7 @@ def test_recommend_names_the_chunkers_that_failed(mirror, tmp_path, wrong):
 
 def test_recommend_lists_what_failed_where_nothing_is_left_to_recommend(mirror, tmp_path, wrong):
     """The reasons, not a limit that was never reached."""
-    words = ["recommend", mirror, "-c", wrong, "--sizes", "200,400", "--retriever", "bm25"]
+    words = ["recommend", mirror, "-c", "file", "-c", wrong, "--sizes", "200,400", "--retriever", "bm25"]
     done = bench(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
     told = one_sentence(done, 1)
     assert "runs failed:" in told

@@ -183,6 +183,7 @@ def test_too_few_tasks_are_an_answer(tmp_path):
         (["CODE", "-c", "fixed", "--sizes", "200"], "there is nothing to choose from"),
         (["CODE", "-c", "asst"], "unknown chunker 'asst'"),
         (["CODE", "--protocol", "bdy"], "unknown protocol 'bdy'"),
+        (["CODE", "-c", "file", "--sizes", "200,400"], "file is the same at each of these sizes; name another chunker"),
         (["CODE", "-c", "file", "--sizes", "90000,99999"], "size 99,999: not matched, no file has more than"),
     ],
 )
