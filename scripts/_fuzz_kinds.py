@@ -35,7 +35,7 @@ from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.log import moment, read_rows
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.parts import choose_retriever
-from repoeval_bench.runs.records import TimeRow
+from repoeval_bench.runs.row_records import TimeRow
 from repoeval_bench.runs.trec import read_qrels, read_run
 
 if TYPE_CHECKING:

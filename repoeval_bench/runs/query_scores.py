@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.run import Fact
-    from repoeval_bench.runs.records import Metrics, QueryRow
+    from repoeval_bench.runs.records import Metrics
+    from repoeval_bench.runs.row_records import QueryRow
 
     FloatArray = NDArray[np.float64]
 

@@ -2,12 +2,12 @@
 
 manifest.json      `Manifest`: what ran, with which versions, when (the only time beside timings.jsonl)
 metrics.json       `Metrics`: means over queries (micro), over repositories (macro) and per repository; their ceilings
-per_query.jsonl    `QueryRow`: a query's value and ceiling of every measure, and the facts that segments are made of
+per_query.jsonl    `row_records.QueryRow`: a query's value and ceiling of every measure, and facts for segments
 run.trec           the ranking; qrels.trec the judgements: readable by trec_eval and ir_measures
 retrieved.jsonl    `log.LogRow`: the run log, a query and its top k with file and lines
-timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
+timings.jsonl      `row_records.TimeRow`: seconds of a step, or milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
-verified.json      `Verified`: of a run that was added from elsewhere, whether it could be computed again
+verified.json      `verified.Verified`: of a run that was added from elsewhere, whether it could be computed again
 
 Nothing here opens a file: `store` writes them, `view` reads them.
 """
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from repoeval_bench.core.validation import EXACT, Count, Plain
+from repoeval_bench.core.validation import Count, Plain  # noqa: TC001 - pydantic reads them
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -361,63 +361,3 @@ class Manifest(Record):
     as_of: tuple[str, str] | None = None
     code: CodeState
     versions: dict[str, str | None]
-
-
-class QueryRow(Record):
-    """A row of per_query.jsonl. Queries of one `cluster` are resampled together, else those whose gold shares a file.
-
-    The gold is in `gold_files`, in `path` alone where they are not given. `cluster_by` names the field that `cluster`
-    is from; a row without a cluster is then by itself.
-    """
-
-    query_id: str
-    repo: str | None = None
-    path: str | None = None
-    gold_files: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    cluster: str | None = None
-    cluster_by: str | None = None
-    query_sha256: str | None = None
-    n_relevant: Count
-    # Made by a factory: pydantic would copy a default deeply for each row, which took a third of the reading.
-    facts: dict[str, str | bool | Annotated[int, Field(ge=-EXACT, le=EXACT)] | float | None] = Field(
-        default_factory=dict
-    )
-    measures: dict[str, float]
-    ceilings: dict[str, float] = Field(default_factory=dict)
-    leak: dict[str, float] = Field(default_factory=dict)
-
-
-class TimeRow(Record):
-    """A row of timings.jsonl: the seconds of a step, or the milliseconds per step of a query.
-
-    Of the step that embeds, `encoded` says how many texts were not cached, `usage` what a server says it used.
-    """
-
-    step: str | None = None
-    seconds: Annotated[float, Field(ge=0)] | None = None
-    encoded: Count | None = None
-    usage: dict[str, Count] = Field(default_factory=dict)
-    query_id: str | None = None
-    latency_ms: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _step_or_query(self) -> Self:
-        if (self.step is None) == (self.query_id is None):
-            raise ValueError("give a step with its seconds, or a query_id with its latency_ms")
-        if self.step is not None and self.seconds is None:
-            raise ValueError(f"the seconds of step {self.step!r} are missing")
-        return self
-
-
-class Verified(Record):
-    """The content of verified.json: whether a run from elsewhere was computed again when it was added, and by what.
-
-    `reason` says why it could not be, "" where it was. `values` counts what was compared. `sha256` is file -> hash of
-    every other file of the folder, so that a later change is noticed.
-    """
-
-    reason: str = ""
-    values: Count = 0
-    code: CodeState
-    versions: dict[str, str | None]
-    sha256: dict[str, str]

@@ -33,12 +33,11 @@ from repoeval_bench.runs.records import (
     Means,
     Metrics,
     PartRecord,
-    QueryRow,
     SampleRecord,
     Sizes,
     StoredConfig,
-    TimeRow,
 )
+from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.trec import format_qrels, format_run
 
 if TYPE_CHECKING:

@@ -8,11 +8,26 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import sha256_file, write_named
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
+from repoeval_bench.core.validation import Count  # noqa: TC001 - pydantic reads it
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import TIMINGS, VERIFIED, Verified
+from repoeval_bench.runs.records import TIMINGS, VERIFIED, CodeState, Record
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+class Verified(Record):
+    """The content of verified.json: whether a run from elsewhere was computed again when it was added, and by what.
+
+    `reason` says why it could not be, "" where it was. `values` counts what was compared. `sha256` is file -> hash of
+    every other file of the folder, so that a later change is noticed.
+    """
+
+    reason: str = ""
+    values: Count = 0
+    code: CodeState
+    versions: dict[str, str | None]
+    sha256: dict[str, str]
 
 
 def mark(folder: Path, *, reason: str = "", values: int = 0) -> None:

@@ -6,16 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import (
-    MANIFEST,
-    METRICS,
-    SCHEMA,
-    Manifest,
-    Means,
-    Metrics,
-    QueryRow,
-    TimeRow,
-)
+from repoeval_bench.runs.records import MANIFEST, METRICS, SCHEMA, Manifest, Means, Metrics
+from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field, format_run
 from repoeval_bench.runs.view import RunView

@@ -13,7 +13,8 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.runs.completion.records import COMPLETIONS
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Averages, Means, TimeRow
+from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Averages, Means
+from repoeval_bench.runs.row_records import TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field
 from repoeval_bench.runs.view import RunView
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.runs.completion.records import CompletionRow
-    from repoeval_bench.runs.records import Completed, Metrics, QueryRow
+    from repoeval_bench.runs.records import Completed, Metrics
+    from repoeval_bench.runs.row_records import QueryRow
 
 STEP = "complete"
 """The step of timings.jsonl: its seconds, requests that were sent, and tokens that the server counted for them."""
