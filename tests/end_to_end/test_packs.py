@@ -55,7 +55,7 @@ def test_a_changed_pack_is_found_out(pack, tmp_path):
 def test_a_folder_of_code_is_pointed_to_data_build(tmp_path):
     code = write_code(tmp_path / "code")
     done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", code, home=tmp_path / "home")
-    assert "data build" in one_sentence(done, 1)
+    assert "data build" in one_sentence(done, 2)
 
 
 def test_mistakes_are_one_sentence_each(tmp_path):

@@ -59,7 +59,7 @@ def test_no_example_is_left_over(results):
     """Every file of docs/examples is used on the page."""
     named = PAGE.read_text()
     used = {f"{name}.jsonl" for name in LOGS} | set(re.findall(r"examples/([\w-]+\.jsonl)", named))
-    assert {path.name for path in (ROOT / "docs" / "examples").iterdir()} == used - {"NAME.jsonl"}
+    assert {path.name for path in (ROOT / "docs" / "examples").glob("*.jsonl")} == used - {"NAME.jsonl"}
 
 
 def test_a_judged_pool_comes_back_as_gold(results, capsys, monkeypatch, tmp_path):

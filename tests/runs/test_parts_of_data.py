@@ -177,7 +177,7 @@ def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
 def test_a_page_names_the_command_that_asks_for_the_same_part(benchmark, pack, tmp_path):
     """Of a sample, which `eval` does not draw, that of `recommend`."""
     run = _evaluated(pack, "uses", {"repos": ("beta",), "limit": 7}, tmp_path)
-    assert " --repos beta --limit 7\n" in report_page([run], "page.html")
+    assert " --repos beta --limit 7  # and --source" in report_page([run], "page.html")
     whole = _evaluated(pack, "uses", {}, tmp_path)
     assert "--limit" not in report_page([whole], "page.html")
     found = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)

@@ -68,6 +68,7 @@ def bench_process(
         cwd=cwd,
         timeout=timeout,
         check=False,
+        preexec_fn=heed_interrupts,
     )
     return Result(done.returncode, done.stdout, done.stderr)
 
