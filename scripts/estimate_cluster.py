@@ -149,10 +149,9 @@ def table(units: Units, *, repositories: int, chunkers: int, models: int, cores:
     for nodes in NODES:
         shared = {what: seconds / nodes / cores for what, seconds in work.items()}
         together = max(sum(shared.values()), serial)
-        slowest = max(
-            shared | {"handing out jobs": serial}, key=lambda what: (shared | {"handing out jobs": serial})[what]
-        )
-        cells = [f"{_hours(seconds)}" for seconds in (*shared.values(), serial, together)]
+        steps = shared | {"handing out jobs": serial}
+        slowest = max(steps, key=lambda what: steps[what])
+        cells = [_hours(seconds) for seconds in (*steps.values(), together)]
         rate = terabytes * 1e6 / together / nodes
         lines.append(f"| {nodes} | {' | '.join(cells)} | {rate:.2f} MB/s | {slowest} |")
     return lines

@@ -18,7 +18,6 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.verified import mark_of
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def _check(run: RunView) -> None:
     done = run.manifest.completion
     if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
         raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
-    mark_of(run.folder)
+    _ = run.mark
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")
@@ -220,7 +219,7 @@ def _board(runs: Sequence[RunView]) -> Board:
                 alike=None if choice is None else run.run_id in alike,
                 beside=tuple(scored.over(over).get(name) for name in BESIDE),
                 nws=scored.chunk_nws.mean if scored.chunk_nws else None,
-                mark=mark_of(run.folder),
+                mark=run.mark,
             )
         )
     return Board(

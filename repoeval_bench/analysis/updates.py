@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, log
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +53,11 @@ class StabilityRow(Record):
     def pair(self) -> tuple[str, str]:
         """The two versions by their content."""
         return self.old.fingerprint, self.new.fingerprint
+
+    @cached_property
+    def chunker(self) -> tuple[str, int | None]:
+        """Its name without its size, and its size; every run of a leaderboard is held against every row."""
+        return chunker_name(self.spec), chunker_size(self.spec)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +111,7 @@ def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], fl
     size, name = chunker_size(spec), chunker_name(spec)
     nearest: dict[tuple[str, str], tuple[float, float]] = {}
     for row in rows:
-        if row.nws and chunker_name(row.spec) == name and (apart := _apart(size, chunker_size(row.spec))) <= _NEAR:
+        if row.nws and row.chunker[0] == name and (apart := _apart(size, row.chunker[1])) <= _NEAR:
             found = (apart, row.new_nws / row.nws)
             nearest[row.pair] = min(found, nearest.get(row.pair, found))
     return {pair: share for pair, (_, share) in nearest.items()}

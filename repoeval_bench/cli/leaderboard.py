@@ -120,12 +120,11 @@ def add(
     because it was imported or names code that is not allowed, is added and marked with that.
     """
     from repoeval_bench.analysis.adding import add_run, check_folders
-    from repoeval_bench.runs.verified import mark_of
 
     check_folders(folders)
     for folder in folders:
         run = add_run(folder, out, source=source, questions=questions, allowed=allowed, home=home, notify=say)
-        echo(f"added {run.folder}: {mark_of(run.folder)}")
+        echo(f"added {run.folder}: {run.mark}")
 
 
 def _write_site(results: Path, folder: Path, updates: Path | None) -> None:

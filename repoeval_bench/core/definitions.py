@@ -292,9 +292,8 @@ class _Walk:
                 header_end = start = before[colon].end_byte
                 inside = before[colon + 1 :]
         header = parsed.lines_between(whole.start_byte, header_end)
-        opened = max(
-            header.end, parsed.lines_between(whole.start_byte, start).end
-        )  # a brace may be on a line of its own
+        # A brace may be on a line of its own.
+        opened = max(header.end, parsed.lines_between(whole.start_byte, start).end)
         for comment in inside:
             if parsed.role(comment) != COMMENT or parsed.lines(comment).start >= opened:
                 break

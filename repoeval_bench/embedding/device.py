@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.embedding.beside import with_options
 
 AUTO = "auto"
 
@@ -47,12 +47,7 @@ def with_device(embedder: str, device: str) -> str:
 
     Two that contradict each other are a UsageError.
     """
-    if device == DEFAULT:
-        return embedder
-    spec = Spec.parse(embedder)
-    if spec.params.setdefault("device", device) != device:
-        raise UsageError(f"device {device} contradicts embedder {embedder!r}; leave one of them out")
-    return str(spec)
+    return embedder if device == DEFAULT else with_options(embedder, f"device {device}", {"device": device})
 
 
 def told(spec: str) -> str:

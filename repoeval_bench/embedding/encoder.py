@@ -14,7 +14,7 @@ from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, feat
 from repoeval_bench.embedding.late import OPTION, LateEncoder
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, unit_rows
-from repoeval_bench.embedding.tokens import load_tokenizer
+from repoeval_bench.embedding.tokens import load_tokenizer, token_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ class SentenceTransformerEncoder(Unchecked):
 
     def token_starts(self, text: str) -> list[int]:
         """Character at which each token of the text begins, special ones left out, nothing truncated."""
-        return [start for start, _ in self.tokenizer.encode(text, add_special_tokens=False).offsets]
+        return token_starts(self.tokenizer, text)
 
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]

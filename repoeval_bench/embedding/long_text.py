@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.embedding.beside import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +56,6 @@ def with_long_text(embedder: str, policy: str | None) -> str:
     """
     if not policy:
         return embedder
-    spec = Spec.parse(embedder)
     chosen = {"queries": policy, "chunks": policy}
     if "=" in policy:
         chosen = Spec.parse(f"long-text:{policy}").params
@@ -64,10 +64,7 @@ def with_long_text(embedder: str, policy: str | None) -> str:
             raise UsageError(f"long text {policy!r}: {nearest('kind of text', what, ('queries', 'chunks'))}")
         if value not in POLICIES:
             raise UsageError(nearest("policy for long texts", value, POLICIES))
-        if spec.params.get(f"long_{what}", value) != value:
-            raise UsageError(f"long text {policy!r} contradicts embedder {embedder!r}; leave one of them out")
-        spec.params[f"long_{what}"] = value
-    return str(spec)
+    return with_options(embedder, f"long text {policy!r}", {f"long_{what}": value for what, value in chosen.items()})
 
 
 def changes_nothing(spec: object) -> UsageError:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.embedding.beside import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +74,4 @@ def with_precision(embedder: str, precision: str) -> str:
         raise UsageError(nearest("precision", precision, CHOICES))
     if precision == AUTO:
         return embedder
-    spec = Spec.parse(embedder)
-    if spec.params.setdefault("precision", precision) != precision:
-        raise UsageError(f"precision {precision} contradicts embedder {embedder!r}; leave one of them out")
-    return str(spec)
+    return with_options(embedder, f"precision {precision}", {"precision": precision})

@@ -46,7 +46,7 @@ class Tokens:
 
     def starts(self, text: str) -> list[int]:
         """Character at which each token of the text begins, special ones left out."""
-        return [start for start, _ in self._tokenizer.encode(text, add_special_tokens=False).offsets]
+        return token_starts(self._tokenizer, text)
 
     def head(self, text: str, prefix: str, most: int) -> str:
         """The prefix and the longest beginning of a text that have `most` tokens together."""
@@ -58,6 +58,11 @@ class Tokens:
             if self.count([read])[0] <= most:
                 return read
         raise EmbeddingError(f"the prefix {prefix!r} leaves no room in {most} tokens; take a shorter one")
+
+
+def token_starts(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Character at which each token of the text begins, special ones left out, nothing truncated."""
+    return [start for start, _ in tokenizer.encode(text, add_special_tokens=False).offsets]
 
 
 def load_tokenizer(path: Path) -> Tokenizer:

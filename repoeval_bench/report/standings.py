@@ -12,7 +12,7 @@ from repoeval_bench.report.table import Column, Estimate, figures, make_table, r
 from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.analysis.standings import Agreement, SizeEffect, Standing
@@ -152,11 +152,10 @@ def standing_record(found: Standing) -> dict[str, Any]:
     }
 
 
-def standing_csvs(found: Sequence[Standing], agreed: Sequence[Agreement]) -> dict[str, str]:
-    """File name -> CSV of one kind of number, a row for each of them in full precision: lists of `standing_record`."""
+def standing_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Agreement]) -> dict[str, str]:
+    """File name -> CSV of one kind of number, a row for each of them in full precision: lists of `standing_record`s."""
     rows: dict[str, list[dict[str, Any]]] = {}
-    for each in found:
-        record = standing_record(each)
+    for record in records:
         about = {name: record[name] for name in ("dataset", "protocol", "retriever", "embedder")}
         for name in ("against_fixed", "sizes", "frontier", "updates"):
             rows.setdefault(name.partition("_")[0], []).extend(about | _with_ends(row) for row in record[name])

@@ -31,6 +31,7 @@ from repoeval_bench.runs.records import (
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.rows import QueryRows
 from repoeval_bench.runs.trec import as_field, read_qrels, read_run
+from repoeval_bench.runs.verified import mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,6 +119,11 @@ class RunView:
                 f"{self.folder}: {METRICS} and {PER_QUERY} say different things of {', '.join(wrong)}; {_AGAIN}"
             )
         return scores
+
+    @cached_property
+    def mark(self) -> str:
+        """Whether a run that was added from elsewhere was verified; empty for one that was made here."""
+        return mark_of(self.folder)
 
     def per_query(self) -> QueryRows:
         """A plain row for each query, with `to_pandas` and `to_polars`."""

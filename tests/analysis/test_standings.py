@@ -13,7 +13,7 @@ from repoeval_bench.analysis.standings import agreements, standings
 from repoeval_bench.analysis.updates import read_updates
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.report.standings import standing_csvs
+from repoeval_bench.report.standings import standing_csvs, standing_record
 from support.runs import write_run
 
 SPREAD = (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)
@@ -212,7 +212,7 @@ def test_runs_of_no_common_size_are_told_apart_and_paired_by_their_specs(tmp_pat
     ]
     (agreed,) = agreements(found)
     assert (agreed.n_rows, agreed.tau) == (3, pytest.approx(-1.0))
-    frontier = list(csv.DictReader(io.StringIO(standing_csvs(found, [agreed])["frontier.csv"])))
+    frontier = list(csv.DictReader(io.StringIO(standing_csvs(map(standing_record, found), [agreed])["frontier.csv"])))
     assert {row["run_id"] for row in frontier} <= {path.name for path in tmp_path.iterdir()}
     assert {row["chunker"] for row in frontier if row["protocol"] == "body"} == {"ast:max_nws=2000"}
 

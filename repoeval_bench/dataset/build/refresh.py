@@ -16,6 +16,8 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from packaging.utils import canonicalize_name
+
 from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
 from repoeval_bench.dataset.build.edition import ship
 from repoeval_bench.dataset.build.files import new_folder, new_target
@@ -142,7 +144,7 @@ def in_order(names: Sequence[str], salt: str) -> list[str]:
 
 def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: str = "") -> Chosen:
     """The newest final release before a day if it meets the criteria; else a LeftOutError says which it does not."""
-    if recipe.registry == "pypi" and _normalized(name) in _own_dependencies() | REPOEVAL:
+    if recipe.registry == "pypi" and canonicalize_name(name) in _own_dependencies() | REPOEVAL:
         raise LeftOutError("it is a dependency of this project, or a repository of RepoEval")
     bounds = recipe.bounds
     releases = registry.releases(name)
@@ -212,9 +214,4 @@ def _own_dependencies() -> frozenset[str]:
         stated = requires("repoeval-bench") or []
     except PackageNotFoundError as error:
         raise DatasetError("the dependencies of repoeval-bench are not known; install it with pip") from error
-    return frozenset(_normalized(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in stated)
-
-
-def _normalized(name: str) -> str:
-    """A package's name as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return frozenset(canonicalize_name(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in stated)

@@ -78,8 +78,8 @@ def _summary(log: JobLog, processes: _Processes) -> str:
     missing = log.total - len(log.done)
     parts = [
         f"Begun {begun}: {len(log.done):,} of {log.total:,} {log.unit} came back, within {duration(log.seconds)} "
-        f"after the first was handed out, from {count(len(processes), 'process', 'processes')} on "
-        f"{count(machines, 'machine', 'machines')}.",
+        f"after the first was handed out, from {count(len(processes), 'process')} on "
+        f"{count(machines, 'machine')}.",
         f"{len(log.failures):,} failed; {texts:,} texts were embedded.",
     ]
     if missing:

@@ -65,8 +65,7 @@ def note(differences: Sequence[Comparison]) -> str:
     first = next((each for each in differences if each.primary), None)
     if first is None:
         return ""
-    kind = "query" if first.clustered_by == "query" else first.clustered_by
-    clusters = count(first.n_clusters, kind)
+    clusters = count(first.n_clusters, first.clustered_by)
     return (
         f"On these repositories: signs of {clusters} flipped, which tell as much as {first.effective_clusters:.0f} of "
         "equal weight. Left out: the ends of the difference without each one in turn; where no difference is shown "

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.updates import StabilityRow
     from repoeval_bench.report.plots import Figure
     from repoeval_bench.report.table import Cell, Column, Table
+    from repoeval_bench.runs.view import RunView
 
 SCRIPTS = ("tables.js", "ready.js")
 
@@ -79,8 +80,9 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         pages.setdefault((each.board.runs[0].metrics.dataset.name, each.ranker), []).append(each)
     names = {about: _page_name(*about) for about in pages}
     agreed = agreements(ranked)
-    records = leaderboard_records(found) | {"standings": [standing_record(each) for each in ranked]}
-    tables = {"leaderboard.csv": leaderboard_csv(found), **standing_csvs(ranked, agreed)}
+    of_boards = [standing_record(each) for each in ranked]
+    records = leaderboard_records(found) | {"standings": of_boards}
+    tables = {"leaderboard.csv": leaderboard_csv(found), **standing_csvs(of_boards, agreed)}
     index = _render(
         "site.html",
         title="Leaderboard of code chunkers",
@@ -161,7 +163,7 @@ def _board(found: Standing, id_: str) -> dict[str, Any]:
         "frontier": _table(frontier_table(found)),
         "languages": ", ".join(found.languages),
         "by_language": _table(languages_table(found)),
-        "made": [_made(entry, found) for entry in board.entries],
+        "made": [_made(run, found) for run in board.runs],
         "read": READ,
         "updates": max((each.n_pairs for each in found.updates.values()), default=0),
     }
@@ -195,13 +197,12 @@ def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
     }
 
 
-def _made(entry: Entry, found: Standing) -> dict[str, str]:
+def _made(run: RunView, found: Standing) -> dict[str, str]:
     """What a row is and the command that makes it."""
-    run = next(run for run in found.board.runs if run.run_id == entry.run_id)
     code = run.manifest.code
     return {
-        "label": printable(found.placed[entry.run_id].label),
-        "run_id": printable(entry.run_id),
+        "label": printable(found.placed[run.run_id].label),
+        "run_id": printable(run.run_id),
         "fingerprint": printable(run.metrics.dataset.fingerprint),
         "commit": printable(f"{(code.commit or 'unknown')[:12]}{' with changes' if code.dirty else ''}"),
         "command": printable(run_command(run)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.standings import BASELINE
 from repoeval_bench.report.plots.figure import draw
 from repoeval_bench.report.plots.theme import GRID, INK, looks
 from repoeval_bench.report.text import elided, heading
@@ -74,7 +75,7 @@ def frontier_figure(found: Standing) -> Figure | None:
         axes.plot(at, best, color=INK, marker="o", markersize=4, label="best at each budget")
         fixed = [point.fixed for point in points]
         if None not in fixed:
-            (look,) = looks([next(r for r in board.runs if found.placed[r.run_id].name == "fixed")])
+            (look,) = looks([next(r for r in board.runs if found.placed[r.run_id].name == BASELINE)])
             axes.plot(at, [x or 0.0 for x in fixed], color=look.colour, linestyle="--", label="best of fixed")
         axes.set_xscale("log")
         axes.set_xticks(at, [f"{tokens:,.0f}" for tokens in at])
