@@ -9,10 +9,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 try:
     import click
@@ -25,8 +26,6 @@ except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a co
     sys.stderr.write("error: interrupted before anything was computed\n")
     sys.exit(130)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMANDS = {
     "recommend": "repoeval_bench.cli.recommend:recommend_command",

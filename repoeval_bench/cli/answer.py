@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,16 +16,11 @@ from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
-from repoeval_bench.report.verdict import verdict
+from repoeval_bench.report.verdict import Verdict, verdict
 from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-    from typing import Any
-
     from repoeval_bench.analysis.records import Choice, Comparison
-    from repoeval_bench.report.verdict import Verdict
     from repoeval_bench.runs.view import RunView
 
 

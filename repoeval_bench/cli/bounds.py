@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -14,9 +14,6 @@ from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import INPUT, OUTPUT, measures_option, plain, title_of, write_rows
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _JUDGEMENTS = "JSONL: query_id, chunk_id, grade 2, 1 or 0, as repoeval-bench pool writes it."
 _CALIBRATION = "JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted person graded too."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -15,17 +16,14 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import dataset_options, json_option, refuse_unread, say
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
 from repoeval_bench.retrieval.corpus import check_chunks
 from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.chunkers.tools.statistics import ChunkStats
     from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.core.source import Chunk
 
 
 _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")

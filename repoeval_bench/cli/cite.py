@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -13,9 +13,6 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import runs_folder
 from repoeval_bench.report.citation import citation
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("cite", short_help="Print a methods paragraph and BibTeX for a paper.")

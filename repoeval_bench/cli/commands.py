@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,9 +13,6 @@ from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.shell import eval_line, shell_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from repoeval_bench.runs.request import RunRequest
 
 

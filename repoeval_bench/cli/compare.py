@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,9 +36,6 @@ from repoeval_bench.runs.naming import find_run, is_chunker
 from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from repoeval_bench.runs.view import RunView
 
 

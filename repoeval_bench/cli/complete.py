@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,9 +23,6 @@ from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import CompletionRequest, DataRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.completion.execution import Judge
     from repoeval_bench.runs.view import RunView

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from repoeval_bench.core.visible import visible
 from repoeval_bench.runs.parts import RESULTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _KINDS = {
     "chunker": "chunker",

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +16,6 @@ from repoeval_bench.core.visible import visible
 from repoeval_bench.report.terminal import NARROW, table_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
 
     from repoeval_bench.report.table import Table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -23,9 +23,6 @@ from repoeval_bench.report.diagnosis import (
     worst_tables,
 )
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, limit in LIMITS.items())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -14,9 +14,6 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import refuse_unread, runs_folder
 from repoeval_bench.report.diff import diff_summary, diff_table
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("diff", short_help="List the queries whose score changed, and why.")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 import click
 
 from repoeval_bench.core.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 spelling: ContextVar[Callable[[str], str]] = ContextVar("spelling", default=str)
 """How a person names options: as they are, or under make as variables. What goes to standard error is said so."""

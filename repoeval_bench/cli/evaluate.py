@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,9 +24,6 @@ from repoeval_bench.runs.parts import choose_measures, choose_retriever
 from repoeval_bench.runs.stages import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.parts import Embedder, Role
     from repoeval_bench.runs.request import RunRequest
 

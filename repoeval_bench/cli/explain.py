@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -10,13 +11,10 @@ from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.options import named_option
-from repoeval_bench.core.registry import KINDS, find, is_part, known, rows
+from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from repoeval_bench.core.registry import Row
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.protocols.protocol import Protocol
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,9 +28,6 @@ from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.records import QRELS, RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.report.table import Table
     from repoeval_bench.runs.view import RunView

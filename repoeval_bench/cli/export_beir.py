@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, get_args
+from pathlib import Path
+from typing import Any, get_args
 
 import click
 
@@ -16,9 +17,6 @@ from repoeval_bench.runs.beir import Title, export_beir
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.replay import data_of
 from repoeval_bench.runs.request import DataRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("export-beir", short_help="Write runs' corpus, queries and qrels as BEIR, datasets and MTEB read them.")

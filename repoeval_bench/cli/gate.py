@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -18,9 +18,6 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("gate", short_help="Fail if a run does not meet the limits in a file.")

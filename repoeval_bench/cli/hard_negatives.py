@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -14,9 +14,6 @@ from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import INPUT, plain, title_of
 from repoeval_bench.report.retrieval import section_tables
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not given."
 

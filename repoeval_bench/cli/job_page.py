@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from repoeval_bench.core.files import check_writable, write_named
 from repoeval_bench.runs.execution import untold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.jobs import JobLog
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.analysis.leaderboard import leaderboard
+from repoeval_bench.analysis.leaderboard import Leaderboard, leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import allow_option, home_option, out_option, request_options, say
@@ -18,9 +17,6 @@ from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.leaderboard import Leaderboard
 
 ENDINGS = {".md": "markdown", ".csv": "csv", ".json": "json"}
 _OUTPUT = "Where to write; a table on standard output if neither this, --format nor --site is given."

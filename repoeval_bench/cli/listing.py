@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import click
 
@@ -11,12 +12,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, plug_ins, rows
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.report.table import Column, make_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from repoeval_bench.report.table import Table
+from repoeval_bench.report.table import Column, Table, make_table
 
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:

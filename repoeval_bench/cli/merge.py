@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -13,9 +13,6 @@ from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.store import check_writable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("merge", short_help="Bring the runs of several folders together.")

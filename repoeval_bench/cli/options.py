@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
@@ -19,8 +20,6 @@ from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from pydantic.fields import FieldInfo
 
     from repoeval_bench.runs.options import Option, Request

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.analysis.recommendation import check_recommendation, recommend
+from repoeval_bench.analysis.recommendation import Recommendation, check_recommendation, recommend
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
@@ -28,9 +29,6 @@ from repoeval_bench.runs.store import check_writable
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.analysis.recommendation import Recommendation
     from repoeval_bench.runs.execution_request import ExecutionRequest
 
 PACKS = "packs"

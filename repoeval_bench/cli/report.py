@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.replay import data_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.runs.view import RunView
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.analysis.reproduction import reproduce
+from repoeval_bench.analysis.reproduction import Row, reproduce
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, request_options, say
@@ -20,11 +20,6 @@ from repoeval_bench.report.reproduction import format_page
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.store import check_writable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.analysis.reproduction import Row
 
 
 @click.command("reproduce", short_help="Measure published numbers again, and say which are reproduced.")

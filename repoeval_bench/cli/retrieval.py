@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -14,9 +14,6 @@ from repoeval_bench.cli.options import depth_option, json_option, refuse_unread,
 from repoeval_bench.cli.output import plain, title_of
 from repoeval_bench.report.retrieval import missing_line, section_tables
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _EVIDENCE = "What a chunk must score to count as evidence (no-answer); any chunk if not given."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,10 @@ from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
+from repoeval_bench.runs.benchmark_file import Benchmarking, read_benchmark, shipped
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.execution_request import ExecutionRequest
-from repoeval_bench.runs.forecast import forecast, total
+from repoeval_bench.runs.forecast import Forecast, forecast, total
 from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.materials import left_out
@@ -31,11 +32,7 @@ from repoeval_bench.runs.shards import shard as part_of
 from repoeval_bench.runs.shell import eval_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.benchmark_file import Benchmarking
-    from repoeval_bench.runs.forecast import Forecast
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 

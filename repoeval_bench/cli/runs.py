@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +16,6 @@ from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.runs.naming import stored_runs, unfinished_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from repoeval_bench.runs.view import RunView
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -14,9 +14,6 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
 from repoeval_bench.runs.trec import read_qrels, read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("score", short_help="Score a TREC run file against a qrels file.")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.cli.console import at_terminal, print_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.runs.view import RunView
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -18,9 +18,6 @@ from repoeval_bench.report.segments import (
     segmentation_table,
 )
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _BY = "repo, file, or a fact such as is_method; repeat it. All but files if not given."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.grid import sensitivity
-from repoeval_bench.analysis.sensitivity import flips
+from repoeval_bench.analysis.sensitivity import PairedResult, flips
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.job_page import page_of
@@ -22,7 +23,7 @@ from repoeval_bench.core.files import write_named
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
+from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, spec_column
 from repoeval_bench.runs.execution import log_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_jobs import GridJobs
@@ -34,10 +35,6 @@ from repoeval_bench.runs.request import DataRequest, GridRequest
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.analysis.sensitivity import PairedResult
-    from repoeval_bench.report.table import Table
     from repoeval_bench.runs.execution_request import ExecutionRequest
 
 SHOWN = 12

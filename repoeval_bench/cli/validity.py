@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -13,9 +13,6 @@ from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.report.validity import validity_tables
 from repoeval_bench.runs.naming import find_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("validity", short_help="Show which measure of retrieval predicts completions.")

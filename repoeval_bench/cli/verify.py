@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -15,9 +15,6 @@ from repoeval_bench.cli.options import allow_option, home_option, json_option, r
 from repoeval_bench.report.verification import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import DataRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command("verify", short_help="Compute a run's numbers again, and say whether it is what it claims.")

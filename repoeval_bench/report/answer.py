@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -10,15 +11,12 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
 from repoeval_bench.report.scores import headline_ends, losses, shown_measures
-from repoeval_bench.report.table import Column, Estimate, Row, figures, make_table
+from repoeval_bench.report.table import Cell, Column, Emphasis, Estimate, Row, Table, figures, make_table
 from repoeval_bench.report.terminal import folded
 from repoeval_bench.report.text import BETWEEN, heading, short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.report.table import Cell, Emphasis, Table
     from repoeval_bench.report.verdict import Verdict
     from repoeval_bench.runs.view import RunView
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import DRAWS, READ
 from repoeval_bench.core.words import count
-from repoeval_bench.report.table import P_VALUE, Column, figures, make_table, spec_column
+from repoeval_bench.report.table import P_VALUE, Column, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading, short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.records import Candidate, Choice, Comparison
-    from repoeval_bench.report.table import Table
 
 NAMED = 5
 """Runs that a sentence names one by one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from repoeval_bench.runs.records import Completed, DatasetRecord, Manifest, StoredConfig
 
 ENTRIES = {

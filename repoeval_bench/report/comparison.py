@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table, record_table, with_notes
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table, record_table, with_notes
 from repoeval_bench.report.text import cluster_count, heading, interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.records import Comparison, Influence
-    from repoeval_bench.report.table import Table
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import PASSED, TEXT_MEASURES
-from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.report.table import Table
     from repoeval_bench.runs.view import RunView
 
 

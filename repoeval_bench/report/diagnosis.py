@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown, markdown_table, markdown_text
-from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.diagnosis.checks import Check
     from repoeval_bench.analysis.diagnosis.gaps import Gap
     from repoeval_bench.analysis.diagnosis.report import Diagnosis
     from repoeval_bench.analysis.diagnosis.worst import Place, Ranked, WorstQuery
-    from repoeval_bench.report.table import Table
 
 _GOLD_SHOWN = 8
 _TEXT = 110

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.words import count
-from repoeval_bench.report.table import Column, figures, make_table, spec_column
+from repoeval_bench.report.table import Column, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.diff import Diff
-    from repoeval_bench.report.table import Table
 
 
 def diff_table(found: Diff, limit: int) -> Table:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from repoeval_bench.report.table import Score
+from repoeval_bench.report.table import Cell, Column, Score, Table
 from repoeval_bench.report.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from repoeval_bench.report.table import Cell, Column, Table
 
 _MARKDOWN = re.compile(r"([\\`*_<>|&~$#]|\](?=[\[(:]))")
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown_table, markdown_text
-from repoeval_bench.report.table import Row, figures, make_table
+from repoeval_bench.report.table import Row, Table, figures, make_table
 from repoeval_bench.report.text import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.gates import GateResult
-    from repoeval_bench.report.table import Table
 
 
 def gate_table(results: Sequence[GateResult], run: str) -> Table:

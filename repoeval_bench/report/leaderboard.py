@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import DRAWS
-from repoeval_bench.analysis.leaderboard import BESIDE
+from repoeval_bench.analysis.leaderboard import BESIDE, Board, Entry, Leaderboard
 from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.table import Column, Estimate, figures, make_table, record_table, spec_column, with_notes
+from repoeval_bench.report.table import (
+    Column,
+    Estimate,
+    Table,
+    figures,
+    make_table,
+    record_table,
+    spec_column,
+    with_notes,
+)
 from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from repoeval_bench.analysis.leaderboard import Board, Entry, Leaderboard
-    from repoeval_bench.report.table import Table
     from repoeval_bench.runs.view import RunView
 
 

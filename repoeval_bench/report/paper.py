@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,11 @@ from repoeval_bench.analysis.sign_flips import ALPHA
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families
-from repoeval_bench.report.table import Column, Score, figures, make_table
+from repoeval_bench.report.table import Column, Score, Table, figures, make_table
 from repoeval_bench.report.text import cluster_count, completed_by, heading, short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.report.table import Table
     from repoeval_bench.runs.view import RunView
 
 _NUMBER = ".3f"

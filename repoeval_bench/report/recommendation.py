@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.recommendation import BASELINE
+from repoeval_bench.analysis.recommendation import BASELINE, Answer, Recommendation
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.choosing import choice_record, missing_data
 from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import cluster_count, heading, with_interval
 from repoeval_bench.report.verdict import NAMED, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.analysis.recommendation import Answer, Recommendation
-    from repoeval_bench.report.table import Table
 
 
 def answer_sentences(answer: Answer) -> list[str]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from repoeval_bench.analysis.reproduction import CODERAG_TOLERANCE, MEASURES, NOT_JUDGED, TOLERANCE, Row
 from repoeval_bench.core.words import count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 # Longer than 60 lines: it is the page's text.

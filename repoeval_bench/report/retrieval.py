@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.words import count
-from repoeval_bench.report.table import P_VALUE, Column, Estimate, figures, make_table
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, interval, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.figures import Figure, Section
     from repoeval_bench.analysis.judgements.bounds import Agreement, Bounds
     from repoeval_bench.analysis.judgements.calibration import Corrected
-    from repoeval_bench.report.table import Table
 
 
 def section_tables(section: Section) -> list[Table]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import run_names
@@ -20,13 +21,21 @@ from repoeval_bench.metrics import (
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.table import Bar, Column, Row, figures, make_table, record_table, spec_column, with_notes
+from repoeval_bench.report.table import (
+    Bar,
+    Cell,
+    Column,
+    Row,
+    Table,
+    figures,
+    make_table,
+    record_table,
+    spec_column,
+    with_notes,
+)
 from repoeval_bench.report.text import elided, heading, short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.report.table import Cell, Table
     from repoeval_bench.runs.records import Means, Metrics
     from repoeval_bench.runs.view import RunView
 

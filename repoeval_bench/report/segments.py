@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from repoeval_bench.analysis.segments import BANDS
+from repoeval_bench.analysis.segments import (
+    BANDS,
+    Heterogeneity,
+    Segmentation,
+    SegmentComparison,
+    SegmentDifference,
+    SegmentMean,
+)
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.report.table import Column, Estimate, figures, make_table, spec_column
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading, with_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.analysis.segments import (
-        Heterogeneity,
-        Segmentation,
-        SegmentComparison,
-        SegmentDifference,
-        SegmentMean,
-    )
-    from repoeval_bench.report.table import Cell, Table
 
 
 def segmentation_table(found: Segmentation) -> Table:

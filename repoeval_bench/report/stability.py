@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.table import Table, figures, make_table, spec_column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.stability import Stability
-    from repoeval_bench.report.table import Table
 
 
 def stability_table(found: Sequence[Stability]) -> Table:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.table import Column, Estimate, figures, make_table, record_table
+from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, record_table
 from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.analysis.standings import Agreement, SizeEffect, Standing
     from repoeval_bench.analysis.updates import Updates
-    from repoeval_bench.report.table import Table
 
 
 def best_table(found: Sequence[Standing]) -> Table:

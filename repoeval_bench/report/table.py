@@ -6,15 +6,13 @@ A cell holds a value, not its text; the column says how the value is written. No
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from repoeval_bench.report.text import interval, probability
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
     from repoeval_bench.analysis.intervals import HalfOpen
 
 P_VALUE = "p"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import SpecError
@@ -12,8 +13,6 @@ from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.intervals import HalfOpen
     from repoeval_bench.runs.records import Completed
 

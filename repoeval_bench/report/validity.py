@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
+from repoeval_bench.report.table import Table, figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import cluster_count, heading, interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.analysis.validity import Target, Validity
-    from repoeval_bench.report.table import Table
 
 
 def validity_tables(found: Validity) -> list[Table]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,8 +22,6 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.text import cluster_count, heading, probability, short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.records import Comparison, Interval
     from repoeval_bench.runs.view import RunView
 

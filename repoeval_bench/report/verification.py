@@ -6,12 +6,11 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count
-from repoeval_bench.report.table import Column, make_table, spec_column
+from repoeval_bench.report.table import Column, Table, make_table, spec_column
 from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.verification import Verification
-    from repoeval_bench.report.table import Table
 
 SHOWN = 5
 """Differences of a file that are listed unless all are asked for."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.retrieval.corpus import summarize
 from repoeval_bench.runs.records import Counts, IndexCost, Sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
-
     from repoeval_bench.core.parts import Embedder, Role
     from repoeval_bench.core.run import Fact, Qrels, Run
     from repoeval_bench.runs.planning import Plan

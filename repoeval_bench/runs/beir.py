@@ -14,7 +14,9 @@ MTEB ranks what `top_ranked` names and nothing else. BEIR's loader knows no such
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
@@ -29,9 +31,6 @@ from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.trec import as_field, format_qrels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.source import Chunk
     from repoeval_bench.runs.view import RunView

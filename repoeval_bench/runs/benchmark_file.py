@@ -5,28 +5,23 @@ Its keys are the fields of a request, those that are combined as lists; what the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model, field_validator
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
-from repoeval_bench.core.strict_yaml import Strict, read_yaml
+from repoeval_bench.core.strict_yaml import Document, Place, Strict, read_yaml
 from repoeval_bench.embedding.choice import settled
 from repoeval_bench.runs.parts import choose_retriever
-from repoeval_bench.runs.problems import Problems, check_requests
+from repoeval_bench.runs.problems import Problem, Problems, check_requests
 from repoeval_bench.runs.request import ComparisonRequest, RunRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from repoeval_bench.core.strict_yaml import Document, Place
-    from repoeval_bench.runs.problems import Problem
 
 MOST_RUNS = 10_000
 """Runs that a file may ask for; each entry of a list multiplies them."""

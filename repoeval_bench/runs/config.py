@@ -6,6 +6,7 @@ Nothing here computes. Two runs with the same `RunConfig` give the same numbers;
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.retrieval.expansion import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from repoeval_bench.protocols.protocol import Protocol
 
 CUTOFFS = (5, 10)

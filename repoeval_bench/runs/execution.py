@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
@@ -14,10 +16,6 @@ from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-    from typing import Any
-
     from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.ray_executor import RayCluster
     from repoeval_bench.runs.request import RunRequest

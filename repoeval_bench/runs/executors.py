@@ -12,20 +12,17 @@ import os
 import signal
 import threading
 from collections import deque
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
 
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
-    from types import TracebackType
 
 T = TypeVar("T")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, RunConfig
-from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
 from repoeval_bench.runs.parts import (
     RESULTS,
@@ -29,7 +30,7 @@ from repoeval_bench.runs.parts import (
     make_retriever,
     silent,
 )
-from repoeval_bench.runs.planning import Plan, asked_of, is_large, plan, plan_all, select
+from repoeval_bench.runs.planning import Inputs, Plan, asked_of, is_large, plan, plan_all, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.publish import staging
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
@@ -37,14 +38,11 @@ from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
     from tqdm import tqdm
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
-    from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.planning import Corpora, Inputs
+    from repoeval_bench.runs.planning import Corpora
     from repoeval_bench.runs.run_store import Results
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding.openai import OpenAiEncoder
@@ -11,14 +13,8 @@ from repoeval_bench.metrics import inputs_of
 from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.parts import choose_measures, choose_retriever, make_chunkers, make_parts
 from repoeval_bench.runs.planning import plan_all, select
-from repoeval_bench.runs.request import by_setting
+from repoeval_bench.runs.request import RunRequest, by_setting
 from repoeval_bench.runs.stages import texts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.runs.request import RunRequest
 
 
 @dataclass(frozen=True, slots=True)

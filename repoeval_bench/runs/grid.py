@@ -5,38 +5,33 @@ A view is what a query is (its policy) and what it may not see (the exclusion).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.registry import is_outside
 from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.protocols.exclusion import excluded_chunks
-from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
+from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol
 from repoeval_bench.protocols.queries import make_queries
-from repoeval_bench.retrieval.choice import Material
-from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked
+from repoeval_bench.retrieval.choice import ChosenRetriever, Material
+from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
-from repoeval_bench.runs.judgements import count_lines, judge_corpus
+from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.parts import Parts, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.protocols.protocol import Exclusion
-    from repoeval_bench.retrieval.choice import ChosenRetriever
-    from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.judgements import JudgedCorpus
     from repoeval_bench.runs.request import GridRequest
 
     _Corpora = Mapping[Exclusion, Corpus]

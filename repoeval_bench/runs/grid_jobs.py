@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.grid import make_grid
+from repoeval_bench.runs.grid import Grid, make_grid
 from repoeval_bench.runs.job import DataJob, Shared
-from repoeval_bench.runs.jobs import Named, check_countable
+from repoeval_bench.runs.jobs import JobLog, Named, check_countable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.object_store import ObjectStore
-    from repoeval_bench.runs.grid import Grid
     from repoeval_bench.runs.grid_store import Cell, Scores
-    from repoeval_bench.runs.jobs import JobLog
     from repoeval_bench.runs.materials import Materials
     from repoeval_bench.runs.request import DataRequest, GridRequest
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import make_chunker
@@ -13,14 +15,10 @@ from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.parts import choose_measures, choose_retriever
-from repoeval_bench.runs.problems import check_data, check_embedder
+from repoeval_bench.runs.problems import Problems, check_data, check_embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.problems import Problems
     from repoeval_bench.runs.request import GridRequest
 
 

@@ -8,9 +8,10 @@ files, lines, chunkers or indexes: places come from a corpus, and what nobody st
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path, PurePath
+from typing import Annotated, Any
 
 from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
@@ -20,10 +21,6 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.runs.log import ChunkerOfLog, Gold, LogRow, Place, Retrieved, read_rows
 from repoeval_bench.runs.trec import LARGEST_GAIN, in_order, qrels_rows, read_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 TREC = (".trec", ".txt", ".run", ".qrels")
 RANX = (".json", ".lz4", ".parquet", ".parq")

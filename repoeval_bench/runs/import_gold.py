@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.places import Gold as GoldPlaces
 from repoeval_bench.core.places import Place as GoldPlace
 from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.runs.import_formats import gold_rows
 from repoeval_bench.runs.import_groups import add_names
-from repoeval_bench.runs.log import RANKINGS, LogRow, Place, read_rows
+from repoeval_bench.runs.log import RANKINGS, LogRow, Place, Retrieved, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-    from pathlib import Path
-
-    from repoeval_bench.core.places import Gold as GoldPlaces
     from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.records import IndexCost
 
 

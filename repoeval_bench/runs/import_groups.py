@@ -5,15 +5,13 @@ Both are properties of the benchmark's queries. A run whose log lacks a query ha
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import ResultError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Self
-
     from repoeval_bench.runs.log import Gold, LogRow
 
 REPOSITORY, CONVERSATION, FILE = "repository", "conversation", "file"

@@ -6,7 +6,9 @@ cost. Without sources there are no line measures: a line without a size has no p
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, os_reason
@@ -16,9 +18,6 @@ from repoeval_bench.metrics import ChunkPlace, Context
 from repoeval_bench.runs.inspection import read_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.places import Gold
     from repoeval_bench.runs.log import Place, Retrieved
 

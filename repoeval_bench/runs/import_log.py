@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self, TextIO
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, inputs_of, score_run
+from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
 from repoeval_bench.protocols.leak import gold_in_query
-from repoeval_bench.runs.import_formats import NOTHING_STATED, is_ranking, log_rows
-from repoeval_bench.runs.import_gold import corpus_chunks, judge_log, places_of, read_log
+from repoeval_bench.runs.import_formats import NOTHING_STATED, Stated, is_ranking, log_rows
+from repoeval_bench.runs.import_gold import ByFile, Judgements, corpus_chunks, judge_log, places_of, read_log
 from repoeval_bench.runs.import_groups import Groups, names_of
 from repoeval_bench.runs.import_lines import INPUTS, LineInputs, add_place
-from repoeval_bench.runs.log import read_rows
+from repoeval_bench.runs.log import LogRow, read_rows
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     SCHEMA,
@@ -35,17 +37,6 @@ from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Self, TextIO
-
-    from repoeval_bench.metrics import ChunkPlace, RunScores
-    from repoeval_bench.runs.import_formats import Stated
-    from repoeval_bench.runs.import_gold import ByFile, Judgements
-    from repoeval_bench.runs.log import LogRow
-
 
 LINE_HEADLINE = "line_recall_auc"
 """What imported runs are compared by first, where they have lines."""

@@ -13,27 +13,24 @@ from __future__ import annotations
 import gzip
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.json_reader import faults_as, read_rows
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.source import SourceFile, count_nws, encode_id
+from repoeval_bench.core.places import Gold, Place
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.protocols.uses import used_of
 from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.source import Chunk
     from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"

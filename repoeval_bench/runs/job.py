@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +20,6 @@ from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.provenance import code_state, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.records import CodeState

@@ -6,8 +6,10 @@ A job's error ends it alone. It is listed with its reason and with what tries it
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from repoeval_bench.core.errors import ResultError, UsageError
@@ -15,22 +17,16 @@ from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.experiment import make_run
-from repoeval_bench.runs.job import DataJob, Shared
-from repoeval_bench.runs.materials import left_out, tell_unread
+from repoeval_bench.runs.job import DataJob, Finished, Job, JobExecutor, Shared
+from repoeval_bench.runs.materials import Materials, left_out, tell_unread
 from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.request import by_setting
+from repoeval_bench.runs.request import RunRequest, by_setting
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.shell import eval_line
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.runs.job import Finished, Job, JobExecutor
-    from repoeval_bench.runs.materials import Materials
-    from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 
 Made = TypeVar("Made")

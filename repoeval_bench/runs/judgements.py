@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.places import Place, join
+from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.metrics import ChunkPlace, Completion, Context, Lines, Sources, inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks, hidden_lines
 from repoeval_bench.protocols.qrels import build_qrels, credit_copies, drop_excluded, gold_of, merge_copies
@@ -14,11 +15,8 @@ from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder
-    from repoeval_bench.core.places import Gold
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.core.source import Chunk
     from repoeval_bench.protocols.protocol import Protocol

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.source import blanked
+from repoeval_bench.core.source import Chunk, SourceFile, blanked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.core.parts import Embedder
-    from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.planning import Plan
 

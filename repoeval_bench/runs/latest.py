@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_reason
@@ -12,9 +14,6 @@ from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.store import pretty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from repoeval_bench.runs.view import RunView
 
 NAME = "compared.json"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -20,10 +22,6 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain, mistakes
 from repoeval_bench.runs.records import IndexCost, Record
 from repoeval_bench.runs.trec import LARGEST_GAIN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.loader import load_benchmark
@@ -12,9 +14,6 @@ from repoeval_bench.runs.parts import make_embedder, silent, vectors_folder
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.cache import CachedEmbedder

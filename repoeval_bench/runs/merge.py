@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore, is_url
@@ -13,9 +13,6 @@ from repoeval_bench.runs.publish import copy_run, differing, staging
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.run_store import fetch_run, stored_ids
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ResultError, SpecError, UsageError
@@ -14,9 +14,6 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 NEWEST = "latest"
 """The run that was made last; `@2` is the one before it."""

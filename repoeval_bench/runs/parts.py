@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,6 @@ from repoeval_bench.protocols.protocol import BASELINE, Protocol
 from repoeval_bench.protocols.uses import is_uses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -17,25 +18,20 @@ from repoeval_bench.dataset.facts import task_facts
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.leak import gold_in_query
-from repoeval_bench.protocols.protocol import check_asked, scores_none
+from repoeval_bench.protocols.protocol import Protocol, check_asked, scores_none
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
-from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical
-from repoeval_bench.runs.executors import IN_PROCESS, LARGE
+from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked, merge_identical
+from repoeval_bench.runs.executors import IN_PROCESS, LARGE, Executor
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from repoeval_bench.core.benchmark import Benchmark, Query
     from repoeval_bench.core.parts import Chunker, Role
     from repoeval_bench.core.run import Fact
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.runs.executors import Executor
 
     Corpora = dict[tuple[str, bool, frozenset[SourceFile]], Corpus]
     """(chunker's spec, whether errors are skipped, files) -> what it made of them."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.tools.sizes import resize
@@ -24,14 +26,10 @@ from repoeval_bench.runs.parts import (
     make_parts,
     with_headers,
 )
-from repoeval_bench.runs.request import RunRequest, by_setting
+from repoeval_bench.runs.request import DataRequest, GridRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
-
     from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.runs.request import DataRequest, GridRequest
 
 _OTHERWISE = "leave it out, or choose another protocol"
 _PACK = re.compile(r"[\w.-]+@[\w.-]+\Z")

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from repoeval_bench.core.errors import ResultError, os_reason
 from repoeval_bench.core.files import folder_beside
 from repoeval_bench.runs.records import MANIFEST, TIMINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _TIMES = 10
 """How often a run is put where another process is replacing the same one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Self
@@ -14,8 +15,6 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from repoeval_bench.core.run import Fact

@@ -12,7 +12,10 @@ import shutil
 import socket
 import tempfile
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,20 +26,14 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
-from repoeval_bench.embedding.text_encoder import Unchecked
-from repoeval_bench.runs.job import Finished
+from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
+from repoeval_bench.runs.job import Finished, Job, Made
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-    from types import TracebackType
-
     from numpy.typing import NDArray
 
     from repoeval_bench.core.parts import Embedder, Role
-    from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.runs.job import Job, Made
 
 STORE_BYTES = 128 * 2**20
 """Of Ray's object store, where Ray is started here: requests, texts and vectors pass through it, and none stays."""

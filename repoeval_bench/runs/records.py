@@ -15,14 +15,12 @@ Nothing here opens a file: `store` writes them, `view` reads them.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.validation import Count, Plain  # noqa: TC001 - pydantic reads them
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SCHEMA: Final = 2
 """Version of the layout; a folder of another version is refused."""

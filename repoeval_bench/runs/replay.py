@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
@@ -21,20 +23,14 @@ from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import RunConfig
 from repoeval_bench.runs.parts import make_embedder, make_parts, silent
-from repoeval_bench.runs.planning import plan_all, select
-from repoeval_bench.runs.records import RUN
+from repoeval_bench.runs.planning import Plan, plan_all, select
+from repoeval_bench.runs.records import RUN, StoredConfig
 from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.trec import as_field, read_run
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.run import Ranking
-    from repoeval_bench.runs.planning import Plan
-    from repoeval_bench.runs.records import StoredConfig
 
 _HARMLESS = {"minilm", "hash", "lsa"}
 """Embedders that neither run code of others nor ask a server."""

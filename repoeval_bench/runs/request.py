@@ -5,7 +5,8 @@ A new option is a field here. What its value means is checked by `problems`, bef
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
 
 from pydantic import model_validator
 
@@ -17,9 +18,6 @@ from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import needs_vectors, silent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _PRECISION = (
     "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "

@@ -8,10 +8,11 @@ it stays in the ranking and is counted.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from repoeval_bench.core.errors import UsageError, os_reason
 from repoeval_bench.core.files import sha256_text, write_named
@@ -21,9 +22,6 @@ from repoeval_bench.dataset.trees import decode
 from repoeval_bench.runs.import_formats import NOT_STATED
 from repoeval_bench.runs.log import ChunkerOfLog, Latency, LogRow, Retrieved
 from repoeval_bench.runs.store import jsonl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _PATHS = ("file_path", "source", "file_name")
 """Metadata that name a text's file, the surest first."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import error as ZlibError  # noqa: N812 - a class
 
@@ -18,9 +20,6 @@ from repoeval_bench.runs.publish import differing, publish, staging
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from repoeval_bench.core.object_store import ObjectStore
 
 FOLDER = "runs"

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.runs import store
-from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import config_of, execute_and_store, fitting
 from repoeval_bench.runs.parts import Parts, make_parts, make_retriever, silent
-from repoeval_bench.runs.planning import make_inputs, plan_one
+from repoeval_bench.runs.planning import Inputs, make_inputs, plan_one
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.config import RunConfig
-    from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.planning import Inputs
     from repoeval_bench.runs.request import RunRequest
 
 

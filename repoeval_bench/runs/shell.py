@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from repoeval_bench.runs.request import RunRequest
 
 PROGRAM = "repoeval-bench"

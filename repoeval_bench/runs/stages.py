@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -18,24 +19,20 @@ from repoeval_bench.metrics import (
     with_ceiling,
 )
 from repoeval_bench.protocols.leak import top_over_prompt
-from repoeval_bench.retrieval.choice import Material
+from repoeval_bench.retrieval.choice import ChosenRetriever, Material
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
-from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
 from repoeval_bench.runs.late_chunks import read_in_files
 from repoeval_bench.runs.records import EMBED_STEP, FirstStage
 from repoeval_bench.runs.store import Cost, Judged, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.config import RunConfig
-    from repoeval_bench.runs.judgements import JudgedCorpus
     from repoeval_bench.runs.planning import Inputs, Plan
 
 

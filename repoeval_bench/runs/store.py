@@ -7,7 +7,9 @@ timings.jsonl and the manifest's `created`.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_reason
@@ -28,11 +30,15 @@ from repoeval_bench.runs.records import (
     SCHEMA,
     TIMINGS,
     Averages,
+    Counts,
     DatasetRecord,
+    FirstStage,
+    IndexCost,
     Manifest,
     Means,
     Metrics,
     PartRecord,
+    Record,
     SampleRecord,
     Sizes,
     StoredConfig,
@@ -41,9 +47,6 @@ from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.trec import format_qrels, format_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark, Query
     from repoeval_bench.core.places import Gold
     from repoeval_bench.core.run import Fact, Qrels, Run
@@ -51,7 +54,6 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics import RunScores
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.config import RunConfig
-    from repoeval_bench.runs.records import Counts, FirstStage, IndexCost, Record
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 """How a line is written; `json.dumps` would make a new one for each."""

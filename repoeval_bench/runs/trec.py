@@ -10,20 +10,16 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import MetricError, os_reason
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Qrels, Run
 from repoeval_bench.core.source import encode_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.run import Qrels
 
 GAIN_FACTOR = 1000
 """Real gains are written as whole thousandths, for trec_eval reads whole numbers."""

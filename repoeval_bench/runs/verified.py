@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import sha256_file, write_named
@@ -11,9 +11,6 @@ from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.validation import Count  # noqa: TC001 - pydantic reads it
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import TIMINGS, VERIFIED, CodeState, Record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Verified(Record):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from repoeval_bench.core.errors import ResultError, os_reason
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside
-from repoeval_bench.runs.inspection import read_inspection
+from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.query_scores import QueryScores
@@ -34,15 +37,10 @@ from repoeval_bench.runs.trec import as_field, read_qrels, read_run
 from repoeval_bench.runs.verified import mark_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from pydantic import BaseModel
 
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.metrics.judged import Rankings
-    from repoeval_bench.runs.inspection import Inspection
 
 _Model = TypeVar("_Model", bound="BaseModel")
 

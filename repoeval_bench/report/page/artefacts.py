@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.text import unscored_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.report.page.runs import PageRun
     from repoeval_bench.runs.view import RunView
 

@@ -5,12 +5,10 @@ Lengths are UTF-16 units, in which a browser counts. Colours come from the page'
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 LINE = 400
 """Characters of a line that are shown; a minified file has lines of a megabyte."""

@@ -6,19 +6,16 @@ Names and reasons are untrusted; the template escapes them.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count
 from repoeval_bench.report.page.assets import environment, script, style
 from repoeval_bench.report.text import printable
-from repoeval_bench.runs.jobs import AGAIN
+from repoeval_bench.runs.jobs import AGAIN, Done, JobLog
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.runs.jobs import Done, JobLog
-
     _Processes = Mapping[tuple[str, int], Sequence[Done]]
     """(machine, process) -> its jobs, in the order of their begin."""
 

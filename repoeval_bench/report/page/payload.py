@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.needed import first_rank
@@ -19,8 +20,6 @@ from repoeval_bench.protocols.uses import distance
 from repoeval_bench.report.page.code import cut_lines, place, syntax
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from repoeval_bench.core.spans import CharSpan
     from repoeval_bench.report.page.runs import PageRun
     from repoeval_bench.runs.inspection import Inspection, StoredChunk, StoredDefinition

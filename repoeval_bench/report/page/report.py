@@ -7,6 +7,7 @@ data is one base64 word, and the page's policy runs no script but this one.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,10 @@ from repoeval_bench.report.page.segments import segments
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.text import probability
-from repoeval_bench.report.verdict import family_words, verdict
+from repoeval_bench.report.verdict import Verdict, family_words, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from repoeval_bench.analysis.records import Choice
-    from repoeval_bench.report.verdict import Verdict
     from repoeval_bench.runs.view import RunView
 
 FOREST = "forest-"

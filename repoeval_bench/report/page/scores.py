@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.report.page.runs import PageRun
 

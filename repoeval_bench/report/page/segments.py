@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from repoeval_bench.report.page.scores import Cell, on_one_scale
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from repoeval_bench.report.page.runs import PageRun
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.leaderboard import BESIDE
-from repoeval_bench.analysis.standings import agreements, standings
-from repoeval_bench.analysis.updates import read_updates
+from repoeval_bench.analysis.leaderboard import BESIDE, Entry, Leaderboard
+from repoeval_bench.analysis.standings import Standing, agreements, standings
+from repoeval_bench.analysis.updates import StabilityRow, read_updates
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.report.leaderboard import (
@@ -27,7 +29,7 @@ from repoeval_bench.report.leaderboard import (
 )
 from repoeval_bench.report.page.assets import TEMPLATES, environment, script, style
 from repoeval_bench.report.page.scores import BAR, on_one_scale
-from repoeval_bench.report.plots import svg
+from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.plots.standings import frontier_figure, sizes_figure
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.standings import (
@@ -40,20 +42,12 @@ from repoeval_bench.report.standings import (
     standing_csvs,
     standing_record,
 )
-from repoeval_bench.report.table import Estimate
+from repoeval_bench.report.table import Cell, Column, Estimate, Table
 from repoeval_bench.report.text import heading, interval, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from markupsafe import Markup
 
-    from repoeval_bench.analysis.leaderboard import Entry, Leaderboard
-    from repoeval_bench.analysis.standings import Standing
-    from repoeval_bench.analysis.updates import StabilityRow
-    from repoeval_bench.report.plots import Figure
-    from repoeval_bench.report.table import Cell, Column, Table
     from repoeval_bench.runs.view import RunView
 
 SCRIPTS = ("tables.js", "ready.js")

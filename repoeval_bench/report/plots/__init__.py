@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
@@ -20,9 +22,6 @@ from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from matplotlib.figure import Figure as Drawing
 
     from repoeval_bench.runs.view import RunView

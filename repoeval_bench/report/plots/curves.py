@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,19 +11,16 @@ import numpy as np
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
-from repoeval_bench.report.plots.figure import draw
+from repoeval_bench.report.plots.figure import Figure, draw
 from repoeval_bench.report.plots.theme import MUTED, looks
 from repoeval_bench.report.text import elided, heading, short_names
 from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.report.plots.figure import Figure
     from repoeval_bench.runs.view import RunView
 
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))

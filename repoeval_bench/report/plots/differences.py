@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,18 +13,14 @@ from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.statistics import SEED, mean_intervals
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spec import slug
-from repoeval_bench.report.plots.figure import draw
-from repoeval_bench.report.plots.theme import INK, MUTED
+from repoeval_bench.report.plots.figure import Figure, draw
+from repoeval_bench.report.plots.theme import INK, MUTED, Look
 from repoeval_bench.report.text import elided, heading, short_names, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
 
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.report.plots.figure import Figure
-    from repoeval_bench.report.plots.theme import Look
     from repoeval_bench.runs.view import RunView
 
 SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,17 +11,14 @@ from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.plots.curves import curve_of
-from repoeval_bench.report.plots.figure import draw
+from repoeval_bench.report.plots.figure import Figure, draw
 from repoeval_bench.report.plots.theme import MUTED, looks
 from repoeval_bench.report.text import elided, heading, short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from repoeval_bench.report.plots.figure import Figure
     from repoeval_bench.runs.view import RunView
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.standings import BASELINE
-from repoeval_bench.report.plots.figure import draw
+from repoeval_bench.analysis.standings import BASELINE, Standing
+from repoeval_bench.report.plots.figure import Figure, draw
 from repoeval_bench.report.plots.theme import GRID, INK, looks
 from repoeval_bench.report.text import elided, heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from repoeval_bench.analysis.standings import Standing
-    from repoeval_bench.report.plots.figure import Figure
     from repoeval_bench.runs.view import RunView
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,16 +14,12 @@ from repoeval_bench.core.errors import CacheError, CompletionError
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count
-from repoeval_bench.embedding.storage import key_prefix, text_key
+from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 from repoeval_bench.runs.completion.layout import count_tokens
-from repoeval_bench.runs.completion.model import Answer, CachedAnswer
+from repoeval_bench.runs.completion.model import Answer, Asked, CachedAnswer, CompletionServer, Model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from repoeval_bench.core.crowd import Again
-    from repoeval_bench.embedding.storage import VectorCache
-    from repoeval_bench.runs.completion.model import Asked, CompletionServer, Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -10,20 +12,20 @@ from repoeval_bench.core.errors import LanguageError, SpecError, UsageError, all
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
-from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.source import spliced
+from repoeval_bench.core.languages import Language, language_of
+from repoeval_bench.core.source import SourceFile, spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.syntax import parse
+from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import PASSED, TEXT_MEASURES, Context, Written, score_run
-from repoeval_bench.runs.completion.answers import Limits, answer_all
+from repoeval_bench.metrics import PASSED, TEXT_MEASURES, Context, RunScores, Written, score_run
+from repoeval_bench.runs.completion.answers import Answered, Limits, answer_all
 from repoeval_bench.runs.completion.ending import ENDING, cut, stops
-from repoeval_bench.runs.completion.execution import Judge, check_folders
+from repoeval_bench.runs.completion.execution import Baseline, Judge, check_folders
 from repoeval_bench.runs.completion.folder import Spent, save
 from repoeval_bench.runs.completion.fragments import fragments_of
-from repoeval_bench.runs.completion.layout import lay_out, layout_hash
-from repoeval_bench.runs.completion.model import parse_model
+from repoeval_bench.runs.completion.layout import Prompt, lay_out, layout_hash
+from repoeval_bench.runs.completion.model import Asked, Model, parse_model
 from repoeval_bench.runs.completion.records import CompletionRow
 from repoeval_bench.runs.completion.sandbox import Sandbox
 from repoeval_bench.runs.parts import silent, vectors_folder
@@ -31,18 +33,7 @@ from repoeval_bench.runs.records import Completed, Executed
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.syntax import Parsed
-    from repoeval_bench.metrics import RunScores
-    from repoeval_bench.runs.completion.answers import Answered
-    from repoeval_bench.runs.completion.execution import Baseline
-    from repoeval_bench.runs.completion.layout import Prompt
-    from repoeval_bench.runs.completion.model import Asked, Model
     from repoeval_bench.runs.request import CompletionRequest
     from repoeval_bench.runs.view import RunView
 

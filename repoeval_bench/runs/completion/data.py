@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.replay import combination_of, data_of, stored_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.view import RunView
 

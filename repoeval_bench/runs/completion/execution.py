@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,16 +21,13 @@ from repoeval_bench.core.errors import CacheError, CompletionError, UsageError, 
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
-from repoeval_bench.embedding.storage import key_prefix, text_key
+from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 from repoeval_bench.runs.completion import inside
 from repoeval_bench.runs.completion.ending import indentation
 from repoeval_bench.runs.completion.sandbox import Job, Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.embedding.storage import VectorCache
 
 NO_TESTS = "no test of its repository can be run"
 UNCOVERED = "no test that passes runs through the hole"

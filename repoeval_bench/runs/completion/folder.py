@@ -6,27 +6,23 @@ Where tests leave tasks out, these are left out of every file, so that all measu
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import short_hash, slug
-from repoeval_bench.runs.completion.records import COMPLETIONS
+from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Averages, Means
-from repoeval_bench.runs.row_records import TimeRow
+from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Averages, Completed, Means, Metrics
+from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.metrics import RunScores
-    from repoeval_bench.runs.completion.records import CompletionRow
-    from repoeval_bench.runs.records import Completed, Metrics
-    from repoeval_bench.runs.row_records import QueryRow
 
 STEP = "complete"
 """The step of timings.jsonl: its seconds, requests that were sent, and tokens that the server counted for them."""

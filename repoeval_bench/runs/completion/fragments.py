@@ -6,9 +6,10 @@ holds neither the hole, nor what follows it, nor what the prompt shows anyway.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.words import count
@@ -16,9 +17,6 @@ from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.runs.completion.layout import Fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Task
     from repoeval_bench.runs.inspection import Inspection
     from repoeval_bench.runs.view import RunView
 

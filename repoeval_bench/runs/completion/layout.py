@@ -7,15 +7,12 @@ is no heading.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spec import short_hash
 from repoeval_bench.dataset.build.prompts import tokens_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOST_FRAGMENTS = 10
 """Fragments that RepoCoder shows at most."""

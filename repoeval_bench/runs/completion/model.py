@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -13,9 +14,6 @@ from repoeval_bench.core.errors import CompletionError, SpecError
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.options import OneOf, Option, OrNone, Text, Whole, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 USAGE = ("prompt_tokens", "completion_tokens")
 """What an answer's `usage` counts."""

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,6 @@ from repoeval_bench.core.source import spliced
 from repoeval_bench.runs.completion import inside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.core.spans import LineSpan
 
 PLACE = "{repo}"
