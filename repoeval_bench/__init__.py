@@ -57,12 +57,12 @@ if TYPE_CHECKING:
     from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.completion.complete import complete
-    from repoeval_bench.runs.completion.data import benchmark_of
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
     from repoeval_bench.runs.import_log import import_run
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
+    from repoeval_bench.runs.replay import benchmark_of
     from repoeval_bench.runs.request import CompletionRequest, RunRequest
     from repoeval_bench.runs.retriever_log import LoggedRetriever, write_corpus
 
@@ -81,7 +81,7 @@ _PUBLIC = {
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
     "add_run": "analysis.adding:add_run",
-    "benchmark_of": "runs.completion.data:benchmark_of",
+    "benchmark_of": "runs.replay:benchmark_of",
     "bounds": "analysis.judgements.bounds:bounds",
     "build_pack": "dataset.build.pack:build_pack",
     "choose": "analysis.choosing:choose",

@@ -13,8 +13,7 @@ from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.runs.experiment import evaluate, plan_run
 from repoeval_bench.runs.parts import make_embedder, silent
-from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.shell import shell_line
+from repoeval_bench.runs.request import RunRequest, shell_line
 from repoeval_bench.runs.stages import embed
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.completion.complete import score_texts
 from repoeval_bench.runs.completion.folder import Spent, save
-from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN
 from repoeval_bench.runs.replay import check_allowed, data_of, replay
+from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
 from repoeval_bench.runs.trec import read_qrels, read_run, run_rows
 
 if TYPE_CHECKING:

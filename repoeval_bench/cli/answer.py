@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.console import print_paragraph, print_table, print_tables
+from repoeval_bench.cli.console import at_terminal, print_paragraph, print_table, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.scores import print_scores
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
@@ -68,3 +67,12 @@ def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison],
     print_tables(comparison_tables(comparisons))
     echo()
     print_table(choice_table(choice, comparisons))
+
+
+def print_scores(runs: Sequence[RunView]) -> None:
+    """The score tables of runs of one protocol and their notes; at a terminal the headline as bars first."""
+    from repoeval_bench.report.scores import headline_table, score_tables
+
+    if at_terminal() and (headline := headline_table(runs)):
+        print_tables([headline])
+    print_tables(score_tables(runs))

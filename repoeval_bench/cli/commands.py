@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.shell import eval_line, shell_line
+from repoeval_bench.runs.request import eval_line, shell_line
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.request import RunRequest

@@ -14,7 +14,6 @@ from repoeval_bench.cli.answer import answer_to, details_option, print_answer, p
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import (
     comparison_options,
     execution_options,
@@ -23,17 +22,15 @@ from repoeval_bench.cli.options import (
     run_options,
     say,
 )
-from repoeval_bench.cli.output import append_summary, summary_option
+from repoeval_bench.cli.output import append_summary, page_of, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.answer import answer_markdown
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.execution import experiment_on
-from repoeval_bench.runs.execution_request import ExecutionRequest
-from repoeval_bench.runs.latest import remember
-from repoeval_bench.runs.naming import find_run, is_chunker
-from repoeval_bench.runs.request import ComparisonRequest, RunRequest
+from repoeval_bench.runs.naming import find_run, is_chunker, remember
+from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView

@@ -17,9 +17,9 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.report.completion import completion_table
 from repoeval_bench.runs.completion.complete import check_request, complete, judge_of, prompts_of
-from repoeval_bench.runs.completion.data import benchmark_of, repository_folders
 from repoeval_bench.runs.completion.folder import base_run
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.replay import benchmark_of, repository_folders
 from repoeval_bench.runs.request import CompletionRequest, DataRequest
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`diff`: the queries whose score changed between two runs, and why."""
+"""`diff` and `segments`: for which queries a run is good, and where two runs differ."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ from pathlib import Path
 import click
 
 from repoeval_bench.analysis.diff import diff
+from repoeval_bench.analysis.segments import compare_segments, segment
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import refuse_unread, runs_folder
+from repoeval_bench.cli.options import json_option, refuse_unread, runs_folder
+from repoeval_bench.cli.output import facts_option, plain
 from repoeval_bench.report.diff import diff_summary, diff_table
+from repoeval_bench.report.segments import (
+    comparison_lines,
+    comparison_table,
+    segmentation_lines,
+    segmentation_table,
+)
 from repoeval_bench.runs.naming import find_run
+
+_BY = "repo, file, or a fact such as is_method; repeat it. All but files if not given."
 
 
 @click.command("diff", short_help="List the queries whose score changed, and why.")
@@ -35,3 +45,31 @@ def diff_command(*, baseline: str, treatment: str, measure: str, limit: int, out
     if found.changes:
         print_table(diff_table(found, limit))
     print_lines(diff_summary(found, limit))
+
+
+@click.command("segments", short_help="Show for which queries a run is good, or which of two runs.")
+@run_argument()
+@run_argument("other", metavar="[RUN]", required=False)
+@click.option("--by", multiple=True, metavar="FACT", help=_BY)
+@click.option("--measure", "-m", default="recall@10", show_default=True, help="The measure that is compared.")
+@facts_option
+@runs_folder
+@json_option
+def segments_command(
+    *, run: str, other: str | None, by: tuple[str, ...], measure: str, facts: Path | None, out: Path, as_json: bool
+) -> None:
+    """Split the queries of RUN by what is known of them; with a second RUN, print the paired differences."""
+    if other is None:
+        found = segment(find_run(run, out), by=by, measure=measure, facts=facts)
+        if as_json:
+            print_json(plain(found))
+            return
+        print_table(segmentation_table(found))
+        print_lines(segmentation_lines(found))
+        return
+    compared = compare_segments(find_run(run, out), find_run(other, out), by=by, measure=measure, facts=facts)
+    if as_json:
+        print_json(plain(compared))
+        return
+    print_table(comparison_table(compared))
+    print_lines(comparison_lines(compared))

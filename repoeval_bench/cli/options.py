@@ -15,9 +15,8 @@ from click.core import ParameterSource
 from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.request import ComparisonRequest, DataRequest, RunRequest
+from repoeval_bench.runs.request import ComparisonRequest, DataRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

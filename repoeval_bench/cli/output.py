@@ -1,4 +1,4 @@
-"""What commands of stored runs share: files that are read and written, and options."""
+"""What commands share: files that are read and written, and options."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import click
 
 from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import check_writable, write_named
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from repoeval_bench.runs.jobs import JobLog
+    from repoeval_bench.runs.request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 
 
@@ -89,3 +92,22 @@ def title_of(run: RunView) -> str:
     metrics = run.metrics
     name = metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}"
     return f"{name}: {metrics.dataset.label}"
+
+
+def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
+    """What writes the page of --job-page when a command ends, also when it fails; nothing where none is asked for."""
+    from repoeval_bench.runs.execution import untold
+
+    if execution.job_page is None:
+        return untold
+    output = Path(execution.job_page)
+    require("--job-page", "jinja2")
+    check_writable(output, "another file with --job-page")
+
+    def write(log: JobLog) -> None:
+        from repoeval_bench.report.page.jobs import job_page
+
+        write_named(output, job_page(log), "another file with --job-page")
+        say(f"wrote {output}")
+
+    return write

@@ -12,9 +12,8 @@ import click
 from repoeval_bench.analysis.recommendation import Recommendation, check_recommendation, recommend
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
-from repoeval_bench.cli.output import OUTPUT
+from repoeval_bench.cli.output import OUTPUT, page_of
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.build.kept import benchmark_of
@@ -22,14 +21,14 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
 from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.latest import remember
+from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
 from repoeval_bench.runs.store import check_writable
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.execution_request import ExecutionRequest
+    from repoeval_bench.runs.request import ExecutionRequest
 
 PACKS = "packs"
 """Where in --out the packs are."""

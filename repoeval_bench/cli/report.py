@@ -15,8 +15,7 @@ from repoeval_bench.cli.output import OUTPUT, sensitivity_option
 from repoeval_bench.core.files import write_named
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
-from repoeval_bench.runs.latest import recall
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_run, recall
 from repoeval_bench.runs.replay import data_of
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`retrieval`: what the stages of a logged retrieval system buy, section by section."""
+"""`retrieval` and `hard-negatives`: what the stages of a logged system buy, what misleading chunks cost."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from pathlib import Path
 
 import click
 
+from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
 from repoeval_bench.analysis.pipeline.report import SECTIONS, pipeline_report
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, refuse_unread, runs_folder
-from repoeval_bench.cli.output import plain, title_of
+from repoeval_bench.cli.output import INPUT, plain, title_of
 from repoeval_bench.report.retrieval import missing_line, section_tables
 from repoeval_bench.runs.naming import find_run
 
+_FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not given."
 _EVIDENCE = "What a chunk must score to count as evidence (no-answer); any chunk if not given."
 
 
@@ -58,3 +60,34 @@ def retrieval_command(
         else:
             print_tables(section_tables(section))
             print_lines(f"note: {note}" for note in section.notes)
+
+
+@click.command("hard-negatives", short_help="Put hard negatives at a run's top and report the loss.")
+@run_argument()
+@click.option(
+    "-n",
+    "numbers",
+    multiple=True,
+    type=click.IntRange(min=1),
+    default=(1, 3, 5),
+    show_default=True,
+    help="How many, at ranks 1..n; repeat it.",
+)
+@click.option("--negatives", type=INPUT, metavar="FILE", help=_FILE)
+@runs_folder
+@json_option
+def hard_negatives_command(
+    *, run: str, numbers: tuple[int, ...], negatives: Path | None, out: Path, as_json: bool
+) -> None:
+    """Insert hard negatives at ranks 1..n of every ranking of RUN, and print what each measure loses."""
+    stored = find_run(run, out)
+    found = hard_negatives(stored, numbers, negatives)
+    if as_json:
+        print_json(plain(found, "unknown"))
+        return
+    echo(title_of(stored))
+    for section in found.sections:
+        print_tables(section_tables(section))
+        print_lines(f"note: {note}" for note in section.notes)
+    if found.unknown:
+        echo(f"note: rows of {negatives} of queries that this run does not score: {found.unknown}")

@@ -10,26 +10,23 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.answer import details_option, print_answer, print_comparison
+from repoeval_bench.cli.answer import details_option, print_answer, print_comparison, print_scores
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, refuse_unread, say
-from repoeval_bench.cli.scores import print_scores
+from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.runs.benchmark_file import Benchmarking, read_benchmark, shipped
+from repoeval_bench.runs.benchmark_file import Benchmarking, parse_shard, read_benchmark, shipped
+from repoeval_bench.runs.benchmark_file import shard as part_of
 from repoeval_bench.runs.execution import experiment_on
-from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.forecast import Forecast, forecast, total
 from repoeval_bench.runs.jobs import stands_alone
-from repoeval_bench.runs.latest import remember
 from repoeval_bench.runs.materials import left_out
+from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import make_parts
-from repoeval_bench.runs.shards import parse_shard
-from repoeval_bench.runs.shards import shard as part_of
-from repoeval_bench.runs.shell import eval_line
+from repoeval_bench.runs.request import ExecutionRequest, eval_line
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison

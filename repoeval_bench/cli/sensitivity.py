@@ -16,9 +16,8 @@ from repoeval_bench.analysis.grid import sensitivity
 from repoeval_bench.analysis.sensitivity import PairedResult, flips
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import Folder, execution_options, home_option, json_option, request_options, say
-from repoeval_bench.cli.output import OUTPUT
+from repoeval_bench.cli.output import OUTPUT, page_of
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.dataset.loader import load_benchmark
@@ -35,7 +34,7 @@ from repoeval_bench.runs.request import DataRequest, GridRequest
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.execution_request import ExecutionRequest
+    from repoeval_bench.runs.request import ExecutionRequest
 
 SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""

@@ -12,15 +12,15 @@ from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.job_page import page_of
 from repoeval_bench.cli.options import execution_options, refuse_unread, requests_of, run_options, say
+from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.problems import Problems, at_sizes
 
 if TYPE_CHECKING:
     from repoeval_bench.report.table import Table
-    from repoeval_bench.runs.execution_request import ExecutionRequest
+    from repoeval_bench.runs.request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 
 

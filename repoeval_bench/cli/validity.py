@@ -11,7 +11,7 @@ from repoeval_bench.analysis.validity import validity
 from repoeval_bench.cli.completion import names_for, run_argument
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.report.validity import validity_tables
+from repoeval_bench.report.completion import validity_tables
 from repoeval_bench.runs.naming import find_run
 
 

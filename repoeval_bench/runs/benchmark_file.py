@@ -1,10 +1,11 @@
-"""A benchmark as a YAML file: which runs are made and compared.
+"""A benchmark as a YAML file: which runs are made and compared, and which part of them one of several machines makes.
 
 Its keys are the fields of a request, those that are combined as lists; what the file leaves out is as `eval` has it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -227,3 +228,27 @@ def _place(problem: Problem, document: Document) -> Place:
     if isinstance(values, list) and problem.value in values:
         return (key, values.index(problem.value))
     return (key,)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """(number, how many) of `i/n`, counted from 1; anything else is a UsageError.
+
+    >>> parse_shard("2/40")
+    (2, 40)
+    """
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    number, total = map(int, match.groups()) if match else (0, 0)
+    if not 1 <= number <= total:
+        raise UsageError(f"--shard {text!r} is not a part of a whole; give i/n such as 1/4, the last is 4/4")
+    return number, total
+
+
+def shard(requests: Sequence[RunRequest], number: int, total: int) -> list[RunRequest]:
+    """Part `number` of `total`, counted from 1: disjoint, together complete, of sizes that differ by 1 at most.
+
+    The requests alone decide, so that each machine finds the same parts, whatever it can compute in. Those of one
+    chunker are together as far as parts allow: its chunks are then made and embedded on one machine.
+    """
+    ordered = sorted(range(len(requests)), key=lambda place: (requests[place].chunker or "", place))
+    first, end = (len(requests) * each // total for each in (number - 1, number))
+    return [requests[place] for place in sorted(ordered[first:end])]

@@ -16,9 +16,8 @@ from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.execution_request import ExecutionRequest
     from repoeval_bench.runs.ray_executor import RayCluster
-    from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 
 EXECUTORS = ("local", "ray")
 

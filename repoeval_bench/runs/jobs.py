@@ -21,9 +21,8 @@ from repoeval_bench.runs.job import DataJob, Finished, Job, JobExecutor, Shared
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
 from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.request import RunRequest, by_setting
+from repoeval_bench.runs.request import RunRequest, by_setting, eval_line
 from repoeval_bench.runs.run_store import Results
-from repoeval_bench.runs.shell import eval_line
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:

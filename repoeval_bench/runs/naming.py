@@ -1,4 +1,4 @@
-"""How a stored run is named: by folder, by id or a part of it, by its chunker as typed, or by its age."""
+"""How a stored run is named: by folder, by id or a part of it, by its chunker, by its age, or as compared last."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ResultError, SpecError, UsageError
+from repoeval_bench.core.errors import ResultError, SpecError, UsageError, os_reason
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN, Record
+from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 
 NEWEST = "latest"
 """The run that was made last; `@2` is the one before it."""
+
+COMPARED = "compared.json"
+"""The file of a results folder that names the runs which were compared last."""
 
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN)
 """Files by one of which a folder is known to be of a run, finished or not."""
@@ -196,3 +202,32 @@ def _few(names: Sequence[str]) -> str:
     """The first names, and how many are left out."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+class _Compared(Record):
+    """The content of `COMPARED`."""
+
+    runs: list[str]
+
+
+def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) -> None:
+    """Note the runs in the results folder, by id where they are in it; where none is, it is not theirs."""
+    here = out.resolve()
+    if all(run.folder.resolve().parent != here for run in runs):
+        return
+    names = [run.run_id if run.folder.resolve().parent == here else str(run.folder.resolve()) for run in runs]
+    try:
+        write_atomic(out / COMPARED, pretty(_Compared(runs=names)))
+    except OSError as error:
+        # Stored runs are compared all the same; only `report` needs their names.
+        notify(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
+
+
+def recall(out: Path) -> list[RunView]:
+    """The runs that were compared last; a UsageError where there are none, or one of them is gone."""
+    path = out / COMPARED
+    if not path.is_file():
+        raise UsageError(f"no RUN was named and nothing was compared in {out} yet; name runs, or compare some first")
+    with faults_as(ResultError, path, "name the runs, or compare them again"):
+        names = parse(read_document(path), _Compared).runs
+    return [find_run(name, out) for name in names]

@@ -1,4 +1,4 @@
-"""A stored run made again from the data: everything but its ranking, which is taken as it is."""
+"""The data of a stored run loaded again, and the run made again from it: all but its ranking, which is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.sampling import part_of
+from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.obtain import combination_at, obtain
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.metrics import inputs_of
@@ -185,3 +187,44 @@ def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking],
         if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in ids]:
             unseen[query.query_id] = other
     return rankings, unseen
+
+
+def benchmark_of(
+    run: RunView, source: str = "auto", *, home: Path | None = None, notify: Callable[[str], None] = silent
+) -> Benchmark:
+    """The benchmark of a run that was made here, as far as its protocol scores it.
+
+    A UsageError where the run was imported, asks questions, or ran on other data.
+    """
+    config = stored_config(run)
+    if config.protocol.tasks != "completion":
+        raise UsageError(
+            f"protocol {config.protocol.name} asks questions, and nothing is to be completed; choose a run of another "
+            "protocol"
+        )
+    selected = data_of(run, source, home=home, notify=notify)
+    if selected.fingerprint == config.fingerprint:
+        return selected
+    raise UsageError(
+        f"{run.run_id} ran on data {run.manifest.dataset.label}, this is {selected.label}; name the run's with --source"
+    )
+
+
+def repository_folders(
+    run: RunView, benchmark: Benchmark, source: str = "auto", *, home: Path | None = None, named: tuple[str, ...] = ()
+) -> dict[str, Path]:
+    """Repository -> its folder, as it was fetched; `named` are NAME=FOLDER of a user's own checkouts.
+
+    A UsageError for a name that the benchmark does not have, and for what is not a folder.
+    """
+    tree = obtain(source, combination_at(source, **combination_of(run)), data_home(home)).installed.tree
+    folders = {repo: tree / repo for repo in benchmark.files}
+    for each in named:
+        name, equals, folder = each.partition("=")
+        if not equals or name not in folders or not Path(folder).is_dir():
+            raise UsageError(
+                f"--repository {each!r} is not NAME=FOLDER; the names are {', '.join(folders)}, and the folder must "
+                "exist"
+            )
+        folders[name] = Path(folder)
+    return folders

@@ -5,7 +5,9 @@ A new option is a field here. What its value means is checked by `problems`, bef
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from pydantic import model_validator
@@ -17,7 +19,7 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import needs_vectors, silent
+from repoeval_bench.runs.parts import RESULTS, needs_vectors, silent
 
 _PRECISION = (
     "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
@@ -32,6 +34,7 @@ _RELEVANCE = (
 )
 
 EMBEDDER = "minilm"
+PROGRAM = "repoeval-bench"
 
 
 class DataRequest(Request):
@@ -324,6 +327,28 @@ class CompletionRequest(Request):
     jobs: int = option(1, "Holes whose tests run at a time.", "N", ge=1)
 
 
+class ExecutionRequest(Request):
+    """Where runs are made: it decides no number."""
+
+    executor: str | None = option(
+        None,
+        "Make each run as a job of its own: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends "
+        "its run alone.",
+        "WHERE",
+    )
+    gpus_per_embedder: float | None = option(
+        None, "With ray: the share of a GPU for each copy of the embedding model, such as 0.5.", "SHARE", gt=0
+    )
+    store: str | None = option(
+        None,
+        "With an executor: share runs and vectors through this store: file:///shared, s3://BUCKET, …",
+        "URL",
+    )
+    job_page: str | None = option(
+        None, "With an executor: write an HTML page there on what ran where, how long, what failed and why.", "FILE"
+    )
+
+
 class ComparisonRequest(Request):
     """What is asked of the comparison of runs."""
 
@@ -350,3 +375,14 @@ def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunReque
     for request in requests:
         found.setdefault(request.setting, []).append(request)
     return found
+
+
+def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None = None) -> str:
+    """The line of a command and its options, with the folders where they are not the usual ones."""
+    places = [*(["--out", str(out)] if out != RESULTS else []), *(["--home", str(home)] if home else [])]
+    return shlex.join([PROGRAM, *words, *places])
+
+
+def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None, short: bool = False) -> str:
+    """The `eval` that makes the request's run; `short`: see `Request.words`."""
+    return shell_line(["eval", *request.words(short=short)], out=out, home=home)

@@ -1,4 +1,4 @@
-"""The rows of a run folder's JSONL files: a query's scores and facts, and what a step or a query took."""
+"""The rows of a run folder's JSONL files: a query's scores and facts, what a step or a query took, a completion."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from repoeval_bench.core.validation import EXACT, Count
 from repoeval_bench.runs.records import Record
+
+COMPLETIONS = "completions.jsonl"
 
 
 class QueryRow(Record):
@@ -54,3 +56,21 @@ class TimeRow(Record):
         if self.step is not None and self.seconds is None:
             raise ValueError(f"the seconds of step {self.step!r} are missing")
         return self
+
+
+class CompletionRow(Record):
+    """A row of completions.jsonl. `text` are the lines that were kept of the answer.
+
+    `fragments` are the ids of the chunks shown, the best first; `hidden` are chunks that were passed over, as they are
+    beside the hole. `finish` is the server's word for why the answer ended. `passed` is whether the tests pass.
+    """
+
+    query_id: str
+    prompt_sha256: str
+    prompt_tokens: Count
+    context_tokens: Count
+    fragments: Annotated[tuple[str, ...], Field(strict=False)]
+    hidden: Count
+    finish: str
+    text: str
+    passed: bool | None = None

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside
@@ -32,7 +34,6 @@ from repoeval_bench.runs.records import (
     Metrics,
 )
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
-from repoeval_bench.runs.rows import QueryRows
 from repoeval_bench.runs.trec import as_field, read_qrels, read_run
 from repoeval_bench.runs.verified import mark_of
 
@@ -244,3 +245,20 @@ def current_run(folder: Path) -> RunView | None:
     except ResultError:  # damaged: to run the evaluation again is what its error says
         return None
     return run
+
+
+class QueryRows(list[dict[str, Any]]):
+    """A dict for each query: query_id, repo, path, n_relevant, then every measure and fact by its name."""
+
+    def to_pandas(self) -> Any:
+        """A pandas frame with a row for each query; a UsageError where pandas is not installed."""
+        return _library("pandas").DataFrame(list(self))
+
+    def to_polars(self) -> Any:
+        """A polars frame with a row for each query; a UsageError where polars is not installed."""
+        return _library("polars").DataFrame(list(self), infer_schema_length=None)
+
+
+def _library(name: str) -> Any:
+    require("a data frame", name)
+    return import_module(name)

@@ -11,7 +11,7 @@ import pytest
 
 from repoeval_bench import benchmark_of, find_run
 from repoeval_bench.runs.completion.fragments import fragments_of
-from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
+from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 from support.completion_server import KEY, serving_completions
 from support.minirepo import build_mirror

@@ -7,12 +7,11 @@ import pytest
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.execution import choose_executor
-from repoeval_bench.runs.execution_request import ExecutionRequest
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.job import Code
 from repoeval_bench.runs.jobs import JobLog, RunJobs
-from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from support.command import bench
 from support.folders import content
 from support.minirepo import build_mirror

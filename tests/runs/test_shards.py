@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.runs import shards
+from repoeval_bench.runs import benchmark_file
+from repoeval_bench.runs.benchmark_file import parse_shard, shard
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.shards import parse_shard, shard
 
 CHUNKERS = ("ast", "fixed", "window", "recursive")
 
@@ -46,4 +46,4 @@ def test_what_is_no_part_of_a_whole_is_refused(text):
 
 
 def test_the_example_holds():
-    assert doctest.testmod(shards).failed == 0
+    assert doctest.testmod(benchmark_file).failed == 0

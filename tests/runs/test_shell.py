@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.cli.evaluate import evaluate_command
 from repoeval_bench.cli.options import requests_of
-from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.shell import eval_line
+from repoeval_bench.runs.request import RunRequest, eval_line
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).filter(lambda text: text.strip())
 FIELDS = {

@@ -26,10 +26,10 @@ from repoeval_bench.runs.completion.folder import Spent, save
 from repoeval_bench.runs.completion.fragments import fragments_of
 from repoeval_bench.runs.completion.layout import Prompt, lay_out, layout_hash
 from repoeval_bench.runs.completion.model import Asked, Model, parse_model
-from repoeval_bench.runs.completion.records import CompletionRow
 from repoeval_bench.runs.completion.sandbox import Sandbox
 from repoeval_bench.runs.parts import silent, vectors_folder
 from repoeval_bench.runs.records import Completed, Executed
+from repoeval_bench.runs.row_records import CompletionRow
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:

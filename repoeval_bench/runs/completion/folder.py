@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import short_hash, slug
-from repoeval_bench.runs.completion.records import COMPLETIONS, CompletionRow
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Averages, Completed, Means, Metrics
-from repoeval_bench.runs.row_records import QueryRow, TimeRow
+from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow, QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field
 from repoeval_bench.runs.view import RunView
