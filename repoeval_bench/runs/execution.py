@@ -13,6 +13,7 @@ from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
+from repoeval_bench.runs.job import failed
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 
 if TYPE_CHECKING:
@@ -121,4 +122,4 @@ def choose_executor(execution: ExecutionRequest, home: Path | None = None) -> Pr
         raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
     if execution.gpus_per_embedder is not None:
         raise UsageError(_NOT_READ)
-    return ProcessPool(int(rest))
+    return ProcessPool(int(rest), failed=failed)

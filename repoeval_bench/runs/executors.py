@@ -13,16 +13,20 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError
+
+if TYPE_CHECKING:
+    from ctypes import Array, c_ubyte
 
 T = TypeVar("T")
 
@@ -34,6 +38,9 @@ Less is done in the second that its start takes, also where the server starts wh
 
 AHEAD = 64
 """Jobs that are handed over for each worker: enough to keep all busy behind a long one, few enough to hold."""
+
+TRIES = 5
+"""How often a job loses its worker, as where memory runs out, until it has failed."""
 
 _PRELOADED = [
     "__main__",
@@ -79,20 +86,42 @@ class InProcess:
             yield job()
 
 
+@dataclass(slots=True)
+class _Handed(Generic[T]):
+    """A job that was handed over; `place` is where its worker notes that it has begun it."""
+
+    job: Callable[[], T]
+    place: int
+    future: Future[T]
+    losses: int = 0
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its pool broke before it was done."""
+        return self.future.done() and isinstance(self.future.exception(), BrokenProcessPool)
+
+
 class ProcessPool:
     """As many jobs at once as there are cores, each in a worker process; a context that ends the workers.
 
     Workers start with the first two jobs; with `soon` their server starts at once, while the caller does other things.
     Where the context is left by an error or an interrupt they are ended at once, and what they were writing is removed.
-    A worker that is killed is a BenchError.
+
+    A worker that is killed takes the pool with it. What was begun and not done is then tried again, one job alone at a
+    time, so that no job is blamed for another; the rest goes on. A job that loses its worker `TRIES` times has failed:
+    what `failed` makes of the reason is its result, a BenchError without it.
     """
 
-    def __init__(self, workers: int | None = None, *, soon: bool = False) -> None:
+    def __init__(
+        self, workers: int | None = None, *, soon: bool = False, failed: Callable[[str], Any] | None = None
+    ) -> None:
         self.workers = workers or usable_cores()
-        self._soon = soon
+        self._soon, self._failed = soon, failed
         self._pool: ProcessPoolExecutor | None = None
         self._others: frozenset[int | None] = frozenset()
-        self._handed: deque[Future[Any]] = deque()
+        self._handed: deque[_Handed[Any]] = deque()
+        self._begun: Array[c_ubyte] | None = None
+        self._idle = 0
 
     def __enter__(self) -> Self:
         if self._soon and self.workers > 1 and _METHOD == "forkserver":
@@ -106,50 +135,112 @@ class ProcessPool:
     ) -> None:
         if self._pool is None:
             return
-        if kind is not None and not all(each.done() for each in self._handed):
-            ours = [each for each in multiprocessing.active_children() if each.pid not in self._others]
-            for worker in ours:
-                worker.terminate()
-            for worker in ours:
-                worker.join(_SECONDS_TO_CLEAR_UP)
-                worker.kill()
-                worker.join()
-        self._pool.shutdown(cancel_futures=True)
-        self._pool = None
+        if kind is not None and not all(each.future.done() for each in self._handed):
+            self._end_workers()
+        self._end()
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
         """What each job returns, in their order; a single job, and every job on a single core, is done here."""
         if min(len(jobs), self.workers) < 2:
             yield from InProcess().map(jobs)
             return
-        futures: deque[Future[T]] = deque()
-        self._handed = futures
-        waiting = iter(jobs)
-        try:
-            futures.extend(map(self._submit, islice(waiting, AHEAD * self.workers)))
-            while futures:
-                yield futures[0].result()
-                futures.popleft()
-                futures.extend(map(self._submit, islice(waiting, 1)))
-        except BrokenProcessPool as error:
-            raise BenchError(
-                "a worker process was killed; run the same command again, with more memory free if the system ran out "
-                "of it: what was stored so far is kept"
-            ) from error
+        ahead = AHEAD * self.workers
+        handed: deque[_Handed[T]] = deque()
+        self._handed = handed
+        coming = (_Handed(job, number % ahead, Future()) for number, job in enumerate(jobs))
+        for each in islice(coming, ahead):
+            handed.append(self._submit(each))
+        while handed:
+            try:
+                found = handed[0].future.result()
+            except BrokenProcessPool:
+                self._try_again(handed)
+                continue
+            yield found
+            self._idle = 0
+            handed.popleft()
+            handed.extend(map(self._submit, islice(coming, 1)))
 
-    def _submit(self, job: Callable[[], T]) -> Future[T]:
+    def _try_again(self, handed: Sequence[_Handed[Any]]) -> None:
+        """What the broken pool had begun, one after the other, then the rest of what was lost."""
+        self._end_broken()
+        lost = [each for each in handed if each.is_lost]
+        suspects = self._begun_of(lost)
+        for each in suspects:
+            each.losses += len(suspects) == 1
+            while each.is_lost and each.losses < TRIES:
+                self._submit(each)
+                wait([each.future])
+                if each.is_lost:
+                    self._end_broken()
+                    each.losses += len(self._begun_of([each]))
+            if each.is_lost:
+                self._fail(each)
+        for each in lost:
+            if each.is_lost:
+                self._submit(each)
+
+    def _begun_of(self, lost: Sequence[_Handed[Any]]) -> list[_Handed[Any]]:
+        """Those that a worker had begun; a BenchError where workers are killed again and again and begin none."""
+        begun = [each for each in lost if self._begun and self._begun[each.place]]
+        self._idle = 0 if begun else self._idle + 1
+        if self._idle == TRIES:
+            raise BenchError(
+                "worker processes are killed before they begin a job; run the same command again, with more memory "
+                "free if the system ran out of it: what was stored so far is kept"
+            )
+        return begun
+
+    def _fail(self, handed: _Handed[Any]) -> None:
+        reason = f"its worker process was killed {TRIES} times, also with no other job beside it; give it more memory"
+        handed.future = Future()
+        if self._failed is None:
+            handed.future.set_exception(BenchError(f"a job failed: {reason}; what was stored so far is kept"))
+        else:
+            handed.future.set_result(self._failed(reason))
+
+    def _submit(self, handed: _Handed[T]) -> _Handed[T]:
         with _interrupts_held():  # a job may start another worker
-            return self._started().submit(_run, job)
+            pool = self._started()
+            assert self._begun is not None
+            self._begun[handed.place] = 0
+            try:
+                handed.future = pool.submit(_run, handed.job, handed.place)
+            except BrokenProcessPool as error:
+                handed.future = Future()
+                handed.future.set_exception(error)
+        return handed
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context = multiprocessing.get_context(_METHOD)
             context.set_forkserver_preload(_PRELOADED)
             self._others = frozenset(each.pid for each in multiprocessing.active_children())
+            if self._begun is None:
+                self._begun = context.RawArray("B", AHEAD * self.workers)
             self._pool = ProcessPoolExecutor(
-                self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(),)
+                self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(), self._begun)
             )
         return self._pool
+
+    def _end_broken(self) -> None:
+        """End a pool that has lost a worker; it may be starting another, which it would wait for without end."""
+        self._end_workers()
+        self._end()
+
+    def _end_workers(self) -> None:
+        ours = [each for each in multiprocessing.active_children() if each.pid not in self._others]
+        for worker in ours:
+            worker.terminate()
+        for worker in ours:
+            worker.join(_SECONDS_TO_CLEAR_UP)
+            worker.kill()
+            worker.join()
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
 
 
 IN_PROCESS = InProcess()
@@ -178,15 +269,30 @@ def _interrupts_held() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _begin(threshold: tuple[int, int, int]) -> None:
+def _begin(threshold: tuple[int, int, int], begun: Array[c_ubyte]) -> None:
     """Prepare a worker: Ctrl-C is the caller's to handle, and a worker does not outlive the caller."""
+    _Worker.begun = begun
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(*threshold)
     threading.Thread(target=_end_with_caller, daemon=True).start()
 
 
+class _Worker:
+    """What a worker process knows of itself: where to note what it has begun, and whether it is in a job."""
+
+    begun: Array[c_ubyte]
+    busy = False
+
+
+class _EndedError(BaseException):
+    """The caller ends this worker."""
+
+
 def _leave(*_: object) -> None:
-    raise SystemExit(_INTERRUPTED)
+    if _Worker.busy:  # what is half-written is removed on the way out
+        raise _EndedError
+    os._exit(_INTERRUPTED)
 
 
 def _end_with_caller() -> None:
@@ -196,11 +302,15 @@ def _end_with_caller() -> None:
     os._exit(_INTERRUPTED)
 
 
-def _run(job: Callable[[], T]) -> T:
+def _run(job: Callable[[], T], place: int) -> T:
+    _Worker.begun[place] = 1
     try:
-        signal.signal(signal.SIGTERM, _leave)
-        return job()
-    except SystemExit:  # ended by the caller: what was half-written is removed by now
+        _Worker.busy = True
+        try:
+            return job()
+        finally:
+            _Worker.busy = False
+    except _EndedError:
         os._exit(_INTERRUPTED)
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    except SystemExit as error:  # of a plug-in; it would end the caller
+        raise BenchError(f"a job called sys.exit({error.code!r}); repair its plug-in") from error

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.runs.materials import Materials
@@ -75,6 +75,11 @@ class Finished(Generic[Made_co]):
     process: int = 0
     peak_bytes: int = 0
     texts: int = 0
+
+
+def failed(reason: str) -> Finished[Any]:
+    """What stands for a job that nobody could do."""
+    return Finished(made=None, error=reason)
 
 
 class Job(Protocol[Made_co]):

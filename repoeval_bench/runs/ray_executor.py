@@ -27,13 +27,15 @@ from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
-from repoeval_bench.runs.job import Finished, Job, Made
+from repoeval_bench.runs.job import Finished, Job, Made, failed
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.parts import Embedder, Role
+from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
+from repoeval_bench.runs.job import Finished, Job, Made, failed
 
 STORE_BYTES = 128 * 2**20
 """Of Ray's object store, where Ray is started here: requests, texts and vectors pass through it, and none stays."""
@@ -168,8 +170,7 @@ def _result(reference: Any) -> Finished[Any]:
         finished: Finished[Any] = ray.get(reference)
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
-        told = f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory"
-        return Finished(made=None, error=told)
+        return failed(f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory")
     return finished
 
 

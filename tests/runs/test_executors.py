@@ -4,13 +4,14 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from repoeval_bench.core.errors import BenchError, ChunkError
-from repoeval_bench.runs.executors import InProcess, ProcessPool
+from repoeval_bench.runs.executors import TRIES, InProcess, ProcessPool
 from support import jobs
 from support.command import heed_interrupts
 
@@ -54,10 +55,62 @@ def test_an_error_of_ours_says_where_in_the_worker_it_arose(pool):
     assert "in divide" in str(error.value.__cause__)
 
 
-def test_a_worker_that_is_killed_is_one_sentence(pool):
-    """Nothing is taken for done."""
-    with pytest.raises(BenchError, match="a worker process was killed; run the same command again, with more memory"):
-        list(pool.map([jobs.kill_oneself, partial(jobs.tell, 1)]))
+@pytest.mark.parametrize("times", [1, TRIES - 1])
+def test_the_job_of_a_killed_worker_is_tried_again(pool, tmp_path, times):
+    """In a new pool, with the results in their order; a job that was beside it is begun twice at most."""
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "noted").mkdir()
+    asked = [partial(jobs.note, i, tmp_path / "noted") for i in range(30)]
+    asked[7] = partial(jobs.kill_oneself, tmp_path / "killed", times)
+    assert list(pool.map(asked)) == [*range(7), times, *range(8, 30)]
+    begun = Counter(path.name.partition("-")[0] for path in (tmp_path / "noted").iterdir())
+    assert len(begun) == 29
+    assert max(begun.values()) <= 2
+
+
+def test_a_job_whose_worker_is_killed_each_time_fails_alone(tmp_path):
+    """It is begun so often, two such jobs too; all others are done, and no process is left."""
+    before = set(multiprocessing.active_children())
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    asked = [partial(jobs.tell, i) for i in range(12)]
+    asked[0], asked[1] = (partial(jobs.kill_oneself, tmp_path / name) for name in "ab")
+    with ProcessPool(2, failed=str) as pool:
+        found = list(pool.map(asked))
+    assert all("its worker process was killed 5 times" in reason for reason in found[:2])
+    assert [i for i, _ in found[2:]] == list(range(2, 12))
+    assert all(TRIES <= len(list((tmp_path / name).iterdir())) <= TRIES + 1 for name in "ab")
+    assert set(multiprocessing.active_children()) == before
+
+
+def test_without_another_result_it_is_one_sentence(pool, tmp_path):
+    """In the job's place; what was done before is given."""
+    found = pool.map([partial(jobs.tell, 0), partial(jobs.kill_oneself, tmp_path)])
+    assert next(found)[0] == 0
+    with pytest.raises(BenchError, match="a job failed: its worker process was killed 5 times.* give it more memory"):
+        next(found)
+
+
+def test_workers_that_are_killed_before_they_begin_are_one_sentence(tmp_path):
+    """Such as where the memory is too small for any."""
+    script = f"""
+import os, signal, sys
+from functools import partial
+sys.path.insert(0, {str(TESTS)!r})
+if __name__ != "__main__":
+    os.kill(os.getpid(), signal.SIGKILL)
+from repoeval_bench.runs import executors
+from support.jobs import tell
+executors._METHOD = "spawn"
+with executors.ProcessPool(2) as pool:
+    try:
+        list(pool.map([partial(tell, i) for i in range(3)]))
+    except executors.BenchError as error:
+        print(error)
+"""
+    (tmp_path / "killed.py").write_text(script)
+    done = subprocess.run([sys.executable, tmp_path / "killed.py"], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("worker processes are killed before they begin a job; "), done.stderr
 
 
 def test_one_job_or_one_core_needs_no_worker():

@@ -29,9 +29,24 @@ def divide() -> float:
     return 1 / 0
 
 
-def kill_oneself() -> None:
-    """End the process that this runs in, as a system that is out of memory does."""
+def kill_oneself(folder: Path, times: int | None = None) -> int:
+    """End the process that this runs in, as a system that is out of memory does, each time or so often.
+
+    What is left is the file of each attempt in the folder; their number is given in the end.
+    """
+    attempts = len(list(folder.iterdir()))
+    if times is not None and attempts == times:
+        return attempts
+    (folder / str(attempts)).touch()
     os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def note(i: int, folder: Path) -> int:
+    """The number; each attempt leaves a file of its own."""
+    (folder / f"{i}-{os.getpid()}").touch()
+    time.sleep(0.01)
+    return i
 
 
 def interrupt_and_wait(pid: int, folder: Path) -> None:
