@@ -1,7 +1,9 @@
 """Runs as jobs: what one process writes, an error that ends its run alone, and a way to try it again."""
 
+import os
 import shlex
 import threading
+from itertools import count
 
 import pytest
 
@@ -9,11 +11,12 @@ from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.execution import choose_executor
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.job import Code
+from repoeval_bench.runs.job import Code, failed
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from support.command import bench
 from support.folders import content
+from support.killer import KILLS, Killer, children
 from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400")
@@ -52,6 +55,28 @@ def test_jobs_of_a_pool_write_what_one_process_writes(places, tmp_path, embedder
     assert [[run.run_id for run in runs] for runs in shared] == [[run.run_id for run in runs] for runs in alone]
     assert content(tmp_path / "jobs") == content(tmp_path / "alone")
     assert len(list((tmp_path / "jobs").iterdir())) == len(asked)
+
+
+def test_workers_of_a_pool_that_are_killed_lose_nothing(places, tmp_path):
+    """kill -9 of ten workers at random moments: every run each time, none twice, with the bytes of one process."""
+    asked = requests(places, (*CHUNKERS, "window:lines=8,step=4"))
+    _, alone = made(places, asked, tmp_path / "alone")
+    passes = count()
+
+    def workers():
+        return children(children([os.getpid()], "forkserver"))
+
+    def done():
+        return len(list(tmp_path.glob("[0-9]*/[!.]*/manifest.json")))
+
+    with ProcessPool(2, failed=failed) as pool, Killer(workers, done, seed=3) as killer:
+        while killer.more:
+            out = tmp_path / str(next(passes))
+            jobs, runs = made(places, asked, out, pool)
+            jobs.check()
+            assert [[run.run_id for run in each] for each in runs] == [[run.run_id for run in each] for each in alone]
+            assert content(out) == content(tmp_path / "alone")
+    assert killer.killed == KILLS
 
 
 @pytest.mark.parametrize("error", ["ValueError('odd')", "SystemError('odd')"])
