@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.parts import Embedder, Role
-from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
-from repoeval_bench.runs.job import Finished, Job, Made, failed
 
 STORE_BYTES = 128 * 2**20
 """Of Ray's object store, where Ray is started here: requests, texts and vectors pass through it, and none stays."""
@@ -168,6 +166,10 @@ def _result(reference: Any) -> Finished[Any]:
 
     try:
         finished: Finished[Any] = ray.get(reference)
+    except ray.exceptions.RayTaskError as error:  # it was not begun: a job's own errors are part of what comes back
+        return failed(
+            f"its machine cannot begin it ({type(error.cause).__name__}: {error.cause}); install the same there"
+        )
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
         return failed(f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory")
