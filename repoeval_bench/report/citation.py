@@ -17,7 +17,7 @@ from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.records import Completed, DatasetRecord, Manifest, StoredConfig
+    from repoeval_bench.runs.records import Completed, DatasetRecord, Manifest, RunConfig
 
 ENTRIES = {
     "repoeval": (
@@ -210,7 +210,7 @@ def _scored_by(manifest: Manifest) -> tuple[str, ...]:
     return (*own, *(manifest.completion.measures if manifest.completion else ()))
 
 
-def _model(config: StoredConfig) -> str:
+def _model(config: RunConfig) -> str:
     identity = config.embedder_identity
     facts = [str(identity[key]) for key in ("model", "precision") if identity.get(key)]
     if weights := identity.get("weights_sha256"):
@@ -221,7 +221,7 @@ def _model(config: StoredConfig) -> str:
     return cite + (f" ({latex_text(', '.join(facts))})" if facts else "")
 
 
-def _protocol(manifest: Manifest, config: StoredConfig) -> str:
+def _protocol(manifest: Manifest, config: RunConfig) -> str:
     protocol = config.protocol
     name = protocol.name.partition("+")[0]
     cite = {"coderag": r" \cite{coderag}", "linemap": r" \cite{cast}"}.get(name, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs import store
-from repoeval_bench.runs.config import NO_EMBEDDER, RunConfig
+from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
 from repoeval_bench.runs.parts import (
@@ -43,7 +44,38 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.planning import Corpora
+    from repoeval_bench.runs.records import RunConfig
     from repoeval_bench.runs.run_store import Results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """Where runs are made: the folder they are stored in, the user's data, who receives notices, and the executor.
+
+    `corpora` keeps what was chunked.
+    """
+
+    out: Path = RESULTS
+    home: Path | None = None
+    notify: Callable[[str], None] = silent
+    executor: Executor = IN_PROCESS
+    corpora: Corpora | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A run that is asked for: what cuts its chunks and, where they are another's, its documents; what ranks them."""
+
+    cut: tuple[Chunker, Chunker | None]
+    protocol: Protocol
+    config: RunConfig
+    parts: Parts
+    few_gold: bool
+
+    @property
+    def run_id(self) -> str:
+        """The name of its folder."""
+        return id_of(self.config)
 
 
 class Experiment:
@@ -69,13 +101,13 @@ class Experiment:
         check_requests(requests, home, problems)
         problems.check()
         self._members = by_setting(requests)
-        self._out, self._home, self._notify, self._executor = out, home, notify, executor
         self._chunkers: dict[tuple[object, ...], list[Chunker]] = {}
         self._bar: tqdm[Any] | None = None
         store.check_writable(out)
         tell_unread(requests, notify)
         without = left_out(requests) if without is None else without
         self._materials = Materials(requests[0], without=without, home=home, notify=notify)
+        self._place = Workplace(out=out, home=home, notify=notify, executor=executor, corpora=self._materials.corpora)
         # What can fail before the data is fetched is made before; what is fitted on the data, after.
         settings = [each for each in self.settings if each.needs_vectors]
         for setting in sorted(settings, key=lambda each: needs_files(each.resolved_embedder())):
@@ -96,7 +128,7 @@ class Experiment:
         specs = tuple(each.chunker for each in self._members[setting])
         key = (specs, self._files_of(setting.resolved_protocol()), setting.match_size, setting.header)
         if key not in self._chunkers:
-            self._chunkers[key] = make_chunkers(self.benchmark, specs, setting, self._notify)
+            self._chunkers[key] = make_chunkers(self.benchmark, specs, setting, self._place.notify)
         return self._chunkers[key]
 
     def _files_of(self, protocol: Protocol) -> tuple[str, ...]:
@@ -109,21 +141,11 @@ class Experiment:
         """Make (or with `reuse` find) the run of every chunker of a setting, in their order."""
         runs = []
         bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=sum(map(len, self._members.values())))
-        for run in _evaluate(
-            self.benchmark,
-            self.chunkers(setting),
-            setting,
-            self.embedder(setting),
-            out=self._out,
-            reuse=reuse,
-            home=self._home,
-            notify=self._notify,
-            executor=self._executor,
-            corpora=self._materials.corpora,
-        ):
+        chunkers, embedder = self.chunkers(setting), self.embedder(setting)
+        for run in _evaluate(self.benchmark, chunkers, setting, embedder, self._place, reuse=reuse):
             bar.update()
             bar.clear()  # a line is printed now
-            self._notify(f"{run.metrics.chunker} -> {run.folder}")
+            self._place.notify(f"{run.metrics.chunker} -> {run.folder}")
             bar.refresh()
             runs.append(run)
         bar.clear()
@@ -147,17 +169,13 @@ def make_run(
     """
     protocol = request.resolved_protocol()
     (cutter,) = make_chunkers(materials.benchmark, [request.chunker], request, notify)
-    retriever = make_retriever(request.retriever, protocol, home=materials.home, notify=notify)
-    parts = Parts(materials.embedder(request), (retriever,), materials.home)
     selected = asked_of(select(materials.benchmark, protocol), protocol, sample)
-    config = config_of(selected, request, protocol, cutter, parts)
-    if reuse and (stored := results.find(config.run_id)):
+    place = Workplace(home=materials.home, notify=notify, corpora=materials.corpora)
+    (wanted,) = wanted_runs(selected, request, [cutter], materials.embedder(request), place)
+    if reuse and (stored := results.find(wanted.run_id)):
         return stored
-    with staging(results.out, config.run_id) as beside:
-        work = _make_all(
-            selected, [(cutter, config)], parts, beside, notify, executor=IN_PROCESS, corpora=materials.corpora
-        )
-        return results.keep(next(work))
+    with staging(results.out, wanted.run_id) as beside:
+        return results.keep(next(_make_all(selected, [wanted], replace(place, out=beside))))
 
 
 def plan_run(
@@ -214,18 +232,8 @@ def evaluate_all(
         model = make_embedder(request.resolved_embedder(), home=home, benchmark=benchmark, notify=notify)
     elif not request.needs_vectors:
         model = None
-    yield from _evaluate(
-        benchmark,
-        cutters,
-        request,
-        model,
-        out=Path(out),
-        reuse=reuse,
-        home=home,
-        notify=notify,
-        executor=executor,
-        corpora=corpora,
-    )
+    place = Workplace(out=Path(out), home=home, notify=notify, executor=executor, corpora=corpora)
+    yield from _evaluate(benchmark, cutters, request, model, place, reuse=reuse)
 
 
 def _evaluate(
@@ -233,81 +241,73 @@ def _evaluate(
     chunkers: Sequence[Chunker],
     request: RunRequest,
     embedder: Embedder | None,
+    place: Workplace,
     *,
-    out: Path,
     reuse: bool,
-    home: Path | None,
-    notify: Callable[[str], None],
-    executor: Executor,
-    corpora: Corpora | None,
 ) -> Iterator[RunView]:
-    protocol = request.resolved_protocol()
-    retriever = make_retriever(request.retriever, protocol, home=home, notify=notify)
-    parts = Parts(embedder, (retriever,), home)
-    selected = select(benchmark, protocol)
-    configs = [config_of(selected, request, protocol, chunker, parts) for chunker in chunkers]
-    stored = [current_run(out / config.run_id) if reuse else None for config in configs]
+    selected = select(benchmark, request.resolved_protocol())
+    wanted = wanted_runs(selected, request, chunkers, embedder, place)
+    stored = [current_run(place.out / each.run_id) if reuse else None for each in wanted]
     made: Iterator[Path] = iter(())
     if not all(stored):
-        store.check_writable(out)
-        missing = [(chunker, config) for chunker, config, run in zip(chunkers, configs, stored, strict=True) if not run]
-        made = _make_all(selected, missing, parts, out, notify, executor=executor, corpora=corpora)
+        store.check_writable(place.out)
+        made = _make_all(selected, [each for each, run in zip(wanted, stored, strict=True) if not run], place)
     for run in stored:
         yield run or RunView(next(made))
 
 
-def config_of(
-    selected: Benchmark, request: RunRequest, protocol: Protocol, chunker: Chunker, parts: Parts
-) -> RunConfig:
-    """The configuration of a run, by which its folder is named."""
-    (retriever,) = parts.retrievers
-    return RunConfig(
-        dataset=selected.name,
-        fingerprint=selected.fingerprint,
-        protocol=protocol,
-        chunker=chunker.spec,
-        embedder=parts.embedder.spec if parts.embedder else NO_EMBEDDER,
-        embedder_identity=parts.embedder.identity if parts.embedder else {},
-        retriever=retriever.spec,
-        k=request.k,
-        measures=choose_measures(request.measures, request.k, protocol.gold),
-        skip_errors=request.skip_errors,
-        pack=request.pack,
-        retriever_identity=retriever.scorer.identity if retriever.scorer else {},
-        few_gold=request.few_gold,
-        expand=request.expand,
-    )
-
-
-def _make_all(
+def wanted_runs(
     selected: Benchmark,
-    missing: Sequence[tuple[Chunker, RunConfig]],
-    parts: Parts,
-    out: Path,
-    notify: Callable[[str], None],
-    *,
-    executor: Executor,
-    corpora: Corpora | None,
-) -> Iterator[Path]:
-    """The folders of these runs, each stored when it is done."""
-    chunkers, configs = zip(*missing, strict=True)
-    config = configs[0]
-    executor = fitting(executor, selected, chunkers, parts)
-    cut = [make_parts(config.protocol, chunker) for chunker in chunkers]
+    request: RunRequest,
+    chunkers: Sequence[str | Chunker | None],
+    embedder: Embedder | None,
+    place: Workplace,
+) -> list[Wanted]:
+    """The run of each chunker that a request asks for, over the tasks that `select` gave."""
+    protocol = request.resolved_protocol()
+    retriever = make_retriever(request.retriever, protocol, home=place.home, notify=place.notify)
+    found = []
+    for chunker in chunkers:
+        cut = make_parts(protocol, chunker)
+        config = make_config(
+            protocol,
+            dataset=selected.name,
+            fingerprint=selected.fingerprint,
+            chunker=cut[0].spec,
+            embedder=embedder.spec if embedder else NO_EMBEDDER,
+            embedder_identity=embedder.identity if embedder else {},
+            retriever=retriever.spec,
+            k=request.k,
+            measures=choose_measures(request.measures, request.k, protocol.gold),
+            skip_errors=request.skip_errors,
+            pack=request.pack,
+            retriever_identity=retriever.scorer.identity if retriever.scorer else {},
+            expand=request.expand,
+        )
+        parts = Parts(embedder, (retriever,), place.home)
+        found.append(Wanted(cut=cut, protocol=protocol, config=config, parts=parts, few_gold=request.few_gold))
+    return found
+
+
+def _make_all(selected: Benchmark, wanted: Sequence[Wanted], place: Workplace) -> Iterator[Path]:
+    """The folders of these runs of one request, each stored when it is done."""
+    first, cut = wanted[0], [each.cut for each in wanted]
+    parts, config = first.parts, first.config
+    executor = fitting(place.executor, selected, [chunker for chunker, _ in cut], parts)
     inputs, planned = plan_all(
-        selected, cut, config.protocol, skip_errors=config.skip_errors, executor=executor, corpora=corpora
+        selected, cut, first.protocol, skip_errors=config.skip_errors, executor=executor, corpora=place.corpora
     )
     if parts.embedder:
         ranked, measured = parts.retrievers[0].vectors, "vectors" in inputs_of(config.measures)
-        planned = embed(planned, parts.embedder, ranked=ranked, measured=measured, few_gold=config.few_gold)
+        planned = embed(planned, parts.embedder, ranked=ranked, measured=measured, few_gold=first.few_gold)
         if usage := planned[0].usage:
             told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in usage.items())
-            notify(f"{count(planned[0].encoded, 'text')} embedded: {told}, as the server counts them")
+            place.notify(f"{count(planned[0].encoded, 'text')} embedded: {told}, as the server counts them")
     # A model that has something to do is loaded once and has the cores to itself.
     if any(each.encoded for each in planned):
         executor = IN_PROCESS
     return executor.map(
-        [partial(execute_and_store, *each, inputs, out, parts) for each in zip(planned, configs, strict=True)]
+        [partial(execute_and_store, *each, inputs, place.out) for each in zip(planned, wanted, strict=True)]
     )
 
 
@@ -325,7 +325,8 @@ def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunk
     return executor if elsewhere else IN_PROCESS
 
 
-def execute_and_store(planned: Plan, config: RunConfig, inputs: Inputs, out: Path, parts: Parts) -> Path:
+def execute_and_store(planned: Plan, wanted: Wanted, inputs: Inputs, out: Path) -> Path:
     """Judge, retrieve, score and store what was planned; its folder."""
-    outcome = execute(planned, config, parts.embedder, parts.retrievers[0], inputs)
+    embedder, (retriever,) = wanted.parts.embedder, wanted.parts.retrievers
+    outcome = execute(planned, wanted.config, embedder, retriever, inputs, few_gold=wanted.few_gold)
     return store.save(outcome, out, created=datetime.now(UTC).isoformat(timespec="seconds"))

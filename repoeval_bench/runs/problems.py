@@ -18,7 +18,7 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_asked, ch
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.expansion import Expansion
-from repoeval_bench.runs.config import RunConfig
+from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.parts import (
     choose_measures,
     choose_retriever,
@@ -166,7 +166,8 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Proble
     from repoeval_bench.metrics import inputs_of
 
     with found.about("k"):
-        RunConfig.check_depth(request.k)
+        if request.k < 1:
+            raise UsageError(f"--k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
     for name in request.measures:
         with found.about("measures", name):
             # An impossible depth is reported already: it says nothing about the measures.

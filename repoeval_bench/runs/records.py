@@ -103,8 +103,13 @@ class ProtocolChoices(Record):
     tasks: str = "completion"
 
 
-class StoredConfig(Record):
-    """Everything that decided a run's numbers; see `config.RunConfig`. The identities are the models' own."""
+class RunConfig(Record):
+    """Everything that decides a run's numbers: two runs with the same one have the same, and one folder.
+
+    `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision),
+    `retriever_identity` what decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
+    identity of the benchmark's definition, `name@version`. `expand` is what a hit brings beside its own lines.
+    """
 
     dataset: str
     fingerprint: str
@@ -346,7 +351,7 @@ class Manifest(Record):
     run_id: str
     created: str
     dataset: DatasetRecord
-    config: StoredConfig | None = None
+    config: RunConfig | None = None
     imported: ImportSource | None = None
     first_stage: FirstStage | None = None
     completion: Completed | None = None

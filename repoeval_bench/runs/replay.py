@@ -23,10 +23,10 @@ from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
-from repoeval_bench.runs.config import RunConfig
+from repoeval_bench.runs.config import make_config
 from repoeval_bench.runs.parts import make_embedder, make_parts, silent
 from repoeval_bench.runs.planning import Plan, plan_all, select
-from repoeval_bench.runs.records import RUN, StoredConfig
+from repoeval_bench.runs.records import RUN, RunConfig
 from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.trec import as_field, read_run
 from repoeval_bench.runs.view import RunView
@@ -38,7 +38,7 @@ _HARMLESS = {"minilm", "hash", "lsa"}
 """Embedders that neither run code of others nor ask a server."""
 
 
-def stored_config(run: RunView) -> StoredConfig:
+def stored_config(run: RunView) -> RunConfig:
     """What was asked of a run; a UsageError for an imported one, whose chunks cannot be cut again."""
     config = run.manifest.config
     if config is None:
@@ -113,7 +113,7 @@ def _unnamed(run: RunView, protocol: Protocol, load: Callable[[Sequence[str], in
     return next(filter(fits, chain([whole], tried)), whole)
 
 
-def code_named_by(config: StoredConfig) -> list[str]:
+def code_named_by(config: RunConfig) -> list[str]:
     """The specs of a run that would run code from outside the package, or ask a server, to make it again."""
     found = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
     if Spec.parse(config.chunker).name in {"py", "exec"}:
@@ -123,7 +123,7 @@ def code_named_by(config: StoredConfig) -> list[str]:
     return found
 
 
-def check_allowed(run: RunView, allowed: Collection[str]) -> StoredConfig:
+def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
     """What was asked of a run; a UsageError where it names code of others that is not `allowed`."""
     stored = stored_config(run)
     if refused := [spec for spec in code_named_by(stored) if spec not in allowed]:
@@ -155,17 +155,12 @@ def replay(
     if "vectors" in inputs_of(stored.measures):
         embedder = make_embedder(stored.embedder, home=home, benchmark=planned.benchmark, notify=notify)
         (planned,) = embed([planned], embedder, ranked=False, measured=True)
-    config = RunConfig(
-        **stored.model_dump(exclude={"protocol", "dataset", "fingerprint"}),
-        dataset=planned.benchmark.name,
-        fingerprint=planned.benchmark.fingerprint,
-        protocol=protocol,
-        few_gold=True,  # whether most queries have gold was decided when it ran
-    )
-    if embedder:
-        config = replace(config, embedder_identity=embedder.identity)
+    fields = stored.model_dump(exclude={"protocol"})
+    fields |= {"dataset": planned.benchmark.name, "fingerprint": planned.benchmark.fingerprint}
+    config = make_config(protocol, **fields | ({"embedder_identity": embedder.identity} if embedder else {}))
     ranking, unseen = _seen_part(run, planned, stored.k)
-    outcome = execute(planned, config, embedder, Run(stored.chunker, ranking), inputs)
+    # Whether most queries have gold was decided when it ran.
+    outcome = execute(planned, config, embedder, Run(stored.chunker, ranking), inputs, few_gold=True)
     return RunView(store.save(outcome, into, created=run.manifest.created)), unseen
 
 

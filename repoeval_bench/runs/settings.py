@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.runs import store
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.experiment import config_of, execute_and_store, fitting
-from repoeval_bench.runs.parts import Parts, make_parts, make_retriever, silent
+from repoeval_bench.runs.experiment import Wanted, Workplace, execute_and_store, fitting, wanted_runs
+from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.planning import Inputs, make_inputs, plan_one
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.runs.config import RunConfig
     from repoeval_bench.runs.request import RunRequest
 
 
@@ -50,14 +48,10 @@ def evaluate_settings(
 
     The settings have the same files, and none needs vectors. Raises a BenchError in one sentence.
     """
-    every: list[list[_Wanted]] = [[] for _ in chunkers]
-    for setting in settings:
-        protocol = setting.request.resolved_protocol()
-        parts = Parts(None, (make_retriever(setting.request.retriever, protocol, home=home, notify=notify),), home)
-        for wanted, spec in zip(every, chunkers, strict=True):
-            cut = make_parts(protocol, spec)
-            wanted.append(_Wanted(cut, config_of(setting.selected, setting.request, protocol, cut[0], parts), parts))
-    stored = [[current_run(out / each.config.run_id) for each in wanted] for wanted in every]
+    place = Workplace(out=out, home=home, notify=notify)
+    of_settings = (wanted_runs(each.selected, each.request, chunkers, None, place) for each in settings)
+    every = list(zip(*of_settings, strict=True))
+    stored = [[current_run(out / each.run_id) for each in wanted] for wanted in every]
     made: Iterator[None] = iter(())
     if not all(map(all, stored)):
         store.check_writable(out)
@@ -72,23 +66,14 @@ def evaluate_settings(
     for wanted, runs in zip(every, stored, strict=True):
         if not all(runs):
             next(made)
-        yield [run or RunView(out / each.config.run_id) for each, run in zip(wanted, runs, strict=True)]
+        yield [run or RunView(out / each.run_id) for each, run in zip(wanted, runs, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A run that is asked for."""
-
-    cut: tuple[Chunker, Chunker | None]
-    config: RunConfig
-    parts: Parts
-
-
-def _make(wanted: Sequence[tuple[_Wanted, Inputs]], out: Path) -> None:
+def _make(wanted: Sequence[tuple[Wanted, Inputs]], out: Path) -> None:
     """The runs of one chunker, one after the other."""
     made: Corpus | None = None
     for each, inputs in wanted:
         planned = plan_one(inputs, each.cut, skip_errors=each.config.skip_errors, made=made)
-        if each.config.protocol.documents == "chunks":
+        if each.protocol.documents == "chunks":
             made = replace(planned.corpus, own={})
-        execute_and_store(planned, each.config, inputs, out, each.parts)
+        execute_and_store(planned, each, inputs, out)

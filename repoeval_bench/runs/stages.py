@@ -23,16 +23,16 @@ from repoeval_bench.retrieval.choice import ChosenRetriever, Material
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
+from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
 from repoeval_bench.runs.late_chunks import read_in_files
-from repoeval_bench.runs.records import EMBED_STEP, FirstStage
-from repoeval_bench.runs.store import Cost, Judged, Outcome
+from repoeval_bench.runs.records import EMBED_STEP, FirstStage, RunConfig
+from repoeval_bench.runs.store import Outcome
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.runs.config import RunConfig
     from repoeval_bench.runs.planning import Inputs, Plan
 
 
@@ -83,17 +83,24 @@ class _Clock:
 
 
 def execute(
-    planned: Plan, config: RunConfig, embedder: Embedder | None, ranker: ChosenRetriever | Run, inputs: Inputs
+    planned: Plan,
+    config: RunConfig,
+    embedder: Embedder | None,
+    ranker: ChosenRetriever | Run,
+    inputs: Inputs,
+    *,
+    few_gold: bool,
 ) -> Outcome:
     """Judge, retrieve and score what was planned. `embedder` is None where nothing needs vectors.
 
     `ranker` is a retriever, or a ranking of the documents that is there already. `inputs` is what `plan_all` made for
-    all plans.
+    all plans. `few_gold`: see `check_gold`.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
     clock.lap("count tokens")
     judged, of_chunks = _judge(planned, config, embedder, inputs)
+    check_gold(judged, planned.protocol, planned.chunker, few_gold=few_gold)
     clock.lap("judge")
     if isinstance(ranker, Run):
         run = ranker
@@ -105,7 +112,7 @@ def execute(
     scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
     clock.lap("score")
     ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, excluded=judged.excluded)
-    scores = with_ceiling(scores, ceilings, config.protocol.headline_measure)
+    scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
     clock.lap("ceilings")
     leak = _leak(planned, run, inputs)
     clock.lap("leak")
@@ -114,7 +121,7 @@ def execute(
         for query_id, lacking in identifiers_lacking(judged.context).items():
             facts[query_id][LACKING] = lacking
     retriever = None if isinstance(ranker, Run) else ranker
-    cost = index_cost(planned, tokens, embedder) if embedder and retriever and retriever.vectors else None
+    index = index_cost(planned, tokens, embedder) if embedder and retriever and retriever.vectors else None
     clock.lap("facts")
     spans = read_chars(planned, embedder)
     inspection = inspection_files(
@@ -128,22 +135,17 @@ def execute(
     clock.lap("inspection")
     return Outcome(
         config=config,
-        benchmark=planned.benchmark,
-        corpus=planned.corpus,
-        documents=planned.documents,
-        judged=Judged(
-            queries=planned.queries,
-            gold=judged.gold,
-            qrels=judged.qrels,
-            run=run,
-            scores=scores,
-            ceilings=ceilings,
-            leak=leak,
-            facts=facts,
-        ),
+        planned=planned,
+        judged=judged,
+        run=run,
+        scores=scores,
+        ceilings=ceilings,
+        leak=leak,
+        facts=facts,
         counts=count_all(planned, tokens, judged.qrels, run),
         chunk_tokens=tokens.sizes(),
-        cost=Cost(seconds=clock.seconds, encoded=planned.encoded, usage=planned.usage, index=cost),
+        seconds=clock.seconds,
+        index=index,
         first_stage=_first_stage(config, retriever),
         inspection=inspection,
     )
@@ -153,7 +155,7 @@ def _judge(
     planned: Plan, config: RunConfig, embedder: Embedder | None, inputs: Inputs
 ) -> tuple[JudgedCorpus, JudgedCorpus]:
     """What counts as relevant among the documents, and among the chunks: the same, unless they are different."""
-    benchmark, protocol = planned.benchmark, config.protocol
+    benchmark, protocol = planned.benchmark, planned.protocol
     judged = judge_corpus(
         benchmark,
         planned.documents,
@@ -166,7 +168,6 @@ def _judge(
     of_chunks = judged
     if planned.corpus is not planned.documents:
         of_chunks = judge_corpus(benchmark, planned.corpus, protocol, ("line_rprec",), line_nws=inputs.lines)
-    check_gold(judged, protocol, planned.chunker, few_gold=config.few_gold)
     return judged, of_chunks
 
 
@@ -207,8 +208,8 @@ def _leak(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, flo
 def _first_stage(config: RunConfig, retriever: ChosenRetriever | None) -> FirstStage | None:
     if retriever is None or retriever.first is None:
         return None
-    raw = replace(config, retriever=retriever.first.spec, retriever_identity={})
-    return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=raw.run_id)
+    raw = config.model_copy(update={"retriever": retriever.first.spec, "retriever_identity": {}})
+    return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=id_of(raw))
 
 
 def check_gold(judged: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:

@@ -17,6 +17,7 @@ from repoeval_bench.core.files import check_writable as check_place
 from repoeval_bench.core.files import readable, sha256_text, write_atomic
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
@@ -39,82 +40,60 @@ from repoeval_bench.runs.records import (
     Metrics,
     PartRecord,
     Record,
+    RunConfig,
     SampleRecord,
     Sizes,
-    StoredConfig,
 )
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.trec import format_qrels, format_run
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark, Query
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.run import Fact, Qrels, Run
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.run import Fact, Run
     from repoeval_bench.core.source import Chunk
     from repoeval_bench.metrics import RunScores
-    from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.runs.config import RunConfig
+    from repoeval_bench.runs.judgements import JudgedCorpus
+    from repoeval_bench.runs.planning import Plan
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 """How a line is written; `json.dumps` would make a new one for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A ranking with its judgements and scores.
+class Outcome:
+    """A finished run, ready to be written: its ranking with what it was judged by, its scores, and what it took.
 
-    `gold` is query_id -> its places, `leak` diagnostic -> query_id -> share, `facts` query_id -> fact -> value.
+    `leak` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes in the
+    model's tokens, None where no model was used. `seconds` are those of each step; `index` is None where nothing was
+    embedded. `inspection` is file name -> content.
     """
 
-    queries: tuple[Query, ...]
-    gold: Mapping[str, Gold]
-    qrels: Qrels
+    config: RunConfig
+    planned: Plan
+    judged: JudgedCorpus
     run: Run
     scores: RunScores
     ceilings: RunScores
     leak: Mapping[str, Mapping[str, float]]
     facts: Mapping[str, Mapping[str, Fact]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """What a run took: seconds per step; of the index its vectors, tokens and bytes, None where nothing was embedded.
-
-    `encoded` is how many texts were encoded and not cached before, `usage` what that used, as an embedding server
-    counts it.
-    """
-
-    seconds: Mapping[str, float]
-    encoded: int
-    usage: Mapping[str, int]
-    index: IndexCost | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """A finished run, ready to be written.
-
-    `corpus` is what the chunker made, `documents` what was ranked in the end and judged. `chunk_tokens` are sizes in
-    the model's tokens, None where no model was used. `inspection` is file name -> content.
-    """
-
-    config: RunConfig
-    benchmark: Benchmark
-    corpus: Corpus
-    documents: Corpus
-    judged: Judged
     counts: Counts
     chunk_tokens: Sizes | None
-    cost: Cost
+    seconds: Mapping[str, float]
+    index: IndexCost | None
     first_stage: FirstStage | None
     inspection: Mapping[str, bytes]
+
+    @property
+    def run_id(self) -> str:
+        """The name of its folder."""
+        return id_of(self.config)
 
     @property
     def index_version(self) -> str:
         """Hash of what the index was built from: dataset, chunker, embedder."""
         config = self.config
         parts = (config.fingerprint, config.chunker, config.embedder_identity)
-        return short_hash(json.dumps(parts, sort_keys=True, default=dict), 12)
+        return short_hash(json.dumps(parts, sort_keys=True), 12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,22 +115,21 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
 
     A folder that cannot be written is a ResultError.
     """
-    config, judged = outcome.config, outcome.judged
-    qrels, gain_factor = format_qrels(judged.qrels)
-    dataset = _dataset(outcome.benchmark)
+    qrels, gain_factor = format_qrels(outcome.judged.qrels)
+    dataset = _dataset(outcome.planned.benchmark)
     manifest = Manifest(
         schema=SCHEMA,
-        run_id=config.run_id,
+        run_id=outcome.run_id,
         created=created,
         dataset=dataset,
-        config=StoredConfig.model_validate_json(json.dumps(config.as_dict())),
+        config=outcome.config,
         first_stage=outcome.first_stage,
         counts=outcome.counts,
-        skipped=tuple(outcome.corpus.skipped),
-        undecodable=tuple(outcome.benchmark.undecodable),
+        skipped=tuple(outcome.planned.corpus.skipped),
+        undecodable=tuple(outcome.planned.benchmark.undecodable),
         qrels_gain_factor=gain_factor,
         index_version=outcome.index_version,
-        index=outcome.cost.index,
+        index=outcome.index,
         as_of=None,  # RepoEval's queries have no date
         code=code_state(),
         versions=versions(),
@@ -161,12 +139,12 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
         metrics=_metrics(outcome, dataset),
         queries=_query_rows(outcome),
         timings=_time_rows(outcome),
-        run=format_run(judged.run.rankings, config.chunker),
+        run=format_run(outcome.run.rankings, outcome.config.chunker),
         qrels=qrels,
         log="".join(_log_lines(outcome)),
         inspection=outcome.inspection,
     )
-    return write_folder(results / config.run_id, files)
+    return write_folder(results / outcome.run_id, files)
 
 
 def write_folder(folder: Path, files: RunFiles) -> Path:
@@ -228,44 +206,44 @@ def _part(benchmark: Benchmark) -> dict[str, PartRecord]:
 
 
 def _metrics(outcome: Outcome, dataset: DatasetRecord) -> Metrics:
-    config, judged = outcome.config, outcome.judged
-    repos = [query.repo for query in judged.queries]
-    means = Means.of({name: values.tolist() for name, values in judged.scores.values.items()}, repos)
-    leak = Means.of({name: list(values.values()) for name, values in judged.leak.items()}, repos)
+    config, planned = outcome.config, outcome.planned
+    repos = [query.repo for query in planned.queries]
+    means = Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
+    leak = Means.of({name: list(values.values()) for name, values in outcome.leak.items()}, repos)
     expand: dict[str, Any] = {} if config.expand == NOTHING else {"expand": config.expand}
     return Metrics(
-        run_id=config.run_id,
+        run_id=outcome.run_id,
         dataset=dataset,
         protocol=config.protocol.name,
         headline=config.protocol.headline,
-        headline_measure=config.protocol.headline_measure,
+        headline_measure=planned.protocol.headline_measure,
         chunker=config.chunker,
         embedder=config.embedder,
         retriever=config.retriever,
         **expand,
         k=config.k,
         counts=outcome.counts,
-        chunk_nws=Sizes.model_validate(outcome.corpus.sizes()),
+        chunk_nws=Sizes.model_validate(planned.corpus.sizes()),
         chunk_tokens=outcome.chunk_tokens,
         micro=means.micro,
         macro=means.macro,
         per_repo=means.per_repo,
-        ceilings=Means.of({name: values.tolist() for name, values in judged.ceilings.values.items()}, repos),
+        ceilings=Means.of({name: values.tolist() for name, values in outcome.ceilings.values.items()}, repos),
         leak=Averages(micro=leak.micro, macro=leak.macro),
     )
 
 
 def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
-    judged = outcome.judged
-    columns = {name: values.tolist() for name, values in judged.scores.values.items()}
-    ceilings = {name: values.tolist() for name, values in judged.ceilings.values.items()}
-    position = {query_id: i for i, query_id in enumerate(judged.scores.query_ids)}
-    hashes = {query.query_id: sha256_text(query.text) for query in judged.queries}
-    for task in outcome.benchmark.tasks:
+    planned, judged = outcome.planned, outcome.judged
+    columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
+    ceilings = {name: values.tolist() for name, values in outcome.ceilings.values.items()}
+    position = {query_id: i for i, query_id in enumerate(outcome.scores.query_ids)}
+    hashes = {query.query_id: sha256_text(query.text) for query in planned.queries}
+    for task in planned.benchmark.tasks:
         row = position[task.task_id]
         # The query is made of its own file, so that it resembles the queries of that file too.
         # Definitions are used by files all over a repository, and would make one cluster of its queries.
-        gold = () if outcome.config.protocol.of_definitions else judged.gold[task.task_id]
+        gold = () if planned.protocol.of_definitions else judged.gold[task.task_id]
         elsewhere = {place.file for place in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(elsewhere))} if elsewhere else {}
         yield QueryRow(
@@ -275,31 +253,31 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
             **files,
             query_sha256=hashes[task.task_id],
             n_relevant=len(judged.qrels[task.task_id]),
-            facts=dict(judged.facts[task.task_id]),
+            facts=dict(outcome.facts[task.task_id]),
             measures={name: column[row] for name, column in columns.items()},
             ceilings={name: column[row] for name, column in ceilings.items()},
-            leak={name: shares[task.task_id] for name, shares in judged.leak.items()},
+            leak={name: shares[task.task_id] for name, shares in outcome.leak.items()},
         )
 
 
 def _log_lines(outcome: Outcome) -> Iterator[str]:
     """The lines of the run log. What of them can break the contract is checked: a chunk's place once."""
-    config, judged = outcome.config, outcome.judged
+    config = outcome.config
     spec = Spec.parse(config.chunker)
-    chunks = {chunk.chunk_id: chunk for chunk in outcome.documents}
+    chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.documents}
     places: dict[str, str] = {}
     # The id is a hash of the whole configuration.
-    system = config.run_id
+    system = outcome.run_id
     k_raw = max(config.k, outcome.first_stage.k_raw if outcome.first_stage else 0)
     last = {
         "index_version": outcome.index_version,
         "chunker": {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params},
     }
     last_text = _ENCODER.encode(last)
-    for query in judged.queries:
-        ranking = judged.run.rankings[query.query_id]
+    for query in outcome.planned.queries:
+        ranking = outcome.run.rankings[query.query_id]
         # Tokens are the model's; without a model none are known.
-        tokens = judged.facts[query.query_id].get("query_tokens")
+        tokens = outcome.facts[query.query_id].get("query_tokens")
         first = {
             "query_id": query.query_id,
             "query": readable(query.text),
@@ -332,11 +310,11 @@ def _place(chunk: Chunk) -> dict[str, Any]:
 
 
 def _time_rows(outcome: Outcome) -> Iterator[TimeRow]:
-    cost, run = outcome.cost, outcome.judged.run
-    for step, seconds in cost.seconds.items():
+    planned, run = outcome.planned, outcome.run
+    for step, seconds in outcome.seconds.items():
         # With warm vectors nothing is encoded, and the step's seconds say nothing of the model's speed.
         if step == EMBED_STEP:
-            yield TimeRow(step=step, seconds=round(seconds, 4), encoded=cost.encoded, usage=dict(cost.usage))
+            yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded, usage=dict(planned.usage))
         else:
             yield TimeRow(step=step, seconds=round(seconds, 4))
     steps = {"retrieve": run.latency_ms, "rerank": run.rerank_ms}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.diagnosis.evidence import Evidence
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.inspection import Inspection
-    from repoeval_bench.runs.records import StoredConfig
+    from repoeval_bench.runs.records import RunConfig
     from repoeval_bench.runs.view import RunView
 
 BM25 = "bm25"
@@ -70,7 +70,7 @@ def _is_bm25(run: RunView) -> bool:
 
 
 def rank_with_bm25(
-    evidence: Evidence, inspection: Inspection | None, config: StoredConfig | None, ids: Sequence[str]
+    evidence: Evidence, inspection: Inspection | None, config: RunConfig | None, ids: Sequence[str]
 ) -> Beside:
     """BM25 (its defaults) over the chunks that the run stored, for these queries.
 
