@@ -22,7 +22,7 @@ _SCRIPT = (
     "statement_identifier",
 )
 _C = ("identifier", "field_identifier", "type_identifier", "statement_identifier")
-_KINDS = {
+IDENTIFIER_KINDS = {
     "python": ("identifier",),
     "javascript": _SCRIPT,
     "typescript": (*_SCRIPT, "type_identifier"),
@@ -34,6 +34,7 @@ _KINDS = {
     "cpp": (*_C, "namespace_identifier"),
     "csharp": ("identifier",),
 }
+"""Language -> the nodes that are identifiers."""
 
 # Names of the module builtins in Python 3.10 to 3.14, and what every module has.
 _PYTHON = """
@@ -126,7 +127,7 @@ def identifiers_in(parsed: Parsed, lines: LineSpan) -> frozenset[str]:
     What is interpolated into a text is code. The marks of a name (`#x`, `@x`, `r#x`) are left out.
     """
     name = parsed.language.name
-    query = "[" + " ".join(f"({kind})" for kind in _KINDS[name]) + "] @name"
+    query = "[" + " ".join(f"({kind})" for kind in IDENTIFIER_KINDS[name]) + "] @name"
     found = {
         parsed.text(node).removeprefix("r#").lstrip("#@")
         for captured in parsed.matches(query, lines)

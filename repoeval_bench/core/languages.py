@@ -19,8 +19,7 @@ class Language:
     """One language. `endings` are those of file names, lower-cased, with the dot.
 
     `module` and `function` give its tree-sitter grammar; `extra` installs it, "" where it is always installed.
-    `block_comment` is how such a comment begins and ends; None where the language has none. `doc_comments` are how
-    comments begin that document what is below them.
+    `doc_comments` are how comments begin that document what is below them.
     """
 
     name: str
@@ -29,8 +28,12 @@ class Language:
     function: str = "language"
     extra: str = "languages"
     line_comment: str = "//"
-    block_comment: tuple[str, str] | None = ("/*", "*/")
     doc_comments: tuple[str, ...] = ("/**",)
+
+    @property
+    def family(self) -> str:
+        """The language, or the one whose files name this one's definitions too."""
+        return _FAMILIES.get(self.name, self.name)
 
     @property
     def installed(self) -> bool:
@@ -43,6 +46,8 @@ class Language:
         return f"'repoeval-bench[{self.extra}]'" if self.extra else "repoeval-bench"
 
 
+_FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
+
 _DOXYGEN = ("/**", "/*!", "///", "//!")
 
 LANGUAGES: Mapping[str, Language] = {
@@ -54,7 +59,6 @@ LANGUAGES: Mapping[str, Language] = {
             module="tree_sitter_python",
             extra="",
             line_comment="#",
-            block_comment=None,
             doc_comments=(),
         ),
         Language(name="javascript", endings=(".js", ".jsx", ".mjs", ".cjs"), module="tree_sitter_javascript"),

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from heapq import heapify, heappop, heapreplace
+from math import fsum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from repoeval_bench.core.places import join
 from repoeval_bench.metrics.context import Context, as_read, completion_of, look_up
-from repoeval_bench.metrics.greedy import by_gold, cover
 from repoeval_bench.metrics.judged import share
 from repoeval_bench.metrics.measure import parse_measures
 from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import score_run
 from repoeval_bench.metrics.sources import Sources
-from repoeval_bench.metrics.supplies import grams_held, identifiers_held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.metrics.context import ChunkPlace
-    from repoeval_bench.metrics.judged import Judgements
+    from numpy.typing import NDArray
+
+    from repoeval_bench.core.places import Gold, Place
+    from repoeval_bench.metrics.context import ChunkPlace, Completion
+    from repoeval_bench.metrics.judged import IntArray, Judgements
     from repoeval_bench.metrics.measure import Measure
     from repoeval_bench.metrics.scoring import RunScores
 
 Greed = Literal["lines", "definitions", "identifiers", "ngrams"]
 """What a greedy choice of chunks collects."""
-
-_SUPPLIES = {"identifiers": identifiers_held, "ngrams": grams_held}
 
 CEILING, SHARE = "_ceiling", "_share"
 """What ends the name of a column made by `with_ceiling`."""
@@ -117,10 +119,11 @@ def _greedy_run(
 
     run = {}
     for query_id in qrels:
-        if wanted in _SUPPLIES:
+        if wanted in ("identifiers", "ngrams"):
             completion = completion_of(context, query_id)
             chunks = near(query_id, completion.seen())
-            order = cover(chunks, _SUPPLIES[wanted](chunks, completion, sources), lines)
+            held = identifiers_held if wanted == "identifiers" else grams_held
+            order = cover(chunks, held(chunks, completion, sources), lines)
         else:
             golds = _golds(context, query_id, wanted)
             order = by_gold(near(query_id, (place.file for gold in golds for place in gold)), golds, lines)
@@ -132,3 +135,111 @@ def _golds(context: Context, query_id: str, wanted: Greed) -> tuple[Gold, ...]:
     if wanted == "definitions":
         return tuple(look_up("definitions", context.definitions, query_id, "query"))
     return (look_up("gold", context.gold, query_id, "query"),)
+
+
+def identifiers_held(
+    chunks: Mapping[str, ChunkPlace], completion: Completion, sources: Sources
+) -> dict[str, frozenset[int]]:
+    """chunk_id -> the identifiers that it holds, as numbers; chunks without any are left out."""
+    tokens = sources.stream(completion.files).tokens
+    at = np.flatnonzero(np.isin(tokens, sources.lacking([completion.task])[completion.task.task_id]))
+    return _held(chunks, completion, sources, (at, at, tokens[at]))
+
+
+def grams_held(chunks: Mapping[str, ChunkPlace], completion: Completion, sources: Sources) -> dict[str, frozenset[int]]:
+    """chunk_id -> the n-grams of every length that it holds, as numbers; chunks without any are left out."""
+    prompt, grams, n_before = sources.to_write(completion.task)
+    found = grams.find(sources.stream(completion.files).tokens)
+    pieces, base = [], 0
+    for before, (text, shown, here, size) in enumerate(
+        zip(grams.text, grams.find(prompt), found, grams.sizes, strict=True)
+    ):
+        new = np.zeros(size + 1, dtype=np.bool_)  # the last is that of none
+        new[text[n_before:]] = True
+        new[shown] = new[-1] = False
+        at = np.flatnonzero(new[here])
+        pieces.append((at - before, at, here[at] + base))
+        base += size
+    first, last, what = (np.concatenate(each) for each in zip(*pieces, strict=True))
+    order = np.argsort(last, kind="stable")
+    return _held(chunks, completion, sources, (first[order], last[order], what[order]))
+
+
+def _held(
+    chunks: Mapping[str, ChunkPlace],
+    completion: Completion,
+    sources: Sources,
+    found: tuple[IntArray, IntArray, NDArray[np.integer]],
+) -> dict[str, frozenset[int]]:
+    """chunk_id -> what it holds whole; `found` are first token, last token and what is there, by last token.
+
+    Lines that say nothing new hold nothing.
+    """
+    stream = sources.stream(completion.files)
+
+    def tokens(place: Place) -> tuple[int, int]:
+        return stream.tokens_of(completion.task.file if place.file == completion.file else place.file, place.lines)
+
+    first, last, what = found
+    start, end = tokens(completion.known)
+    new = (last < start) | (first >= end)
+    first, last, what = first[new], last[new], what[new]
+    spans = [tokens(place) for place in chunks.values()]
+    edges = np.searchsorted(last, np.array(spans, dtype=np.int64).reshape(-1, 2)).tolist()
+    return {
+        chunk_id: frozenset(what[low:high][first[low:high] >= start].tolist())
+        for chunk_id, (start, _), (low, high) in zip(chunks, spans, edges, strict=True)
+        if (first[low:high] >= start).any()
+    }
+
+
+def by_gold(chunks: Mapping[str, ChunkPlace], wanted: Sequence[Gold], lines: Lines) -> list[str]:
+    """The chunk ids in the order of most gold that is new per nws, as long as there is any.
+
+    Each gold of `wanted` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
+    """
+    worth: dict[Hashable, float] = defaultdict(float)
+    for gold in wanted:
+        numbers = lines.all_of(gold)
+        for number in numbers:
+            worth[number] += 1.0 if len(wanted) == 1 else 1.0 / len(numbers)
+    every = join(place for gold in wanted for place in gold)
+    held = {chunk_id: shared for chunk_id, place in chunks.items() if (shared := lines.shared(place, every))}
+    return cover(chunks, held, lines, worth)
+
+
+def cover(
+    chunks: Mapping[str, ChunkPlace],
+    held: Mapping[str, AbstractSet[Hashable]],
+    lines: Lines,
+    worth: Mapping[Hashable, float] | None = None,
+) -> list[str]:
+    """The chunk ids in the order of most worth that is new per nws, as long as there is any.
+
+    `held` is chunk_id -> what it holds, each worth 1 unless `worth` says otherwise. A chunk costs its header and all
+    its non-blank lines. Of equals the earlier by file and lines comes first.
+    """
+    near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in held)
+    collected: set[Hashable] = set()
+    order: list[str] = []
+
+    def gain(chunk_id: str) -> float:
+        new = held[chunk_id] - collected
+        # fsum is exact in any order, and a set has none.
+        return (len(new) if worth is None else fsum(map(worth.__getitem__, new))) / costs[chunk_id]
+
+    costs = {chunk_id: lines.read(chunks[chunk_id]).cost for _, _, chunk_id in near}
+    # A gain only falls as more is collected, so the best by an old gain whose new one is the same is the best of all.
+    heap = [(-gain(chunk_id), at, chunk_id) for at, (_, _, chunk_id) in enumerate(near)]
+    heapify(heap)
+    while heap:
+        old, at, chunk_id = heap[0]
+        if not old:
+            break
+        if (now := -gain(chunk_id)) != old:
+            heapreplace(heap, (now, at, chunk_id))
+            continue
+        heappop(heap)
+        order.append(chunk_id)
+        collected |= held[chunk_id]
+    return order

@@ -9,8 +9,9 @@ import json
 import re
 import tempfile
 from collections import Counter, defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import definitions_in
 from repoeval_bench.core.occurrences import occurrences
@@ -21,7 +22,6 @@ from repoeval_bench.dataset.build.sampling import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.languages import Language
@@ -74,9 +74,6 @@ LEFT_OUT = {
 }
 """Level -> reason -> what is left out by it; the first that holds is counted."""
 
-_FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
-"""Languages that call each other's code."""
-
 _METHODS_BARE = frozenset({"java", "csharp", "c"})
 """Families in which a method of the own class is called by its bare name."""
 
@@ -101,9 +98,8 @@ def examine(file: SourceFile, language: Language) -> Examined:
     calls: list[Call] = []
     defined: set[tuple[str, str]] = set()
     left_out: dict[str, Counter[str]] = {level: Counter() for level in LEFT_OUT}
-    family = _FAMILIES.get(language.name, language.name)
     # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
-    seen: set[str] | None = None if family == "javascript" else set()
+    seen: set[str] | None = None if language.family == "javascript" else set()
     for parsed in segments(file, language):
         found = definitions_in(parsed)
         occurring = occurrences(parsed)
@@ -112,7 +108,7 @@ def examine(file: SourceFile, language: Language) -> Examined:
         lines += _lines(file, parsed, _aside(found, occurring, comments), left_out["line"])
         calls += occurring.calls
         defined |= {(each.kind, each.name) for each in found if each.kind != "variable" and not each.declaration}
-    return Examined(file.path, family, tuple(functions), tuple(lines), tuple(calls), tuple(defined), left_out)
+    return Examined(file.path, language.family, tuple(functions), tuple(lines), tuple(calls), tuple(defined), left_out)
 
 
 def hole_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
@@ -205,20 +201,13 @@ def _is_long(text: str) -> bool:
     return len(_WORD_OR_SIGN.findall(text)) >= LINE_TOKENS and len(_WORD.findall(_STRING.sub("", text))) >= 2
 
 
-class Calls:
+class Calls(ExitStack):
     """The calls of a repository, kept in a file until all that it defines is known."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._defined: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        self._spool = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  # closed in __exit__
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._spool.close()
+        self._spool = self.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115 - it is one
 
     def add(self, file: Examined) -> None:
         """Take in a file's calls and the names that it defines."""

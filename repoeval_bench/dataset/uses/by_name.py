@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import LanguageError
-from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
@@ -80,8 +79,7 @@ class ByName(FileDefinitions):
 
     def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], Mapping[str, str]] | None:
         """(the names on the lines, the names that the functions around them bind, with the type declared of each)."""
-        language = language_of(path, self._files[path].text)
-        assert language is not None
+        language = self._language[path]
         around = [
             each.lines
             for each in self.defined(path)

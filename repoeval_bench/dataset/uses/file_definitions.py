@@ -12,12 +12,12 @@ from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, Definition
-from repoeval_bench.dataset.uses.tree_names import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.languages import Language
     from repoeval_bench.core.source import SourceFile
 
 IMPLICIT = frozenset({"java", "csharp", "c"})
@@ -36,26 +36,24 @@ class FileDefinitions:
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._files: dict[str, SourceFile] = {}
-        self._language: dict[str, str] = {}
+        self._language: dict[str, Language] = {}
         for file in files:
             language = language_of(file.path, file.text)
-            if language is not None and language.name in FAMILIES:
-                self._files[file.path], self._language[file.path] = file, language.name
+            if language is not None and language.name != "python":
+                self._files[file.path], self._language[file.path] = file, language
         self._defined: dict[str, tuple[Parsed, ...]] = {}
         self._names: dict[str, NamedIn] = {}
 
     def family(self, path: str) -> str | None:
         """The family of a file; None where it has none."""
         language = self._language.get(path)
-        return FAMILIES[language] if language else None
+        return language.family if language else None
 
     def defined(self, path: str) -> tuple[Parsed, ...]:
         """The definitions of a file; none where its grammar is not installed."""
         if path not in self._defined:
-            language = language_of(path, self._files[path].text)
-            assert language is not None
             try:
-                self._defined[path] = definitions(self._files[path], language)
+                self._defined[path] = definitions(self._files[path], self._language[path])
             except LanguageError:
                 self._defined[path] = ()
         return self._defined[path]
@@ -95,7 +93,7 @@ class FileDefinitions:
         found: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
         for path in self._files:
             for each in self.defined(path):
-                found[FAMILIES[self._language[path]], each.name].append((path, each))
+                found[self._language[path].family, each.name].append((path, each))
         return found
 
     def at(self, path: str, line: int, name: str) -> Definition | None:

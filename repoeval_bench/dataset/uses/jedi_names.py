@@ -6,14 +6,14 @@ jedi reads code and runs none of it. It sees these files alone: no environment o
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
 
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.core.spans import LineSpan
@@ -21,39 +21,30 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.uses.definitions import Definitions
 
 
-class JediNames:
+class JediNames(ExitStack):
     """Use as a context: the copy lives as long. `environment` is the folder of a virtual environment to look into."""
 
     def __init__(self, files: Iterable[SourceFile], definitions: Definitions, environment: str | None = None) -> None:
         require("resolving names", "jedi")
         import jedi
 
+        super().__init__()
         self._jedi = jedi
         self._files = {file.path: file for file in files if file.path.endswith(".py")}
         self._definitions = definitions
-        self._environment = environment
         self._scripts: dict[str, Any] = {}
-
-    def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="names-")
-        self._root = Path(self._folder.name).resolve()
+        self._root = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="names-"))).resolve()
         for file in self._files.values():
             path = self._root / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.text.encode("utf-8", "surrogatepass"))
         roots = [str(self._root), *(str(self._root / each) for each in ("src", "lib") if (self._root / each).is_dir())]
-        if self._environment is None:
-            self._inside = self._jedi.InterpreterEnvironment()
-            self._project = self._jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
+        if environment is None:
+            self._inside = jedi.InterpreterEnvironment()
+            self._project = jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
         else:
-            self._inside = self._jedi.create_environment(self._environment, safe=False)
-            self._project = self._jedi.Project(self._root, added_sys_path=roots, smart_sys_path=False)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._folder.cleanup()
+            self._inside = jedi.create_environment(environment, safe=False)
+            self._project = jedi.Project(self._root, added_sys_path=roots, smart_sys_path=False)
 
     def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
         """The definitions that the name at a place (0-based) means; none where jedi finds none in these files."""

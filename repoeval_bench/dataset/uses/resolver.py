@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
 from repoeval_bench.dataset.uses.by_name import ByName
@@ -21,7 +22,6 @@ from repoeval_bench.dataset.uses.scip import ScipNames
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.core.spans import LineSpan
@@ -47,7 +47,7 @@ class Resolution:
     without: Mapping[str, int] = field(default_factory=dict)
 
 
-class Resolver:
+class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
     `jedi` needs the extra `build`; `environment` is the folder of a virtual environment that jedi may look into. `scip`
@@ -62,23 +62,13 @@ class Resolver:
         environment: str | None = None,
         scip: Path | None = None,
     ) -> None:
+        super().__init__()
         kept = tuple(files)
         self._modules = Modules(kept)
         self._others = ByName(kept)
         self._definitions = Definitions(self._modules, self._others)
-        self._jedi = JediNames(kept, self._definitions, environment) if jedi else None
         self._scip = ScipNames(scip, kept, self._definitions) if scip else None
-
-    def __enter__(self) -> Self:
-        if self._jedi:
-            self._jedi.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._jedi:
-            self._jedi.__exit__(kind, error, trace)
+        self._jedi = self.enter_context(JediNames(kept, self._definitions, environment)) if jedi else None
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
         """The definitions that these lines of a file use; None where the file cannot be read.

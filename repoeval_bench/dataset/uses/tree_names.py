@@ -5,39 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.identifiers import IDENTIFIER_KINDS
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SCRIPT = (
-    "identifier",
-    "property_identifier",
-    "shorthand_property_identifier",
-    "shorthand_property_identifier_pattern",
-    "private_property_identifier",
-)
+_LABELS = frozenset({"statement_identifier", "label_name", "package_identifier", "namespace_identifier"})
 IDENTIFIERS = {
-    "javascript": _SCRIPT,
-    "typescript": (*_SCRIPT, "type_identifier"),
-    "tsx": (*_SCRIPT, "type_identifier"),
-    "java": ("identifier", "type_identifier"),
-    "go": ("identifier", "field_identifier", "type_identifier"),
-    "rust": ("identifier", "field_identifier", "type_identifier", "shorthand_field_identifier"),
-    "c": ("identifier", "field_identifier", "type_identifier"),
-    "cpp": ("identifier", "field_identifier", "type_identifier"),
-    "csharp": ("identifier",),
+    language: tuple(kind for kind in kinds if kind not in _LABELS) for language, kinds in IDENTIFIER_KINDS.items()
 }
-FAMILIES = {
-    "javascript": "javascript",
-    "typescript": "javascript",
-    "tsx": "javascript",
-    "java": "java",
-    "go": "go",
-    "rust": "rust",
-    "c": "c",
-    "cpp": "c",
-    "csharp": "csharp",
-}
-"""Language -> the family whose files name each other's definitions."""
+"""Language -> the nodes that may name a definition."""
 
 _OBJECTS = ("object", "operand", "value", "argument", "expression", "path", "scope", "package", "module")
 _TEMPLATES = ("template_type", "template_function", "template_method")
