@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.comparison import compare
     from repoeval_bench.analysis.diagnosis.report import diagnose
     from repoeval_bench.analysis.diff import diff
-    from repoeval_bench.analysis.gate_file import read_gates
-    from repoeval_bench.analysis.gates import gate
-    from repoeval_bench.analysis.grid import sensitivity
+    from repoeval_bench.analysis.gates import gate, read_gates
     from repoeval_bench.analysis.judgements.bounds import bounds
     from repoeval_bench.analysis.judgements.pooling import pool
     from repoeval_bench.analysis.leaderboard import leaderboard
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.pipeline.report import pipeline_report
     from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
+    from repoeval_bench.analysis.sensitivity import sensitivity
     from repoeval_bench.analysis.stability import stability
     from repoeval_bench.analysis.standings import standings
     from repoeval_bench.analysis.validity import validity
@@ -104,11 +103,11 @@ _PUBLIC = {
     "plan_run": "runs.experiment:plan_run",
     "plot": "report.plots:plot",
     "pool": "analysis.judgements.pooling:pool",
-    "read_gates": "analysis.gate_file:read_gates",
+    "read_gates": "analysis.gates:read_gates",
     "recommend": "analysis.recommendation:recommend",
     "refresh_pack": "dataset.build.refresh:refresh_pack",
     "segment": "analysis.segments:segment",
-    "sensitivity": "analysis.grid:sensitivity",
+    "sensitivity": "analysis.sensitivity:sensitivity",
     "stability": "analysis.stability:stability",
     "standings": "analysis.standings:standings",
     "validity": "analysis.validity:validity",

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from repoeval_bench import compare, diagnose, gate, pipeline_report, read_gates, segment
 from repoeval_bench.analysis.facts import read_facts
-from repoeval_bench.analysis.gate_file import GateConfig
+from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.files import path_problem
 from repoeval_bench.core.validation import EXACT, LINES

@@ -20,7 +20,7 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.index import Coordinates, Repository, table_name
 from repoeval_bench.dataset.repoeval import FUNCTION, combinations, parse_tasks
-from repoeval_bench.dataset.sources.mirror import MirrorFolder
+from repoeval_bench.dataset.sources.archived import MirrorFolder
 from repoeval_bench.dataset.summary import identify_licence
 from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
 

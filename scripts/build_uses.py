@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.dataset.build.uses import resolve_tasks
 from repoeval_bench.dataset.index import uses_name
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses.table import Uses, dump_uses
-from repoeval_bench.dataset.uses.tasks import resolve_tasks
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark

@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.dataset.build.uses import resolve_tasks
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.uses.tasks import resolve_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,7 +1,8 @@
 """Chunkers of one realised size: a nominal 1500 means different things to different chunkers.
 
 A size parameter is searched for until the mean size of the chunks, in nws, is near a target on
-the same files. Nothing but files and a spec goes in, so that it can be done before any model is asked.
+the same files. Nothing but files and a spec goes in, so that it can be done before any model is asked. A chunker's
+name without its size says what makes two runs those of one chunker.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.registry import rows
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 
@@ -128,3 +130,29 @@ def _nearest(seen: dict[int, float], target: float) -> int:
 
 def _is_near(realised: float, target: float, tolerance: float) -> bool:
     return abs(realised - target) <= tolerance * target
+
+
+def chunker_name(spec: str, *, sized: bool = False) -> str:
+    """A spec without options at their defaults and, unless `sized`, without what sets its size.
+
+    As it is where it is no spec.
+    """
+    try:
+        parsed = Spec.parse(spec)
+    except SpecError:
+        return spec
+    row = next((row for row in rows("chunker") if row.name == parsed.name and not row.target), None)
+    usual = {name: str(option.default) for name, option in (row.parameters() if row else {}).items()}
+    size = {size_option(parsed), "step" if parsed.name == "window" else ""}
+    kept = {key: value for key, value in parsed.params.items() if (sized if key in size else usual.get(key) != value)}
+    return str(Spec(parsed.name, parsed.target, kept))
+
+
+def chunker_size(spec: str) -> int | None:
+    """What a spec sets its size to, in the option's own unit; None where it sets none."""
+    try:
+        parsed = Spec.parse(spec)
+        option = size_option(parsed)
+        return int(parsed.params[option]) if option else None
+    except (SpecError, ValueError):  # or no whole number
+        return None

@@ -1,8 +1,8 @@
-"""Recall over k, query by query, and where such a curve bends."""
+"""Recall over k, query by query; where such a curve bends; and a run as a row of a sweep."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.statistics import FloatArray
     from repoeval_bench.core.run import Qrels
+    from repoeval_bench.runs.view import RunView
 
 
 def recall_curves(
@@ -45,3 +46,23 @@ def knee(values: FloatArray | Sequence[float], cutoffs: Sequence[int] | None = N
     height = (curve - curve[0]) / (curve[-1] - curve[0])
     along = (at - at[0]) / (at[-1] - at[0])
     return int(at[np.argmax(np.round(height - along, 12))])
+
+
+CUTOFFS = (1, 3, 5, 10, 20, 50)
+K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
+"""What a sweep of k measures."""
+
+
+def sweep_row(run: RunView) -> dict[str, Any]:
+    """The chunker, mean chunk size in nws, number of chunks, the means; the knee where all cutoffs are there."""
+    metrics = run.metrics
+    means = metrics.headline_means
+    recall = {k: means[f"recall@{k}"] for k in CUTOFFS if f"recall@{k}" in means}
+    row = {
+        "chunker": metrics.chunker,
+        "mean_nws": metrics.chunk_nws.mean if metrics.chunk_nws else None,
+        "chunks": metrics.counts.chunks,
+    }
+    if len(recall) == len(CUTOFFS):
+        row["knee"] = knee(list(recall.values()), list(recall))
+    return {**row, **means}

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.choosing import choice_of
-from repoeval_bench.analysis.chunker_names import chunker_name, chunker_size
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
 from repoeval_bench.analysis.records import Candidate
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.analysis.updates import updates_of
+from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
 from repoeval_bench.dataset.build.sampling import some_of

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from repoeval_bench.analysis.chunker_names import chunker_name, chunker_size
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.runs.records import Record

@@ -164,8 +164,7 @@ def refresh_command(*, as_json: bool, out: Path | None, **asked: str) -> None:
     places of tasks, and no code; it is a --source, for you and for whoever you give it to.
     """
     from repoeval_bench.cli.explain import pack_lines
-    from repoeval_bench.dataset.build.recipe import read_recipe
-    from repoeval_bench.dataset.build.refresh import RefreshRequest, refresh_pack
+    from repoeval_bench.dataset.build.refresh import RefreshRequest, read_recipe, refresh_pack
 
     request = RefreshRequest(**asked)
     request.check()

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.analysis.gate_file import read_gates
-from repoeval_bench.analysis.gates import gate
+from repoeval_bench.analysis.gates import gate, read_gates
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo

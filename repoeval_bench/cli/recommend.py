@@ -16,7 +16,7 @@ from repoeval_bench.cli.options import execution_options, home_option, json_opti
 from repoeval_bench.cli.output import OUTPUT, page_of
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import write_named
-from repoeval_bench.dataset.build.kept import benchmark_of
+from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
 from repoeval_bench.runs.execution import check_execution, runs_on

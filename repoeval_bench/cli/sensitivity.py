@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.analysis.grid import sensitivity
-from repoeval_bench.analysis.sensitivity import PairedResult, flips
+from repoeval_bench.analysis.sensitivity import PairedResult, flips, sensitivity
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import Folder, execution_options, home_option, json_option, request_options, say

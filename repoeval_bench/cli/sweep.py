@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.analysis.sweep import K_MEASURES, sweep_row
+from repoeval_bench.analysis.recall_curves import K_MEASURES, sweep_row
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo

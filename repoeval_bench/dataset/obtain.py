@@ -14,8 +14,7 @@ from repoeval_bench.dataset.install import InstalledSet, alone, find_set, instal
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, combination
 from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
-from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources.archived import MANIFEST as SET_MANIFEST
+from repoeval_bench.dataset.sources import SourceError, archived
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -63,15 +62,15 @@ def is_benchmark(source: str) -> bool:
     if source in {"", "auto", *NAMED} or _is_remote(source) or edition_of(source):
         return True
     folder = Path(source).expanduser()
-    return Pack.at(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, SET_MANIFEST))
+    return Pack.at(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, archived.MANIFEST))
 
 
 def open_source(source: str, combination: Combination, home: Path) -> Source:
     """The source of a name, address or folder; nothing is fetched by opening it."""
-    from repoeval_bench.dataset.sources import mirror, package_index
+    from repoeval_bench.dataset.sources import package_index
 
     if source == "github":
-        return mirror.GitHub(home)
+        return archived.GitHub(home)
     if source == "pypi":
         if combination.level != FUNCTION.name:
             raise UsageError(
@@ -82,11 +81,11 @@ def open_source(source: str, combination: Combination, home: Path) -> Source:
     if _is_remote(source):
         if not _is_address(source):
             raise UsageError(f"the source {source!r} is not an address; write it as https://host/folder")
-        return mirror.MirrorUrl(source, home)
+        return archived.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
         known = (*NAMED, *dict.fromkeys(name.partition("@")[0] for name in editions()))
         raise UsageError(f"{nearest('source', source, known)} (an address or an existing folder is one too)")
-    return mirror.MirrorFolder(Path(source))
+    return archived.MirrorFolder(Path(source))
 
 
 def known_repositories(source: str, combination: Combination, home: Path) -> Collection[str] | None:

@@ -15,8 +15,7 @@ from repoeval_bench.report.text import heading, printable
 if TYPE_CHECKING:
     from repoeval_bench.analysis.diagnosis.checks import Check
     from repoeval_bench.analysis.diagnosis.gaps import Gap
-    from repoeval_bench.analysis.diagnosis.report import Diagnosis
-    from repoeval_bench.analysis.diagnosis.worst import Place, Ranked, WorstQuery
+    from repoeval_bench.analysis.diagnosis.report import Diagnosis, Place, Ranked, WorstQuery
 
 _GOLD_SHOWN = 8
 _TEXT = 110

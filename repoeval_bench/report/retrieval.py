@@ -11,8 +11,7 @@ from repoeval_bench.report.text import heading, interval, with_interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.figures import Figure, Section
-    from repoeval_bench.analysis.judgements.bounds import Agreement, Bounds
-    from repoeval_bench.analysis.judgements.calibration import Corrected
+    from repoeval_bench.analysis.judgements.bounds import Agreement, Bounds, Corrected
 
 
 def section_tables(section: Section) -> list[Table]:

@@ -174,7 +174,7 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
 
     A chunker under a protocol whose documents are fixed, or none under another, is a UsageError.
     """
-    from repoeval_bench.chunkers._function import as_chunker
+    from repoeval_bench.chunkers._adapters import as_chunker
     from repoeval_bench.chunkers.registry import make_chunker
 
     if protocol.documents == "windows":

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.judgements.calibration import (
+from repoeval_bench.analysis.judgements.bounds import (
     Calibration,
     corrected_precision,
     read_calibration,

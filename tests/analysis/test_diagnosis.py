@@ -9,8 +9,8 @@ from repoeval_bench.analysis.diagnosis.bm25 import Beside
 from repoeval_bench.analysis.diagnosis.checks import check_all
 from repoeval_bench.analysis.diagnosis.evidence import Evidence, newer_share, repeats
 from repoeval_bench.analysis.diagnosis.gaps import find_gaps
+from repoeval_bench.analysis.diagnosis.report import worst_ids, worst_queries
 from repoeval_bench.analysis.diagnosis.thresholds import LIMITS, Thresholds
-from repoeval_bench.analysis.diagnosis.worst import worst_ids, worst_queries
 from repoeval_bench.analysis.judged_log import JudgedLog
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.log import LogRow, Retrieved

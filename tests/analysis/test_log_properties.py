@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis.intervals import quantile_interval, share_interval
-from repoeval_bench.analysis.judgements.bounds import judged_bounds
-from repoeval_bench.analysis.judgements.calibration import Calibration, rogan_gladen
+from repoeval_bench.analysis.judgements.bounds import Calibration, judged_bounds, rogan_gladen
 from repoeval_bench.analysis.judgements.pooling import pool_rows
 from repoeval_bench.analysis.pipeline.answers import freshness
 from repoeval_bench.analysis.pipeline.hard_negatives import negatives_section

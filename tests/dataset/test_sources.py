@@ -17,7 +17,7 @@ from repoeval_bench.dataset.install import find_set, install, installed_sets
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import DEFAULT as FUNCTION
 from repoeval_bench.dataset.repoeval import Combination
-from repoeval_bench.dataset.sources.mirror import GitHub, MirrorFolder, MirrorUrl
+from repoeval_bench.dataset.sources.archived import GitHub, MirrorFolder, MirrorUrl
 from repoeval_bench.dataset.trees import text_hash
 from support import minirepo
 from support.server import Site, serve

@@ -10,7 +10,7 @@ from repoeval_bench.dataset.install import HASHES, install
 from repoeval_bench.dataset.loader import load_set
 from repoeval_bench.dataset.repoeval import Combination
 from repoeval_bench.dataset.sources import SetFacts
-from repoeval_bench.dataset.sources.mirror import MirrorFolder
+from repoeval_bench.dataset.sources.archived import MirrorFolder
 from repoeval_bench.dataset.summary import UNKNOWN, identify_licence, licence_of, summarize
 from repoeval_bench.dataset.verification import verify
 from support import minirepo

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.grid import sensitivity
+from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
@@ -120,7 +120,7 @@ def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
 def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
     """Every chunker, size, offset and query policy of `sensitivity`: one pass."""
     encoder, model = embedder(tmp_path)
-    monkeypatch.setattr("repoeval_bench.analysis.grid.make_embedder", lambda *_, **__: model)
+    monkeypatch.setattr("repoeval_bench.analysis.sensitivity.make_embedder", lambda *_, **__: model)
     found = sensitivity(
         benchmark,
         ("ast:max_nws=400", "fixed:max_nws=800"),

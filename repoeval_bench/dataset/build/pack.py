@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,16 +16,17 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.spec import nearest, short_hash, slug
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
+from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
-from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import counts, resolve_levels
 from repoeval_bench.dataset.install import HASHES, uses_file_of
+from repoeval_bench.dataset.obtain import is_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
 from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.dataset.build.origin import Origin
     from repoeval_bench.dataset.build.sampling import Candidate
-    from repoeval_bench.dataset.uses.tasks import TaskUses
+    from repoeval_bench.dataset.build.uses import TaskUses
 
 RULES_VERSION = 1
 """Of the rules by which files and tasks are taken; another one gives other packs."""
@@ -277,3 +279,30 @@ def _version(package: str) -> str:
         return f"{package} {version(package)}"
     except PackageNotFoundError:
         return package
+
+
+def benchmark_of(source: str, folder: Path, *, notify: Callable[[str], None] = lambda _: None) -> str:
+    """The source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
+
+    A pack of the same files under the same rules is the same folder, so that runs over it are found again.
+    """
+    if is_benchmark(source):
+        return source
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
+    except OSError as error:
+        raise DatasetError(f"{folder} cannot be written ({error.strerror}); name another folder with --out") from error
+    try:
+        built = build_pack(BuildRequest(sources=(source,)), work / "pack", notify=notify)
+        target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"
+        if not target.is_dir():
+            built.root.rename(target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return str(target)
+
+
+def _fingerprint(pack: Pack) -> str:
+    """Of the manifest and of all files, by their hashes."""
+    return short_hash((pack.root / MANIFEST).read_text("utf-8") + (pack.root / TREE / HASHES).read_text("utf-8"))

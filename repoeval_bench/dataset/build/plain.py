@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
 from repoeval_bench.dataset.assembly import fingerprint
-from repoeval_bench.dataset.build.gather import Gathered, gather, no_code
+from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
 from repoeval_bench.dataset.pack import MANIFEST
 

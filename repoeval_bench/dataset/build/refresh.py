@@ -1,7 +1,7 @@
 """The next edition of a shipped pack: packages chosen by its recipe, the pack built of them, its facts written.
 
-Each candidate is looked up in the user's own registry, in the recipe's order, until enough of its list are taken.
-Nothing of a package is built or run, and no score is computed.
+A recipe is a file of names and criteria that people write. Each candidate is looked up in the user's own registry, in
+the recipe's order, until enough of its list are taken. Nothing of a package is built or run, and no score is computed.
 """
 
 from __future__ import annotations
@@ -14,28 +14,82 @@ from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from packaging.utils import canonicalize_name
+from pydantic import Field
 
 from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.build.edition import ship
 from repoeval_bench.dataset.build.files import new_folder, new_target
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-from repoeval_bench.dataset.build.recipe import read_recipe
 from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.shipped import recipes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from repoeval_bench.dataset.build.origin import Origin
-    from repoeval_bench.dataset.build.recipe import Recipe
     from repoeval_bench.dataset.build.registries import Registry
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.dataset.sources.index_client import Release
+
+_Whole = Annotated[int, Field(ge=0)]
+
+
+class Bounds(Strict):
+    """What a package has: `lines`, the fewest and the most, and of the others at least so many.
+
+    Lines and files are of code in the recipe's languages, `functions` are candidates for function tasks, `documented`
+    those that `docstring` asks for, `upload_days` the days on which a new package was uploaded.
+    """
+
+    lines: Annotated[list[_Whole], Field(min_length=2, max_length=2)]
+    files: _Whole
+    functions: _Whole
+    documented: _Whole
+    upload_days: _Whole = 0
+
+
+class Recipe(Strict):
+    """Names by domain, of which `established` each are taken, and `recent` ones, of which `new` are.
+
+    `tasks` are those of the whole pack. A recent one counts as new if its first upload is on `new_since` or later.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    registry: Literal["pypi", "npm"]
+    languages: Annotated[list[str], Field(min_length=1)]
+    tasks: Annotated[int, Field(ge=1)]
+    established: _Whole
+    domains: dict[str, list[str]]
+    bounds: Bounds
+    new: _Whole = 0
+    new_since: str = ""
+    recent: list[str] = Field(default_factory=list)
+
+
+def read_recipe(pack: str) -> Recipe:
+    """The recipe of a shipped pack's name, or of a file of your own; a UsageError with everything that is wrong."""
+    known = recipes()
+    path = known.get(pack) or Path(pack).expanduser()
+    if not path.is_file():
+        raise UsageError(f"{nearest('pack', pack, known)} (a recipe's file is one too)")
+    document = read_yaml(path, "write it as data/packs/pypi-40.yaml is written")
+    wrong = [f"{document.where(place)}: {problem}" for place, problem in document.problems(Recipe, {"bounds": Bounds})]
+    if wrong:
+        raise UsageError(all_mistakes(wrong))
+    recipe = Recipe.model_validate(document.content)
+    if wrong := [nearest("language", each, LANGUAGES) for each in recipe.languages if each not in LANGUAGES]:
+        raise UsageError(f"{path}: {all_mistakes(wrong)}")
+    return recipe
+
 
 PERMISSIVE = frozenset(
     {"0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "PSF-2.0", "Python-2.0"}

@@ -1,8 +1,10 @@
-"""What the tasks of a pack use: one resolver a repository, for the tasks of all levels."""
+"""What the tasks of a benchmark use: one resolver a repository, for the tasks of all levels."""
 
 from __future__ import annotations
 
 import gc
+from collections import Counter
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -13,13 +15,63 @@ from repoeval_bench.core.uses import TIERS
 from repoeval_bench.dataset.pack import PackUses
 from repoeval_bench.dataset.trees import read_tree
 from repoeval_bench.dataset.uses.resolver import Resolver
-from repoeval_bench.dataset.uses.tasks import TaskUses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.core.uses import Tier
+    from repoeval_bench.dataset.uses.table import Uses
+
+
+@dataclass(slots=True)
+class TaskUses:
+    """What tasks use, and how many of their names resolved by which tier, or did not for which reason, of all.
+
+    `unread` are the tasks whose file no resolver can read; they use nothing here.
+    """
+
+    uses: Uses = field(default_factory=dict)
+    names: int = 0
+    resolved: Counter[Tier] = field(default_factory=Counter)
+    without: Counter[str] = field(default_factory=Counter)
+    unread: list[str] = field(default_factory=list)
+
+    def add(self, tasks: Iterable[Task], resolver: Resolver) -> None:
+        """Resolve the names of tasks of the resolver's repository."""
+        for task in tasks:
+            found = resolver.uses(task.path, task.body)
+            self.uses[task.task_id] = found.used if found else ()
+            if found is None:
+                self.unread.append(task.task_id)
+                continue
+            self.names += found.names
+            self.resolved.update(found.resolved)
+            self.without.update(found.without)
+
+    def pass_over(self, tasks: Iterable[Task]) -> None:
+        """Take these tasks for unread."""
+        for task in tasks:
+            self.uses[task.task_id] = ()
+            self.unread.append(task.task_id)
+
+
+def resolve_tasks(
+    tasks: Iterable[Task],
+    files: Iterable[SourceFile],
+    *,
+    jedi: bool = True,
+    environment: str | None = None,
+    scip: Path | None = None,
+) -> TaskUses:
+    """What tasks of one repository use of its files; see `Resolver`."""
+    found = TaskUses()
+    with Resolver(files, jedi=jedi, environment=environment, scip=scip) as resolver:
+        found.add(tasks, resolver)
+    return found
+
 
 MOST_CODE = 20_000_000
 """Bytes of a repository's files above which its names are not resolved: all of them are held in memory for it."""

@@ -1,22 +1,27 @@
-"""Files out of upstream's archives, each held against the shipped index or against the pins of a user's own set."""
+"""Upstream's archives, from upstream itself, a folder or an address; or those of a user's own set.
+
+Each file is held against the shipped index, or against the pins of the user's own set.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 from abc import abstractmethod
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import DatasetError, NoDataError
 from repoeval_bench.core.files import git_blob_id, sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, UnreadableError, parse, read_document
-from repoeval_bench.core.spec import short_hash
+from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
-from repoeval_bench.dataset.repoeval import NAME, TASK_ARCHIVE, TASK_FILE_END
-from repoeval_bench.dataset.sources import SetFacts, Source
+from repoeval_bench.dataset.repoeval import FUNCTION, NAME, TASK_ARCHIVE, TASK_FILE_END
+from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
 from repoeval_bench.dataset.trees import is_source_path, is_wanted_path, text_hash
 
 if TYPE_CHECKING:
@@ -188,3 +193,89 @@ def _without_wrapper(found: Iterator[tuple[str, bytes]], tree: str, *, several: 
             break
         files = [(name.removeprefix(f"{top}/"), content) for name, content in files]
     return files
+
+
+class GitHub(ArchiveSource):
+    """Upstream itself, at the commits that the index pins; each archive is verified as a whole."""
+
+    kind = folder = "github"
+
+    def __init__(self, home: Path) -> None:
+        super().__init__()
+        self._downloads = home / "datasets" / self.folder / "downloads"
+
+    @contextmanager
+    def archive(self, name: str) -> Iterator[Path]:
+        """See `ArchiveSource`."""
+        url = index.sources().archives[name].url
+        with downloaded(url, self._downloads / name) as path:
+            if not is_upstream(path):
+                raise SourceError(f"{name} from {url} has a wrong hash; fetch it again")
+            yield path
+
+
+class MirrorFolder(ArchiveSource):
+    """A folder with archives."""
+
+    kind = "mirror"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path.expanduser().absolute()
+        if not self._path.is_dir():
+            raise NoDataError(f"the data folder {path} does not exist; name another with --source FOLDER")
+        if not any(self._path.glob("*.zip")):
+            raise NoDataError(
+                f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
+                "(of a folder of code, `repoeval-bench data build` makes a pack)"
+            )
+        # A user's own set is known by its pins, so that an edited one gets a folder of its own.
+        self.folder = (
+            f"{slug(self.facts.name)}-{self.facts.pins[:8]}"
+            if self.manifest
+            else f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"
+        )
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """See `ArchiveSource`."""
+        path = self._path / MANIFEST
+        return Manifest.read(path, str(path)) if path.is_file() else None
+
+    @contextmanager
+    def archive(self, name: str) -> Iterator[Path]:
+        """See `ArchiveSource`."""
+        path = self._path / name
+        if not path.is_file():
+            raise DatasetError(f"the data folder {self._path} holds no {name}")
+        yield path
+
+
+class MirrorUrl(ArchiveSource):
+    """An address with archives; nothing is asked of the server while its set is installed."""
+
+    kind = "mirror"
+
+    def __init__(self, url: str, home: Path) -> None:
+        super().__init__()
+        self._url = url.rstrip("/")
+        bare = re.sub(r"//[^/]*@", "//", self._url)  # a password is not part of a folder's name
+        self.folder = f"mirror-{slug(bare.partition('//')[2])}-{short_hash(bare)}"
+        self._downloads = home / "datasets" / self.folder / "downloads"
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """See `ArchiveSource`; asks the server."""
+        from repoeval_bench.dataset.sources.download import AbsentError
+
+        path = self._downloads / MANIFEST
+        path.unlink(missing_ok=True)  # one that was left behind may be outdated
+        try:
+            with downloaded(f"{self._url}/{MANIFEST}", path, MOST_OF_A_MANIFEST):
+                return Manifest.read(path, f"{MANIFEST} of the mirror")
+        except AbsentError:
+            return None
+
+    def archive(self, name: str) -> AbstractContextManager[Path]:
+        """See `ArchiveSource`."""
+        return downloaded(f"{self._url}/{name}", self._downloads / name)

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.dataset.build.gather import Gathered, gather
+from repoeval_bench.dataset.build.code import Gathered, gather
 from repoeval_bench.dataset.build.origin import open_origin, repository_name
 from support.codebase import CODE, LICENCE
 from support.server import Site, serve

@@ -10,8 +10,16 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset import shipped
-from repoeval_bench.dataset.build.recipe import Recipe, read_recipe
-from repoeval_bench.dataset.build.refresh import LeftOutError, RefreshRequest, chosen, examined, in_order, refresh_pack
+from repoeval_bench.dataset.build.refresh import (
+    LeftOutError,
+    Recipe,
+    RefreshRequest,
+    chosen,
+    examined,
+    in_order,
+    read_recipe,
+    refresh_pack,
+)
 from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.loader import load_benchmark
 from support.codebase import LEDGER_PY
