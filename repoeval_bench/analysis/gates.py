@@ -106,10 +106,7 @@ class GateConfig(Strict):
 
 def read_gates(path: Path) -> GateConfig:
     """Read a YAML gate file; all mistakes in it are one UsageError."""
-    document = read_yaml(path, "give a gate file with --config")
-    if found := document.problems(GateConfig, {"gates": ScoreGate, "latency": LatencyGate}):
-        raise UsageError(all_mistakes((f"{document.where(place)}: {sentence}" for place, sentence in found), path))
-    return GateConfig.model_validate(document.content)
+    return read_yaml(path, "give a gate file with --config").read(GateConfig)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

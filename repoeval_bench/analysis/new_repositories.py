@@ -6,7 +6,6 @@ mean difference as one observation, whatever the number of its tasks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,35 +52,30 @@ def new_repositories(
     means = np.array([effect.difference for effect in effects])
     weights = np.full(len(means), 1 / len(means))
     flipped = flip_signs((means * weights)[:, None], weights, rng())
-    spread = _between(means, np.array(errors))
+    deviation, prediction, two_level = _between(means, np.array(errors))
     return NewRepositories(
         difference=float(means.mean()),
         ci=bounded(float(flipped.low[0]), float(flipped.high[0])),
         p=float(flipped.p[0]),
-        deviation=spread.deviation,
-        prediction=spread.prediction,
-        two_level=spread.two_level,
+        deviation=deviation,
+        prediction=prediction,
+        two_level=two_level,
         repositories=tuple(effects),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    deviation: float | None = None
-    prediction: tuple[float, float] | None = None
-    two_level: tuple[float, float] | None = None
-
-
-def _between(means: NDArray[np.float64], errors: NDArray[np.float64]) -> _Spread:
-    """What the repositories' means and their errors say of the variance between and within repositories."""
+def _between(
+    means: NDArray[np.float64], errors: NDArray[np.float64]
+) -> tuple[float | None, tuple[float, float] | None, tuple[float, float] | None]:
+    """(deviation, prediction, two-level interval) of repositories with these means and errors; None of fewer than 3."""
     n = len(means)
     if n < 3:
-        return _Spread()
+        return None, None, None
     from scipy.special import stdtrit
 
     spread = float(means.var(ddof=1))
     known = errors[~np.isnan(errors)]
-    # A repository of one file tells nothing of its own error; the others stand for it.
+    # A repository of one file tells nothing of its own error; it is taken from the others.
     within = float((known**2).mean()) if known.size else 0.0
     between = max(0.0, spread - within)
     times, middle = float(stdtrit(n - 1, (1 + LEVEL) / 2)), float(means.mean())
@@ -90,4 +84,4 @@ def _between(means: NDArray[np.float64], errors: NDArray[np.float64]) -> _Spread
         half = times * float(np.sqrt(variance))
         return middle - half, middle + half
 
-    return _Spread(float(np.sqrt(between)), around(between + spread / n), around((between + within) / n))
+    return float(np.sqrt(between)), around(between + spread / n), around((between + within) / n)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from repoeval_bench.core.errors import UsageError, os_reason
+from repoeval_bench.core.errors import UsageError, all_mistakes, os_reason
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import EXACT, expectation
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import yaml
 
     from repoeval_bench.core.errors import BenchError
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 Place = tuple[str | int, ...]
 """Keys and positions from the top of a file down to a value."""
@@ -50,17 +52,20 @@ class Document:
         line = self.line(place)
         return f"{self.path}:{line}" if line else str(self.path)
 
-    def problems(self, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]) -> list[tuple[Place, str]]:
-        """(place, sentence) of everything in which the content is not what `model` wants; none where it is.
+    def read(self, model: type[_Model]) -> _Model:
+        """The content as a record; a UsageError with everything in which it is not what `model` wants."""
+        if found := self.problems(model):
+            raise UsageError(all_mistakes((f"{self.where(place)}: {sentence}" for place, sentence in found), self.path))
+        return model.model_validate(self.content)
 
-        `parts` is key -> the model of the entries under it, whose keys are offered where one is unknown.
-        """
+    def problems(self, model: type[BaseModel]) -> list[tuple[Place, str]]:
+        """(place, sentence) of everything in which the content is not what `model` wants; none where it is."""
         found = [(place, f"{place[-1]!r} is given twice; keep one") for place in self.repeated]
         try:
             model.model_validate(self.content)
         except ValidationError as error:
             listed: set[type[BaseModel]] = set()
-            found += [(tuple(each["loc"]), _sentence(dict(each), model, parts, listed)) for each in error.errors()]
+            found += [(tuple(each["loc"]), _sentence(dict(each), model, listed)) for each in error.errors()]
         return found
 
 
@@ -205,17 +210,12 @@ def _places(node: yaml.Node, place: Place, walked: set[int]) -> Iterator[tuple[P
             yield from _places(value, (*place, i), walked)
 
 
-def _sentence(
-    error: dict[str, Any],
-    model: type[BaseModel],
-    parts: Mapping[str, type[BaseModel]],
-    listed: set[type[BaseModel]],
-) -> str:
+def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[BaseModel]]) -> str:
     """What is wrong; `listed` are the models whose keys were listed for an error before, which is enough."""
     location, kind = error["loc"], error["type"]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":
-        known = parts[location[0]] if len(location) > 1 else model
+        known = _of_entries(model, location[0]) if len(location) > 1 else model
         within = place.rpartition(".")[0]
         otherwise = "choose from the keys named above" if known in listed else ""
         sentence = nearest("key", str(location[-1]), known.model_fields, otherwise)
@@ -226,3 +226,9 @@ def _sentence(
     given = error["input"]
     shown = f" (it is {given!r})" if isinstance(given, str | int | float) and kind != "value_error" else ""
     return f"{place}: {message}{shown}" if place else message + shown
+
+
+def _of_entries(model: type[BaseModel], key: str) -> type[BaseModel]:
+    """The model of a key's value, or of the entries of the list that it is."""
+    kind = model.model_fields[key].annotation
+    return next(each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, BaseModel))

@@ -26,10 +26,10 @@ MAX_UNPACKED = 512 * 1024 * 1024
 """Bytes that an archive may unpack to; the published ones stay far below."""
 
 
-class Member(NamedTuple):
-    """A file of an archive: its posix name, its size in bytes, and what reads it; a link has nothing to read."""
+class Entry(NamedTuple):
+    """A file of a source: its posix path in it, its size in bytes, and what reads it; a link has nothing to read."""
 
-    name: str
+    path: str
     size: int
     read: Callable[[], bytes]
     is_link: bool = False
@@ -45,11 +45,11 @@ def read_zip(
     """
     with _open(path, zipfile.ZipFile) as archive:
         for member in _judge(path, _zip_entries(archive), max_unpacked, links=False):
-            if wanted(member.name) and not member.name.startswith("__MACOSX/"):  # not a file of the archive's author
-                yield member.name, member.read()
+            if wanted(member.path) and not member.path.startswith("__MACOSX/"):  # not a file of the archive's author
+                yield member.path, member.read()
 
 
-def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Member]:
+def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Entry]:
     """The files and links of a zip or tar archive, in its order, to be read while they come.
 
     A link is named and nothing more, so that it leads nowhere. Otherwise as `read_zip`; a file that is neither a zip
@@ -63,7 +63,7 @@ def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Me
         yield from _judge(path, _tar_entries(tar), max_unpacked)
 
 
-class _Entry(NamedTuple):
+class _Stored(NamedTuple):
     """An entry; `original` is its name as it is stored; `kind` is `file`, `folder`, `link` or `other`."""
 
     name: str
@@ -73,17 +73,17 @@ class _Entry(NamedTuple):
     read: Callable[[], bytes]
 
 
-def _zip_entries(archive: zipfile.ZipFile) -> Iterator[_Entry]:
+def _zip_entries(archive: zipfile.ZipFile) -> Iterator[_Stored]:
     for info in archive.infolist():
         mode = stat.S_IFMT(info.external_attr >> 16)
         kind = "folder" if info.filename.endswith(("/", "\\")) else "file"
         if mode not in {0, stat.S_IFREG, stat.S_IFDIR}:
             kind = "link" if mode == stat.S_IFLNK else "other"
         # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
-        yield _Entry(info.filename, info.orig_filename, info.file_size, kind, lambda info=info: archive.read(info))  # type: ignore[misc]
+        yield _Stored(info.filename, info.orig_filename, info.file_size, kind, lambda info=info: archive.read(info))  # type: ignore[misc]
 
 
-def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Entry]:
+def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Stored]:
     for info in tar:
         kind = "file" if info.isreg() else "folder" if info.isdir() else "other"
         if info.issym() or info.islnk():
@@ -93,7 +93,7 @@ def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Entry]:
             stream = tar.extractfile(info)
             return stream.read() if stream else b""
 
-        yield _Entry(info.name, info.name, info.size, kind, read)
+        yield _Stored(info.name, info.name, info.size, kind, read)
 
 
 @contextmanager
@@ -119,9 +119,9 @@ def _open(path: Path, opener: Callable[[Path], AbstractContextManager[Archive]])
         ) from error
 
 
-def _judge(path: Path, entries: Iterable[_Entry], max_unpacked: int, *, links: bool = True) -> list[Member]:
+def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: bool = True) -> list[Entry]:
     """The files, and the links if any may be there, by clean name; folders are left out."""
-    files: dict[str, Member] = {}
+    files: dict[str, Entry] = {}
     unpacked = 0
     for entry in entries:
         name = entry.name.replace("\\", "/")
@@ -136,7 +136,7 @@ def _judge(path: Path, entries: Iterable[_Entry], max_unpacked: int, *, links: b
         unpacked += entry.size
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
-        files[name] = Member(name, entry.size, entry.read, is_link=entry.kind == "link")
+        files[name] = Entry(name, entry.size, entry.read, is_link=entry.kind == "link")
     return list(files.values())
 
 
@@ -144,7 +144,7 @@ def _refused(path: Path, name: str, problem: str) -> DatasetError:
     return DatasetError(f"the archive {path} is refused: its entry {name!r} {problem}")
 
 
-def _problem(name: str, entry: _Entry, *, links: bool) -> str | None:
+def _problem(name: str, entry: _Stored, *, links: bool) -> str | None:
     if entry.kind == "folder" and not PurePosixPath(name).parts:  # `tar -C folder .` begins with the folder itself
         return None
     if "\0" in entry.original:  # zipfile ends the name there

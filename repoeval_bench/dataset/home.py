@@ -1,9 +1,18 @@
-"""Where everything is kept that is fetched or computed once: data sets, models, vectors."""
+"""Where everything is kept that is fetched or computed once (data sets, models, vectors), and what ships with it."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def shipped(name: str) -> Path | None:
+    """A file or folder of data that ships: of an installed wheel, else of the checkout; None where there is none."""
+    checkout = _PACKAGE.parent / "data"
+    places = (_PACKAGE / "_data" / name, checkout / name, checkout / "index" / name)
+    return next((each for each in places if each.exists()), None)
 
 
 def data_home(home: Path | None = None) -> Path:
@@ -12,7 +21,7 @@ def data_home(home: Path | None = None) -> Path:
         return home.expanduser().absolute()
     if named := os.environ.get("REPOEVAL_HOME"):
         return Path(named).expanduser().absolute()
-    checkout = Path(__file__).resolve().parents[2]
+    checkout = _PACKAGE.parent
     if (checkout / "Makefile").is_file() and (checkout / "data" / "index").is_dir():
         return checkout / "data" / "cache"
     import platformdirs

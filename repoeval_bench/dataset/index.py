@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.repoeval import FUNCTION, Combination
 from repoeval_bench.dataset.uses.table import read_uses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from importlib.resources.abc import Traversable
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.dataset.uses.table import Uses
@@ -134,21 +132,12 @@ def uses_name(level: str) -> str:
     return f"uses-{level}.tsv"
 
 
-@cache
-def _folder() -> Traversable:
-    """The index in an installed wheel, else in the checkout (an editable install has no copy of it)."""
-    for folder in (
-        resources.files("repoeval_bench") / "_data",
-        Path(__file__).resolve().parents[2] / "data" / "index",
-    ):
-        if (folder / "sources.json").is_file():
-            return folder
-    raise DatasetError("the shipped index (sources.json) is missing; install repoeval-bench again")
-
-
 def read_text(name: str) -> str:
     """The text of one file of the index."""
-    return (_folder() / name).read_text(encoding="utf-8")
+    path = shipped(name)
+    if path is None:
+        raise DatasetError(f"the shipped index ({name}) is missing; install repoeval-bench again")
+    return path.read_text(encoding="utf-8")
 
 
 @cache
@@ -175,7 +164,7 @@ def repositories() -> dict[str, Repository]:
 def used_definitions(level: str, tasks: Sequence[Task]) -> Uses | None:
     """What these tasks of a published level use; None where the level's table is not at hand."""
     name = uses_name(level)
-    return read_uses(read_text(name), tasks, name) if (_folder() / name).is_file() else None
+    return read_uses(read_text(name), tasks, name) if shipped(name) else None
 
 
 def coordinates(combination: Combination) -> list[Coordinates]:

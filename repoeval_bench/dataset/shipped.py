@@ -13,17 +13,16 @@ from __future__ import annotations
 import gzip
 from collections import defaultdict
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.pack import MANIFEST, Pack
 from repoeval_bench.dataset.repoeval import FUNCTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from importlib.resources.abc import Traversable
 
     from repoeval_bench.dataset.pack import PackFile
 
@@ -58,11 +57,8 @@ def recipes() -> dict[str, Path]:
 
 
 def _shipped_files(pattern: str) -> list[Path]:
-    """Files of an installed wheel, else of the checkout."""
-    inside: Traversable = resources.files("repoeval_bench") / "_data" / "packs"
-    folders = (Path(str(inside)), Path(__file__).resolve().parents[2] / "data" / "packs")
-    found = next((folder for folder in folders if folder.is_dir()), None)
-    return [] if found is None else sorted(found.glob(pattern))
+    packs = shipped("packs")
+    return [] if packs is None else sorted(packs.glob(pattern))
 
 
 def edition_of(name: str) -> str | None:

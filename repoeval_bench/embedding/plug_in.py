@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.core.errors import BenchError, EmbeddingError
-from repoeval_bench.embedding.text_encoder import AT_ONCE, NO_USAGE, Unchecked, unit_rows
+from repoeval_bench.embedding.text_encoder import PlainEncoder, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -18,33 +18,17 @@ if TYPE_CHECKING:
     from repoeval_bench.core.registry import Chosen
 
 
-class PlugInEncoder(Unchecked):
+class PlugInEncoder(PlainEncoder):
     """Reads texts whole, without prompts; what `encode` gives is brought to unit length."""
 
-    limit = None
     count_tokens = None
-    usage = NO_USAGE
 
     def __init__(self, inner: Any, chosen: Chosen) -> None:
         self._inner, self.spec = inner, chosen.spec
         self.identity: Mapping[str, Any] = {"plug_in": chosen.row.where, **dict(inner.identity)}
 
-    def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
-        """No text."""
-        return ""
-
-    def encode_batches(
-        self,
-        texts: Sequence[str],
-        role: Role,
-        tokens: Sequence[int],  # noqa: ARG002 - nothing is known of what a text costs
-    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), in their order."""
-        for start in range(0, len(texts), AT_ONCE):
-            part = texts[start : start + AT_ONCE]
-            yield list(range(start, start + len(part))), unit_rows(self._rows(part, role), part)
-
-    def _rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+    def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """What the embedder gives for each text, of unit length."""
         try:
             rows = np.asarray(self._inner.encode(texts, role), dtype=np.float32)
         except BenchError:
@@ -57,4 +41,4 @@ class PlugInEncoder(Unchecked):
             raise EmbeddingError(
                 f"{self.spec} gave an array of shape {rows.shape} for {len(texts)} texts; encode gives one row for each"
             )
-        return rows
+        return unit_rows(rows, texts)

@@ -80,38 +80,50 @@ class Unchecked:
         """Nothing is refused."""
 
 
-class WholeTextEncoder(Unchecked, ABC):
-    """An encoder without a limit and without prompts, in which a text is a sum over its terms (code terms, mostly).
-
-    A text without a known term has a direction of its own, the last dimension: orthogonal to every other text, for
-    a vector of length 0 has no direction to compare.
-    """
+class PlainEncoder(Unchecked, ABC):
+    """An encoder without a limit, without prompts, and without a server that counts."""
 
     limit = None
     usage = NO_USAGE
-
-    def __init__(self, spec: str, identity: Mapping[str, Any], *, folder: Path = Path()) -> None:
-        """`folder` is where a model that was fitted is kept."""
-        self.spec, self.identity, self._folder = spec, identity, folder
 
     def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
         """No text."""
         return ""
 
+    def encode_batches(
+        self,
+        texts: Sequence[str],
+        role: Role,
+        tokens: Sequence[int],  # noqa: ARG002 - texts differ little in what they cost, or nothing is known of it
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), in their order."""
+        for start in range(0, len(texts), AT_ONCE):
+            part = texts[start : start + AT_ONCE]
+            yield list(range(start, start + len(part))), self.rows(part, role)
+
+    @abstractmethod
+    def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """float32 (n, dim) unit rows."""
+
+
+class WholeTextEncoder(PlainEncoder):
+    """An encoder in which a text is a sum over its terms (code terms, mostly).
+
+    A text without a known term has a direction of its own, the last dimension: orthogonal to every other text, for
+    a vector of length 0 has no direction to compare.
+    """
+
+    def __init__(self, spec: str, identity: Mapping[str, Any], *, folder: Path = Path()) -> None:
+        """`folder` is where a model that was fitted is kept."""
+        self.spec, self.identity, self._folder = spec, identity, folder
+
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
         """Code terms of each text, unknown ones and repeats counted."""
         return [len(identifiers(text)) for text in texts]
 
-    def encode_batches(
-        self,
-        texts: Sequence[str],
-        role: Role,  # noqa: ARG002 - the same for both
-        tokens: Sequence[int],  # noqa: ARG002 - texts differ little in what they cost
-    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim + 1) unit rows), in their order."""
-        for start in range(0, len(texts), AT_ONCE):
-            part = texts[start : start + AT_ONCE]
-            yield list(range(start, start + len(part))), with_own_direction(self.sums(part))
+    def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:  # noqa: ARG002 - the same for both
+        """float32 (n, dim + 1) unit rows."""
+        return with_own_direction(self.sums(texts))
 
     @abstractmethod
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Field, create_model, field_validator
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
 from repoeval_bench.core.strict_yaml import Document, Place, Strict, read_yaml
+from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.embedding.choice import settled
 from repoeval_bench.runs.parts import choose_retriever
 from repoeval_bench.runs.problems import Problem, Problems, check_requests
@@ -88,18 +89,13 @@ class Benchmarking:
 
 def shipped(name: str) -> Path | None:
     """The file of a benchmark that comes with the package, by name with or without `.yaml`; None for another name."""
-    here = Path(__file__).resolve().parents[1]
-    for folder in (here / "_data", here.parent / "data"):
-        path = folder / f"{name.removesuffix('.yaml')}.yaml"
-        if Path(name).name == name and path.is_file():
-            return path
-    return None
+    return data_that_ships(f"{name.removesuffix('.yaml')}.yaml") if Path(name).name == name else None
 
 
 def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = None) -> Benchmarking:
     """Read and check a file; `given` are fields that override it. One UsageError names every mistake, with its line."""
     document = read_yaml(path, _WAY_OUT)
-    problems = document.problems(BenchmarkFile, {})
+    problems = document.problems(BenchmarkFile)
     # What has the wrong shape is reported; the rest is checked all the same, so that one look shows everything.
     broken = {place[0] for place, _ in problems if place}
     content = _without(document.content, [place for place, _ in problems])

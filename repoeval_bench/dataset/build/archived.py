@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.files import sha256_file
-from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.build.origin import ARCHIVES, Entry, Origin, repository_name
+from repoeval_bench.dataset.archives import Entry, read_archive
+from repoeval_bench.dataset.build.origin import ARCHIVES, Origin, repository_name
 from repoeval_bench.dataset.sources.index_client import TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from repoeval_bench.dataset.archives import Member
 
 MAX_UNPACKED = 4 * 1024**3
 """Bytes that an archive may unpack to. Its files are read one by one, and large ones not at all."""
@@ -38,7 +36,7 @@ def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
 def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str = "") -> Origin:
     """An archive that is this repository; a wheel keeps its outermost folders, as they are packages."""
     listed = list(read_archive(path, max_unpacked=MAX_UNPACKED))
-    files = [each.name for each in listed if _is_file(each)]
+    files = [each.path for each in listed if _is_file(each)]
     tops = {each.partition("/")[0] if "/" in each else "" for each in files}
     top = f"{min(tops)}/" if len(tops) == 1 and not path.name.endswith(".whl") else ""
     links = sum(each.is_link for each in listed)
@@ -55,8 +53,8 @@ def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str 
 def _entries(path: Path, top: str) -> Iterator[Entry]:
     for member in read_archive(path, max_unpacked=MAX_UNPACKED):
         if _is_file(member):
-            yield Entry(member.name.removeprefix(top), member.size, member.read)
+            yield Entry(member.path.removeprefix(top), member.size, member.read)
 
 
-def _is_file(member: Member) -> bool:
-    return not member.is_link and not member.name.startswith("__MACOSX/")  # which is not of the archive's author
+def _is_file(member: Entry) -> bool:
+    return not member.is_link and not member.path.startswith("__MACOSX/")  # which is not of the archive's author

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.dataset.build.origin import Entry, Origin
+    from repoeval_bench.dataset.archives import Entry
+    from repoeval_bench.dataset.build.origin import Origin
 
 MAX_BYTES = 1024 * 1024
 """Files above are data or generated, almost always; a syntax tree takes about 45 times the bytes of its text."""

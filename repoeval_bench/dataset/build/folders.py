@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id
+from repoeval_bench.dataset.archives import Entry
 from repoeval_bench.dataset.build.code import name_reason
-from repoeval_bench.dataset.build.origin import Entry, Origin, repository_name
+from repoeval_bench.dataset.build.origin import Origin, repository_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

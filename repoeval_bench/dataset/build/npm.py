@@ -15,7 +15,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.http_reader import LONGEST
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.archives import read_archive
@@ -28,26 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_SPEC = re.compile(
-    r"(?P<name>(?:@[a-z0-9~-][\w.~-]*/)?[a-z0-9~-][\w.~-]*)@(?P<version>\d+\.\d+\.\d+[\w.+-]*)", re.IGNORECASE
-)
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
-
-
-def open_package(text: str, work: Path) -> Origin:
-    """The package `NAME@VERSION`, fetched into the folder `work`.
-
-    UsageError: it is not written so. DatasetError: npm is not installed, has no such package, takes too long, or its
-    bytes are not those that the registry states.
-    """
-    found = _SPEC.fullmatch(text)
-    if found is None:
-        raise UsageError(f"the source 'npm:{text}' is not of the form npm:NAME@VERSION, such as npm:zod@3.23.8")
-    return Npm().open_release(found["name"], found["version"], work)
 
 
 class Npm:
     """The registry of npm's settings; see `registries`."""
+
+    form, example = "npm:NAME@VERSION", "npm:zod@3.23.8"
+    spec = re.compile(
+        r"(?P<name>(?:@[a-z0-9~-][\w.~-]*/)?[a-z0-9~-][\w.~-]*)@(?P<version>\d+\.\d+\.\d+[\w.+-]*)", re.IGNORECASE
+    )
 
     def releases(self, name: str) -> list[Release]:
         """All versions of a package, the newest first. The days are those that the registry states; a mirror's differ.
@@ -98,7 +87,7 @@ class Npm:
     def licence(self, path: Path) -> str:
         """The `license` of the package.json."""
         for member in read_archive(path, max_unpacked=MAX_UNPACKED):
-            if member.name.partition("/")[2] == "package.json":
+            if member.path.partition("/")[2] == "package.json":
                 try:
                     stated = parse_loose(member.read().decode("utf-8", "replace"))
                 except JsonFaultError:

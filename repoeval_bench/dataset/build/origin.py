@@ -9,20 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-
-class Entry(NamedTuple):
-    """A file of a source: its posix path in it, its size in bytes, and what reads it."""
-
-    path: str
-    size: int
-    read: Callable[[], bytes]
+    from repoeval_bench.dataset.archives import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +46,11 @@ def open_origin(source: str, work: Path) -> Origin:
     UsageError: what the text names does not exist or is not of a known form. DatasetError: it cannot be fetched or
     read.
     """
-    from repoeval_bench.dataset.build import archived, folders, npm, pypi
+    from repoeval_bench.dataset.build import archived, folders, registries
 
     kind, colon, rest = source.partition(":")
-    if colon and kind == "pypi":
-        return pypi.open_package(rest, work)
-    if colon and kind == "npm":
-        return npm.open_package(rest, work)
+    if colon and kind in registries.KINDS:
+        return registries.open_package(kind, rest, work)
     if re.match(r"[a-z][a-z0-9+.-]+://", source):
         raise UsageError(
             f"the source {source!r} is an address; download it, and name the folder or the archive that you have then"

@@ -6,11 +6,9 @@ import re
 from email.parser import HeaderParser
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.archives import read_archive
 from repoeval_bench.dataset.build.archived import MAX_UNPACKED, checked_hash, of_archive
 from repoeval_bench.dataset.build.origin import Origin, repository_name
-from repoeval_bench.dataset.sources.index_client import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.dataset.sources.index_client import Index, Release
 
-_SPEC = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
 _LICENCE = re.compile(r"^License(?:-Expression)?: *([^\n]{1,60})$", re.MULTILINE)
 _UNSTATED = frozenset({"UNKNOWN", "None", ""})
 _SPDX = {
@@ -34,20 +31,11 @@ _SPDX = {
 """A classifier of a licence -> its SPDX identifier; that of BSD does not say which one."""
 
 
-def open_package(text: str, work: Path) -> Origin:
-    """The package `NAME==VERSION`, fetched into the folder `work`.
-
-    UsageError: it is not written so. DatasetError: it cannot be fetched.
-    """
-    found = _SPEC.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"the source 'pypi:{text}' is not of the form pypi:NAME==VERSION, such as pypi:click==8.1.7")
-    with open_index() as index:
-        return PyPI(index).open_release(found["name"], found["version"], work)
-
-
 class PyPI:
     """The package index of pip's settings as a registry; see `registries`."""
+
+    form, example = "pypi:NAME==VERSION", "pypi:click==8.1.7"
+    spec = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -85,7 +73,7 @@ class PyPI:
 def _metadata(path: Path) -> str:
     """The metadata of a wheel or an sdist; "" where it has none."""
     for member in read_archive(path, max_unpacked=MAX_UNPACKED):
-        *folders, base = member.name.split("/")
+        *folders, base = member.path.split("/")
         if len(folders) == 1 and base in {"METADATA", "PKG-INFO"}:
             return member.read().decode("utf-8", "replace")
     return ""

@@ -81,11 +81,7 @@ def read_recipe(pack: str) -> Recipe:
     path = known.get(pack) or Path(pack).expanduser()
     if not path.is_file():
         raise UsageError(f"{nearest('pack', pack, known)} (a recipe's file is one too)")
-    document = read_yaml(path, "write it as data/packs/pypi-40.yaml is written")
-    wrong = [f"{document.where(place)}: {problem}" for place, problem in document.problems(Recipe, {"bounds": Bounds})]
-    if wrong:
-        raise UsageError(all_mistakes(wrong))
-    recipe = Recipe.model_validate(document.content)
+    recipe = read_yaml(path, "write it as data/packs/pypi-40.yaml is written").read(Recipe)
     if wrong := [nearest("language", each, LANGUAGES) for each in recipe.languages if each not in LANGUAGES]:
         raise UsageError(f"{path}: {all_mistakes(wrong)}")
     return recipe

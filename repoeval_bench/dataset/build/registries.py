@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.build.npm import Npm
 from repoeval_bench.dataset.build.pypi import PyPI
 from repoeval_bench.dataset.sources.index_client import open_index
@@ -36,6 +37,10 @@ class Registry(Protocol):
         """How the version is written as a source of a pack."""
 
 
+KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI}
+"""Kind of registry -> its class: how a source is written, and the registry itself."""
+
+
 @contextmanager
 def open_registry(kind: str) -> Iterator[Registry]:
     """The registry of a kind, `pypi` or `npm`, as the user's own settings name it."""
@@ -44,3 +49,16 @@ def open_registry(kind: str) -> Iterator[Registry]:
         return
     with open_index() as index:
         yield PyPI(index)
+
+
+def open_package(kind: str, text: str, work: Path) -> Origin:
+    """The package that the source `kind:text` names, fetched into the folder `work`.
+
+    UsageError: it is not written so. DatasetError: it cannot be fetched, or is not what the registry states.
+    """
+    written = KINDS[kind]
+    found = written.spec.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"the source '{kind}:{text}' is not of the form {written.form}, such as {written.example}")
+    with open_registry(kind) as registry:
+        return registry.open_release(found["name"], found["version"], work)
