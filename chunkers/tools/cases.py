@@ -1,7 +1,13 @@
-"""Inputs that break chunkers: the known ones by name, and a generator of more."""
+"""Inputs that break chunkers: the known ones by name, a generator of more, and a small file of each language.
+
+The small files hold comments, nesting, decorators and text of several bytes. They are in samples.txt, each below a line
+with its language and name.
+"""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -104,3 +110,12 @@ def generated(rng: random.Random) -> str:
     )
     text = "".join(pieces)
     return text.rstrip("\n") if rng.random() < 0.2 else text
+
+
+_TEXT = Path(__file__).with_name("samples.txt").read_text(encoding="utf-8")
+
+SAMPLES: dict[str, tuple[str, str]] = {
+    found["language"]: (found["path"], found["text"])
+    for found in re.finditer(r"^=== (?P<language>\w+) (?P<path>\S+)\n(?P<text>(?:(?!=== ).*\n)*)", _TEXT, re.MULTILINE)
+}
+"""language -> name and text of a file in it."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from repoeval_bench.chunkers.tools.cases import CASES, generated
-from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES, generated
 from repoeval_bench.chunkers.tools.smallest import smallest
 from repoeval_bench.core.errors import BenchError, LanguageError
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws

@@ -1,18 +1,33 @@
-"""What an update of code costs an index: the texts of its new version that were not in the old one."""
+"""What updates of code cost an index: the texts of a new version that were not in the old one, and means of that.
+
+Means are over pairs of versions, from what `chunk-stats OLD --against NEW --json` printed of each.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from math import inf, log
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.chunkers.tools.statistics import default_tokens
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.retrieval.corpus import build_corpus
+from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
+    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.corpus import Corpus
@@ -97,3 +112,111 @@ def _sum_of(sizes: Sequence[int], chosen: Sequence[bool]) -> int:
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
+
+
+_NEAR = log(1.05)
+"""How far sizes of one chunker may be apart, as the logarithm of their ratio: they match a mean on other files."""
+
+_PRINTED = "chunk-stats OLD --against NEW --json"
+
+_SHOWN = 3
+"""Rows that an error names."""
+
+
+class CodeVersion(Record):
+    """One of the two versions; the fingerprint is over paths and contents."""
+
+    name: str
+    fingerprint: str
+
+
+class StabilityRow(Record):
+    """What is read of a line that `chunk-stats --against --json` printed: one chunker, one pair of versions."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    old: CodeVersion
+    new: CodeVersion
+    spec: str
+    nws: Annotated[int, Field(ge=0)]
+    new_nws: Annotated[int, Field(ge=0)]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two versions by their content."""
+        return self.old.fingerprint, self.new.fingerprint
+
+    @cached_property
+    def chunker(self) -> tuple[str, int | None]:
+        """Its name without its size, and its size; every run of a leaderboard is held against every row."""
+        return chunker_name(self.spec), chunker_size(self.spec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Updates:
+    """The mean share of non-whitespace characters that are embedded again, over `n_pairs` pairs of versions.
+
+    `ci` is its 95 % interval, pairs resampled. `behind` is the mean difference to `fixed` of the same size with its
+    interval, None for `fixed` itself and where that was not measured for the same pairs.
+    """
+
+    share: float
+    ci: Interval
+    n_pairs: int
+    behind: tuple[float, Interval] | None = None
+
+
+def read_updates(path: Path) -> list[StabilityRow]:
+    """The rows of a file; a UsageError where one is broken or there twice, or where there is none."""
+    with faults_as(UsageError, path, f"give what {_PRINTED} prints"):
+        numbered = list(read_rows(path, StabilityRow))
+    if not numbered:
+        raise UsageError(f"{path} has no row; give what {_PRINTED} prints")
+    first: dict[tuple[str, ...], int] = {}
+    twice = []
+    for line, row in numbered:
+        if (before := first.setdefault((row.spec, *row.pair), line)) != line:
+            twice.append(f"line {line} repeats line {before} ({row.spec}, {row.old.name} and {row.new.name})")
+    if twice:
+        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
+        raise UsageError(f"{path}: {'; '.join(twice[:_SHOWN])}{more}; keep one row of a chunker and a pair of versions")
+    return [row for _, row in numbered]
+
+
+def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str | None = None) -> Updates | None:
+    """What updates cost a chunker: of each pair of versions its row, the nearest in size within 5 %; None without rows.
+
+    `baseline` is the spec of `fixed` of the same size; it is compared where it was measured on the same pairs.
+    """
+    shares = _shares(spec, rows)
+    if not shares:
+        return None
+    mean, ci = _mean([*shares.values()])
+    fixed = {} if baseline is None or baseline == spec else _shares(baseline, rows)
+    paired = shares.keys() == fixed.keys()
+    behind = _mean([share - fixed[pair] for pair, share in shares.items()]) if paired else None
+    return Updates(share=mean, ci=ci, n_pairs=len(shares), behind=behind)
+
+
+def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], float]:
+    """Pair of versions -> the share of it."""
+    size, name = chunker_size(spec), chunker_name(spec)
+    nearest: dict[tuple[str, str], tuple[float, float]] = {}
+    for row in rows:
+        if row.nws and row.chunker[0] == name and (apart := _apart(size, row.chunker[1])) <= _NEAR:
+            found = (apart, row.new_nws / row.nws)
+            nearest[row.pair] = min(found, nearest.get(row.pair, found))
+    return {pair: share for pair, (_, share) in nearest.items()}
+
+
+def _mean(values: Sequence[float]) -> tuple[float, Interval]:
+    pairs = range(len(values))
+    (mean,), (ci,) = mean_intervals(np.array(values)[:, None], pairs, ["all"] * len(values), "micro")
+    return mean, ci
+
+
+def _apart(ours: int | None, theirs: int | None) -> float:
+    """How far two sizes are apart, as the logarithm of their ratio; infinity where only one is known."""
+    if ours == theirs:
+        return 0.0
+    return abs(log(ours / theirs)) if ours and theirs else inf

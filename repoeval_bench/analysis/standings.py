@@ -18,8 +18,8 @@ from repoeval_bench.analysis.choosing import choice_of
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
 from repoeval_bench.analysis.records import Candidate
+from repoeval_bench.analysis.stability import updates_of
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.analysis.updates import updates_of
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.leaderboard import Board
     from repoeval_bench.analysis.records import Choice, Comparison, Interval
-    from repoeval_bench.analysis.updates import StabilityRow, Updates
+    from repoeval_bench.analysis.stability import StabilityRow, Updates
     from repoeval_bench.runs.view import RunView
 
 BASELINE = "fixed"

@@ -8,6 +8,7 @@ surrogate. What else a value may be, its model says, or `parse_plain`.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import zlib
@@ -147,6 +148,18 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             line = line.removeprefix(_BOM)
         if not line.isspace() and line:
             yield number, line
+
+
+def parse_rows(raw: bytes, model: type[_Model]) -> Iterator[tuple[int, _Model | JsonFaultError]]:
+    """(line, row, or what is wrong with it) of every line that is not blank."""
+    try:
+        for number, line in lines(io.BytesIO(raw)):
+            try:
+                yield number, parse(line, model, "row")
+            except JsonFaultError as fault:
+                yield number, fault
+    except JsonFaultError as fault:  # a line of no end: what follows is not read
+        yield fault.line, fault
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:

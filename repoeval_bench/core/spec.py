@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -82,6 +82,14 @@ def _params(text: str, pieces: Iterable[str]) -> dict[str, str]:
 def format_spec(name: str, params: Mapping[str, object], target: str = "") -> str:
     """The spec text of a part with all its parameters, as a run prints it back."""
     return str(Spec(name, target, {key: str(value) for key, value in params.items()}))
+
+
+def with_options(embedder: str, said: str, options: Mapping[str, str]) -> str:
+    """The embedder's spec with these options; a UsageError, in which they are `said`, where it names another value."""
+    spec = Spec.parse(embedder)
+    if any(spec.params.get(name, value) != value for name, value in options.items()):
+        raise UsageError(f"{said} contradicts embedder {embedder!r}; leave one of them out")
+    return str(Spec(spec.name, spec.target, {**spec.params, **options}))
 
 
 def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.places import Gold, Place
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
 from repoeval_bench.dataset.uses.table import dump_uses
 
@@ -62,8 +63,8 @@ def check_places(tasks: Iterable[Task], trees: Mapping[str, Tree]) -> None:
     files = files_of(trees)
     problems = [problem for task in tasks if (problem := place_problem(task, trees, files))]
     if problems:
-        noun = "task does" if len(problems) == 1 else "tasks do"
-        raise DatasetError("\n  ".join([f"{len(problems)} {noun} not fit the repositories:", *problems]))
+        number = count(len(problems), "task does", "tasks do")
+        raise DatasetError("\n  ".join([f"{number} not fit the repositories:", *problems]))
 
 
 def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]) -> str:

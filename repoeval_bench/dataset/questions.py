@@ -15,13 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError, all_mistakes
-from repoeval_bench.core.json_reader import JsonFaultError
+from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.places import Place, join
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line
 from repoeval_bench.dataset.assembly import fingerprint
-from repoeval_bench.dataset.jsonl import parse_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
 from repoeval_bench.core.files import path_problem
+from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line  # noqa: TC001 - pydantic reads it
-from repoeval_bench.dataset.jsonl import read_rows
+from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -218,13 +219,34 @@ class _Row(BaseModel):
         )
 
 
+def _read_rows(raw: bytes, name: str) -> list[_Row]:
+    """The rows of a file's bytes in order; lines end in LF or CRLF, blank lines are skipped.
+
+    A DatasetError lists every bad row as `name:line: field: problem`, and reports a file without a row.
+    """
+    rows: list[_Row] = []
+    problems: list[str] = []
+    bad_rows = 0
+    for number, row in parse_rows(raw, _Row):
+        if isinstance(row, JsonFaultError):
+            bad_rows += 1
+            problems += (f"{name}:{number}: {fault}" for fault in row.faults)
+        else:
+            rows.append(row)
+    if problems:
+        raise DatasetError("\n  ".join([f"{name} has {count(bad_rows, 'bad row')}:", *problems]))
+    if not rows:
+        raise DatasetError(f"{name} has no tasks; delete it and fetch it again with `repoeval-bench data fetch`")
+    return rows
+
+
 def parse_tasks(raw: bytes, *, name: str, level: str) -> tuple[Task, ...]:
     """The tasks of a file's bytes in its order; a DatasetError lists each bad row as `name:line: field: problem`.
 
     `task_id` becomes `owner_repo/number`: upstream's own number where every row has one and no two rows of a
     repository share it, else the position among the repository's rows.
     """
-    rows = read_rows(raw, name, _Row)
+    rows = _read_rows(raw, name)
     return tuple(row.task(number, level) for row, number in zip(rows, _numbers(rows), strict=True))
 
 

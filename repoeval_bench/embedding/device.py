@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.spec import Spec
-from repoeval_bench.embedding.beside import with_options
+from repoeval_bench.core.spec import Spec, with_options
 
 AUTO = "auto"
 

@@ -6,8 +6,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Literal, get_args
 
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.spec import Spec, nearest
-from repoeval_bench.embedding.beside import with_options
+from repoeval_bench.core.spec import Spec, nearest, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.spec import nearest
-from repoeval_bench.embedding.beside import with_options
+from repoeval_bench.core.spec import nearest, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ import pytest
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.leaderboard import leaderboard
+from repoeval_bench.analysis.stability import read_updates
 from repoeval_bench.analysis.standings import agreements, standings
-from repoeval_bench.analysis.updates import read_updates
 from repoeval_bench.chunkers.tools.sizes import chunker_name
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import BUDGETS

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
-from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile
 

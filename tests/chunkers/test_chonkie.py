@@ -9,7 +9,7 @@ import pytest
 import repoeval_bench.chunkers.chonkie
 from repoeval_bench.chunkers._adapters import spans_of
 from repoeval_bench.chunkers.chonkie import ChonkieChunker
-from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.source import SourceFile
 

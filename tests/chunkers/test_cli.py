@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from repoeval_bench.chunkers.registry import BUILT_IN
-from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.cli.chunk import check_chunker_command, chunk_command, chunk_stats_command
 from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, NoDataError, SpecError
 

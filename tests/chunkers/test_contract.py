@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, make_chunker
-from repoeval_bench.chunkers.tools.cases import CASES
+from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms, broken_promises
-from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.core.source import SourceFile
 
 OURS = [name for name in BUILT_IN if name != "chonkie"]

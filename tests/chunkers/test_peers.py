@@ -15,9 +15,8 @@ import pytest
 
 from repoeval_bench.chunkers._adapters import spans_in_order
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.cases import CASES
+from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
-from repoeval_bench.chunkers.tools.samples import SAMPLES
 from repoeval_bench.core.errors import ChunkError, LanguageError, SpecError
 from repoeval_bench.core.source import SourceFile, count_nws
 

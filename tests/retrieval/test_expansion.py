@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.samples import SAMPLES
+from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.core.errors import LanguageError, SpecError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile

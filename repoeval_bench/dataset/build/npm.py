@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.http_reader import LONGEST
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.build.archived import MAX_UNPACKED, checked_hash, of_archive
-from repoeval_bench.dataset.build.origin import Origin, repository_name
+from repoeval_bench.dataset.build.origin import MAX_UNPACKED, Origin, checked_hash, of_archive, repository_name
 from repoeval_bench.dataset.sources import SourceError
 from repoeval_bench.dataset.sources.index_client import Release, TamperedError
 

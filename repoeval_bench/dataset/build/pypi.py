@@ -7,8 +7,7 @@ from email.parser import HeaderParser
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.build.archived import MAX_UNPACKED, checked_hash, of_archive
-from repoeval_bench.dataset.build.origin import Origin, repository_name
+from repoeval_bench.dataset.build.origin import MAX_UNPACKED, Origin, checked_hash, of_archive, repository_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.leaderboard import BESIDE, Entry, Leaderboard
+from repoeval_bench.analysis.stability import StabilityRow, read_updates
 from repoeval_bench.analysis.standings import Standing, agreements, standings
-from repoeval_bench.analysis.updates import StabilityRow, read_updates
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.report.leaderboard import (
