@@ -247,7 +247,7 @@ class _Conversation:
         self._end = weakref.finalize(self, _end, self._process, self._requests, self._over)
 
     def ask(self, request: str, time_limit: float) -> Any:
-        """The program's answer to one line, as JSON; _ProgramError where none comes or it is no JSON."""
+        """The program's answer to one line, as JSON; _ProgramError where none comes or it is not JSON."""
         if any(line is not None for line in self._waiting()):
             raise _ProgramError("wrote a line that it was not asked for")
         self.asked += 1

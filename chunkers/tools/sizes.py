@@ -135,7 +135,7 @@ def _is_near(realised: float, target: float, tolerance: float) -> bool:
 def chunker_name(spec: str, *, sized: bool = False) -> str:
     """A spec without options at their defaults and, unless `sized`, without what sets its size.
 
-    As it is where it is no spec.
+    A text that is not a spec stays as it is.
     """
     try:
         parsed = Spec.parse(spec)
@@ -154,5 +154,5 @@ def chunker_size(spec: str) -> int | None:
         parsed = Spec.parse(spec)
         option = size_option(parsed)
         return int(parsed.params[option]) if option else None
-    except (SpecError, ValueError):  # or no whole number
+    except (SpecError, ValueError):  # or not a whole number
         return None

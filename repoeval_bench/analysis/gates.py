@@ -38,7 +38,7 @@ _Finite = Annotated[float, Field(allow_inf_nan=False)]
 class ScoreGate(Strict):
     """A limit on one measure, overall or in one segment: `at_least` or `max_drop`.
 
-    `at_least` is held against the lower end of the mean's 95 % interval, `max_drop` against the lower end of the
+    `at_least` is checked against the lower end of the mean's 95 % interval, `max_drop` against the lower end of the
     interval of the paired difference to the baseline. `mean` is the protocol's headline mean unless given.
     """
 

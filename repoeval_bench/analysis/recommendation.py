@@ -340,7 +340,7 @@ def sized(
 ) -> tuple[list[list[Arm]], list[str]]:
     """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first.
 
-    The largest size is that of the largest file: it stands for all above it, with a line for each.
+    The largest size is that of the largest file: it is taken for all above it, with a line for each.
     """
     files = _sample(benchmark)
     every = [file for held in benchmark.files.values() for file in held]

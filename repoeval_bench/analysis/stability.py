@@ -148,7 +148,7 @@ class StabilityRow(Record):
 
     @cached_property
     def chunker(self) -> tuple[str, int | None]:
-        """Its name without its size, and its size; every run of a leaderboard is held against every row."""
+        """Its name without its size, and its size; every run of a leaderboard is compared with every row."""
         return chunker_name(self.spec), chunker_size(self.spec)
 
 

@@ -68,7 +68,7 @@ _SCORE_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A value of a file that is not what was computed; None where the one or the other has no such value."""
+    """A value of a file that is not what was computed; None where one of the two has no such value."""
 
     file: str
     value: str

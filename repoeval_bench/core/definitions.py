@@ -38,7 +38,7 @@ class Definition:
     """A name that a file defines. Lines are 0-based and half-open.
 
     kind: a class is also a struct, interface, enum, trait, impl or type; `form` is the language's own word. A
-    variable is one of a module or class, fields and enumerators included; locals and parameters are none.
+    variable is one of a module or class, fields and enumerators included; locals and parameters are not.
     qualified: the names of the definitions around it and its own, joined by dots; `A.m` for a method that is
     outside its class too. Namespaces and modules within the file have no part in it.
     signature: the text up to the body on one line, without comments; of a variable the name alone.
@@ -234,7 +234,7 @@ class _Walk:
         )
 
     def _above(self, place: _Place) -> tuple[list[int], Doc | None]:
-        """The first lines of decorators that stand above a node by themselves, and its doc comment."""
+        """The first lines of decorators on lines of their own above a node, and its doc comment."""
         attributes: list[int] = []
         comments: list[Node] = []
         marks = self.parsed.language.doc_comments

@@ -1,7 +1,7 @@
 """The one reader of HTTP: an answer within a time and a size, whatever the server does.
 
 An HTTP library bounds the wait for each byte, so that a server which sends one at a time, of its headers too, keeps it
-for ever. Here a thread reads, and who asked waits no longer than was said.
+forever. Here a thread reads, and the caller waits no longer than it said.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def parse(text: bytes | str, model: type[_Model], whole: str = "") -> _Model:
 
 
 def parse_loose(text: bytes | str) -> Any:
-    """Plain values of a text that another program wrote in its own way; a JsonFaultError where it is no JSON."""
+    """Plain values of a text that another program wrote in its own way; a JsonFaultError where it is not JSON."""
     try:
         return from_json(text)
     except ValueError as error:

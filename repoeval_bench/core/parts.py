@@ -61,7 +61,7 @@ class Embedder(Protocol):
         """Whether a chunk's vector is made of the tokens of its file, and `in_file` names the chunk."""
 
     def in_file(self, text: str, chars: CharSpan) -> str:
-        """What stands for a span of a file's text, in place of a chunk's own; asked where `late` alone."""
+        """The name of a span of a file's text, in place of a chunk's own text; asked only where `late`."""
 
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""

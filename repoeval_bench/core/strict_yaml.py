@@ -85,9 +85,9 @@ _TAGS = frozenset(
 
 
 def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:
-    """Read a YAML file; an error of a kind where it cannot be read (`way_out` says what to do then) or is no YAML.
+    """Read a YAML file; an error of a kind where it cannot be read (`way_out` says what to do then) or is not YAML.
 
-    Of a UsageError the line that it names is the way out where the file is no YAML: a person wrote it.
+    Of a UsageError the line that it names is the way out where the file is not YAML: a person wrote it.
 
     Values are texts, numbers, true, false, null, lists, and keys with values, within the limits above.
     """
@@ -129,7 +129,7 @@ def _check_size(events: Iterable[yaml.Event]) -> None:
     """
     import yaml
 
-    sizes: dict[str, int] = {}  # name -> how many values it stands for
+    sizes: dict[str, int] = {}  # name -> how many values it repeats
     around: list[str | None] = []  # the names of the lists and mappings that are open
     counts = [0]
     for event in events:

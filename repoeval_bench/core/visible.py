@@ -29,7 +29,7 @@ _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def one_line(text: str) -> str:
-    r"""The text `visible` and on one line: a name from elsewhere must not break the table or caption it stands in.
+    r"""The text `visible` and on one line: a name from elsewhere must not break the table or caption that it is in.
 
     >>> one_line("a\r\nb\x1b[31m")
     'a b\\u001b[31m'

@@ -1,4 +1,4 @@
-"""Counts with their nouns, as they stand in every sentence."""
+"""Counts with their nouns, as every sentence has them."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Pack:
 
     @classmethod
     def at(cls, source: str) -> Pack | None:
-        """The pack in a folder; None where the folder is none. A DatasetError where its `pack.yaml` cannot be read."""
+        """The pack in a folder; None where it is not one; a DatasetError where its `pack.yaml` cannot be read."""
         root = Path(source).expanduser()
         path = root / MANIFEST
         if not path.is_file():

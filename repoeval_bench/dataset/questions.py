@@ -92,7 +92,7 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     """The benchmark with the questions of a file as its tasks, the first `limit` of them.
 
     A UsageError lists, each as `path:line: …`, every row that is not as it should be, every file and line that does not
-    exist, and every quote that does not stand there.
+    exist, and every quote that is not there.
     """
     try:
         raw = path.read_bytes()
@@ -147,7 +147,7 @@ class _Files:
         self._found = found
 
     def places(self, row: Question) -> tuple[list[Place], list[str]]:
-        """The places of a question, and what is wrong with those that are none."""
+        """The places of a question, and what is wrong with the others."""
         places: list[Place] = []
         wrong: list[str] = []
         for span in row.spans:
@@ -171,7 +171,7 @@ class _Files:
 
 
 def _problem(file: SourceFile, span: _Span) -> str:
-    """Why a place is none of the file, "" where it is one."""
+    """Why a place is not one of the file; "" where it is."""
     if span.end_line > file.n_lines:
         return f"{span.file} ends at line {file.n_lines}, before line {span.end_line}"
     quote = (span.quote or "").replace("\r\n", "\n").strip()

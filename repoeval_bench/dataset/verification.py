@@ -40,7 +40,7 @@ class Verification:
 def verify(installed: InstalledSet) -> Verification:
     """Check that each task's ground truth is at its lines, and hash every file again.
 
-    Files are held against the hashes taken when they were installed and, where the index ships them, against
+    Files are checked against the hashes taken when they were installed and, where the index ships them, against
     upstream's. A set that cannot be read at all is a DatasetError.
     """
     tasks = installed.read_tasks()

@@ -66,7 +66,7 @@ class CachedEmbedder:
         return isinstance(self._encoder, LateEncoder)
 
     def in_file(self, text: str, chars: CharSpan) -> str:
-        """What stands for a span of a file's text; asked where `late` alone."""
+        """The name of a span of a file's text; asked only where `late`."""
         assert isinstance(self._encoder, LateEncoder)
         return self._encoder.name(text, chars)
 

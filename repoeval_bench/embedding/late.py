@@ -3,7 +3,7 @@
 After "Late Chunking" (Günther et al. 2024, arXiv 2409.04701), for models whose vector is a mean over tokens. A file
 that is longer than the model reads is read in windows of that length, each half a window after the one before and the
 last one at the file's end; a token's vector is that of the window in which it is farthest from both ends, of two such
-windows the earlier. Windows are of the file's own tokens, so that nothing is cut in two. Queries are embedded as ever.
+windows the earlier. Windows are of the file's own tokens, so that nothing is cut in two. Queries are embedded as usual.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class LateEncoder(Unchecked):
         self._read: dict[str, _Tokens] = {}
 
     def name(self, text: str, chars: CharSpan) -> str:
-        """What stands for a span of a file's text; the text is kept for as long as this encoder is."""
+        """The name of a span of a file's text; the text is kept for as long as this encoder is."""
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         self._texts.setdefault(digest, text)
         return f"{OPTION}:{digest}:{chars.start}-{chars.end}"

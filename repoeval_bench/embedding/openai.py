@@ -168,7 +168,7 @@ class OpenAiEncoder:
 
         def spent(batch: range, answer: tuple[range, Answered]) -> float:
             counted = answer[1].usage
-            # Every text has a token, so a count of none is no count.
+            # Every text has a token, so a count of 0 is a mistake.
             return self.cost(max(counted.values(), default=0)) or most(batch)
 
         crowd: Crowd[range, tuple[range, Answered]] = Crowd(

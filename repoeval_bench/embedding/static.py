@@ -73,7 +73,7 @@ def _distill(files: ModelFiles, dim: int, folder: Path) -> None:
     from model2vec.distill import distill
     from threadpoolctl import threadpool_limits
 
-    # The library would distil the random numbers that stand for what a file of weights lacks.
+    # The library would distil the random numbers in place of what a file of weights lacks.
     load_model("SentenceTransformer", files)
     # One thread: how many there are must not decide the last bits. The library's bars are for a terminal only.
     seen = sys.stderr if sys.stderr.isatty() else io.StringIO()

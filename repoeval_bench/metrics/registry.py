@@ -45,7 +45,7 @@ DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" 
 """What comes first where the gold is definitions."""
 
 PROXIES = tuple(d.name for d in proxies.DEFINITIONS)
-"""The measures that stand in for completion where no model writes."""
+"""The measures that are taken for completion where no model writes."""
 
 EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
 """The default measures of an evaluation, which also has the files' lines."""

@@ -1,4 +1,4 @@
-"""The playbook, one function a symptom: the numbers, what they are held against, and what they say."""
+"""The playbook, one function a symptom: the numbers, what they are checked against, and what they say."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Status = Literal["finding", "fine", "unknown"]
 class Check:
     """One symptom looked for: `says` is what was found and what to try, or why nothing can be said.
 
-    `numbers` led to it, `limits` (threshold -> value) are what they were held against. `gaps` are the segments that
+    `numbers` led to it, `limits` (threshold -> value) are what they were checked against. `gaps` are the segments that
     a finding on segments is about.
     """
 

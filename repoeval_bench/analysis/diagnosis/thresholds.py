@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Limit(NamedTuple):
-    """A default, the largest value that makes sense, and what is held against it."""
+    """A default, the largest value that makes sense, and what is checked against it."""
 
     default: float
     most: float

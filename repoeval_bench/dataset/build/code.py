@@ -147,7 +147,7 @@ class Gathered:
         return {reason: self.left_out[reason] for reason in RULES if self.left_out[reason]}
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was taken and what was not, on one line."""
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
         left_out = ", ".join(f"{number} {reason}" for reason, number in self.counts.items()) or "nothing"

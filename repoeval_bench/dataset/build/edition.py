@@ -1,8 +1,8 @@
 """A shipped pack from its facts, and the facts of a pack that is to ship.
 
-The packages are fetched through the user's own registry and held against their hashes; nothing of them is built or run.
+The packages are fetched through the user's own registry and checked against their hashes; nothing is built or run.
 Their files are taken by name and the tasks are read at their places: nothing is drawn or resolved again, so that a
-later rule does not move an edition. What comes out is held against the fingerprint of each repository.
+later rule does not move an edition. What comes out is checked against the fingerprint of each repository.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A source that is a package of npm: its published tarball, through npm, so that its registry, proxy and keys are used.
 
-`npm pack` of a published version fetches and does not run anything; the tarball is held against the integrity that
+`npm pack` of a published version fetches and does not run anything; the tarball is checked against the integrity that
 the registry states.
 """
 
@@ -54,7 +54,7 @@ class Npm:
         return [Release(each, _time(times.get(each)), each not in others) for each in (*final, *others)]
 
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
-        """The tarball of a version. One that is not pinned is held against the integrity that the registry states."""
+        """The tarball of a version; one that is not pinned is checked against the integrity the registry states."""
         text = f"{name}@{version}"
         dist: dict[str, Any] = {}
         licence = None

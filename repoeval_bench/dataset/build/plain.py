@@ -50,7 +50,7 @@ def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Co
         files = tuple(each.file for each in gather(origin, (), found) if each.file is not None)
     if not files:
         raise NoDataError(no_code(origin, found, ()))
-    notify(f"{source}: {found.told}")
+    notify(f"{source}: {found.summary}")
     return Code(origin.name, str(origin.facts["kind"]), tuple(sorted(files, key=lambda file: file.path)))
 
 

@@ -109,7 +109,7 @@ class Distinct:
         self._kept: list[frozenset[tuple[str, str]]] = []
 
     def admits(self, tokens: Sequence[str]) -> bool:
-        """Whether the text is none of a kept one; then it is kept too."""
+        """Whether the text is not a near-duplicate of one that is kept; then it is kept too."""
         pairs = frozenset(pairwise(tokens))
         if any(_are_similar(pairs, each) for each in self._kept):
             return False

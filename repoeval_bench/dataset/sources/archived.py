@@ -1,6 +1,6 @@
 """Upstream's archives, from upstream itself, a folder or an address; or those of a user's own set.
 
-Each file is held against the shipped index, or against the pins of the user's own set.
+Each file is checked against the shipped index, or against the pins of the user's own set.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Package indexes: the wheel or sdist of a version, from where pip's settings say, held against the index's hashes.
+"""Package indexes: the wheel or sdist of a version, from where pip's settings say, checked against the index's hashes.
 
 `pip download` would build what it fetches to learn its dependencies, so `unearth` fetches: it asks the index, and runs
 nothing. pip's settings are read as pip merges them: index, mirrors, proxy, certificates and keys are the user's own.
@@ -65,7 +65,7 @@ class Index:
         return found
 
     def fetch(self, name: str, version: str, folder: Path, *, file: str = "") -> tuple[Path, dict[str, str]]:
-        """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was held against).
+        """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was checked against).
 
         `file` names another file of it. A SourceError where the index has no such version, neither wheel nor sdist of
         it, cannot be reached, takes too long, or states another hash.

@@ -1,8 +1,8 @@
 """The part of RepoEval that package indexes serve: three repositories, published file for file as wheels.
 
 The wheels come from where pip's settings say, so that a company's own index, proxy and certificates are honoured. The
-tasks are rebuilt from the shipped coordinates, and every text is held against its SHA-256. Two published files differ
-from the repository's by one word; the index names the word, and the hash decides as for any file.
+tasks are rebuilt from the shipped coordinates, and every text is checked against its SHA-256. Two published files
+differ from the repository's by one word; the index names the word, and the hash decides as for any file.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ class ByName(FileDefinitions):
         defined = self.defined(path)
         around = [each for each in defined if each.lines.start <= lines.start < each.lines.end]
         classes = [each.qualified for each in around if each.kind == "class"]
-        # A method may stand outside of its class.
+        # A method may be outside of its class.
         classes += [each.qualified.rpartition(".")[0] for each in around if each.kind == "method"]
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
             if found := self._members(path, qualified, name, family):

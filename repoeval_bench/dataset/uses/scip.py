@@ -90,9 +90,9 @@ def _read(path: Path) -> Any:
     try:
         index.ParseFromString(raw)
     except DecodeError as error:
-        raise DatasetError(f"{path} is no SCIP index ({error}); make it again with the indexer") from error
+        raise DatasetError(f"{path} is not a SCIP index ({error}); make it again with the indexer") from error
     if not index.documents:
-        raise DatasetError(f"{path} is no SCIP index: it has no document; make it again with the indexer")
+        raise DatasetError(f"{path} is not a SCIP index: it has no document; make it again with the indexer")
     return index
 
 

@@ -21,7 +21,7 @@ _EACH = frozenset({"map", "filter", "forEach", "some", "every", "find", "findInd
 
 
 class ScriptPlaces(ScriptTypes):
-    """What names and expressions mean by where they stand."""
+    """What names and expressions mean by their places."""
 
     def named(self, path: str, node: Node) -> list[tuple[str, Node]]:
         """(file, node of the name) of what a name at a place may mean: a member of what it is looked up in, or alone.
@@ -110,7 +110,7 @@ class ScriptPlaces(ScriptTypes):
             yield from self.of(of.path, child(parameters[at], "type"), of.names)
 
     def expected(self, path: str, node: Node | None) -> list[Type]:
-        """What an expression has to be, by where it stands."""
+        """What an expression has to be, by its place."""
         if node is None or node.parent is None:
             return []
         parent = node.parent

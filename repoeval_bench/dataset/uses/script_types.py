@@ -1,7 +1,7 @@
 """Light types of JavaScript and TypeScript: what is declared, and what follows from it without running anything.
 
-A type is where it is written: the node of a class, an interface, an object type or a function, with what its type
-parameters stand for. Overloads are not chosen between, type arguments are not inferred, and of mapped and conditional
+A type is where it is written: the node of a class, an interface, an object type or a function, with the types of its
+type parameters. Overloads are not chosen between, type arguments are not inferred, and of mapped and conditional
 types the parts are taken.
 """
 
@@ -83,7 +83,7 @@ _SOME = frozenset({"filter", "slice", "concat", "sort", "reverse", "values"})
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A node of a file that says what something is; `names` is type parameter -> what it stands for."""
+    """A node of a file that says what something is; `names` is type parameter -> its types."""
 
     path: str
     node: Node
@@ -91,7 +91,7 @@ class Type:
 
 
 Names = Mapping[str, "tuple[Type, ...]"]
-"""Type parameter -> what it stands for."""
+"""Type parameter -> its types."""
 
 
 class ScriptTypes(ABC):
@@ -174,7 +174,7 @@ class ScriptTypes(ABC):
             yield from self.of_binding(where, found, arguments)
 
     def of_binding(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...] = ()) -> Iterator[Type]:
-        """What a name stands for that is bound at a node."""
+        """The types of a name that is bound at a node."""
         kind = node.type
         if kind in CLASSES:
             yield Type(path, node, self._bind(path, node, arguments))
@@ -191,7 +191,7 @@ class ScriptTypes(ABC):
             yield from self.bound_at(path, node)
 
     def _bind(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...]) -> dict[str, tuple[Type, ...]]:
-        """What the type parameters of a declaration stand for; those not given are what they default or extend to."""
+        """The types of a declaration's type parameters; those not given are what they default or extend to."""
         names: dict[str, tuple[Type, ...]] = {}
         for at, each in enumerate(children(child(node, "type_parameters"), "type_parameter")):
             name = text_of(child(each, "name"))

@@ -84,7 +84,7 @@ def test_what_is_no_index_is_said(tmp_path):
     (tmp_path / "broken").write_bytes(b"\xff\xff\xff\xff")
     (tmp_path / "empty").write_bytes(b"")
     for name in ("broken", "empty"):
-        with pytest.raises(DatasetError, match="is no SCIP index"):
+        with pytest.raises(DatasetError, match="is not a SCIP index"):
             Resolver(FILES, jedi=False, scip=tmp_path / name)
     with pytest.raises(UsageError, match="cannot be read"):
         Resolver(FILES, jedi=False, scip=tmp_path / "none")
