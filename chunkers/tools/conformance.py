@@ -71,7 +71,7 @@ class Finding:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What the suite found on one chunker, and what it measured on the inputs that it could chunk.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkStats:
     """Totals over files. Sizes are nws: mean, and median, p95 and max by nearest rank; 0 for no chunk.
 

@@ -50,7 +50,7 @@ class Change:
     treatment: Side
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
     """The queries, of `n_queries`, whose score of a measure changed from baseline to treatment; largest change first.
 
@@ -86,7 +86,7 @@ def diff(baseline: RunView, treatment: RunView, measure: str = "ndcg@10") -> Dif
             )
     found.sort(key=lambda each: (-abs(each.change), each.query_id))
     names = run_names(runs)
-    return Diff(names[0], names[1], name, len(first.scores), tuple(found))
+    return Diff(baseline=names[0], treatment=names[1], measure=name, n_queries=len(first.scores), changes=tuple(found))
 
 
 def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> list[Side]:

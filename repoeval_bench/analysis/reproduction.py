@@ -5,7 +5,7 @@ Nothing is tuned towards a published number: every setting below was chosen from
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
@@ -48,6 +48,7 @@ class Row:
     setting: str
     system: str
     measure: str
+    _: KW_ONLY
     published: float | None = None
     measured: float | None = None
     low: float | None = None
@@ -196,10 +197,10 @@ def _sizes() -> Iterator[_Asked]:
 
 def _coderag() -> Iterator[_Asked]:
     published = CODERAG["BM25"] / 100
-    row = Row("coderag", "coderag", "BM25", "ndcg@10", published)
+    row = Row("coderag", "coderag", "BM25", "ndcg@10", published=published)
     yield _Asked(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
     for what, retriever, whose in BM25_SETTINGS:
-        row = Row("bm25", what, "BM25", "ndcg@10", published, source=whose)
+        row = Row("bm25", what, "BM25", "ndcg@10", published=published, source=whose)
         yield _Asked(_precise(protocol="coderag", retriever=retriever), (row,))
     yield _Asked(_precise(protocol="coderag"), (Row("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
 
@@ -207,7 +208,7 @@ def _coderag() -> Iterator[_Asked]:
 def _of_model(embedder: str) -> _Asked:
     name = embedder.partition(":")[2] or embedder
     points = CODERAG.get(name.partition(",")[0])
-    row = Row("coderag", "coderag", name, "ndcg@10", None if points is None else points / 100)
+    row = Row("coderag", "coderag", name, "ndcg@10", published=None if points is None else points / 100)
     return _Asked(_precise(protocol="coderag", embedder=embedder), (row,))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError
@@ -43,6 +43,7 @@ class InstalledSet:
     root: Path
     facts: SetFacts
     combination: Combination
+    _: KW_ONLY
     tree_name: str = ""
     endings: tuple[str, ...] = EXTENSIONS
     missing: tuple[str, ...] = ()

@@ -127,7 +127,9 @@ class Pack:
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
         missing = tuple(self.content.missing)
         whole = (self.content.levels[combination.level].tasks, len(self.content.sources)) if missing else None
-        return InstalledSet(self.root, facts, combination, TREE, ENDINGS, missing, whole)
+        return InstalledSet(
+            self.root, facts, combination, tree_name=TREE, endings=ENDINGS, missing=missing, whole=whole
+        )
 
     def combination(self, level: str, context: str, tokenizer: str) -> Combination:
         """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused."""

@@ -36,7 +36,7 @@ _FIRST = ("Transformer", "StaticEmbedding")
 and another one for documents, each with its own tokens and limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFiles:
     """A model's folder and what decides its vectors.
 

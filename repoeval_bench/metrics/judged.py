@@ -82,7 +82,7 @@ class Entries:
         return _ordinal(self.query)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Judged:
     """A run's rankings against qrels, one position per query of the qrels.
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.view import RunView
@@ -43,7 +45,7 @@ class Calibration:
     n_other: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
     """Precision of the first k as the judge sees it (`apparent`, over `n` chunks) and corrected, in [0, 1].
 
@@ -137,7 +139,16 @@ def corrected_precision(
     apparent = float(np.mean(answers))
     value, ci = rogan_gladen(apparent, effective_size(Sample.micro(np.array(answers), clusters)), calibration)
     clipped = None if ci is None else (_clip(ci[0]), _clip(ci[1]))
-    return Corrected(k, apparent, len(answers), unjudged, _clip(value), value, clipped, calibration)
+    return Corrected(
+        k=k,
+        apparent=apparent,
+        n=len(answers),
+        n_unjudged=unjudged,
+        value=_clip(value),
+        unclipped=value,
+        ci=clipped,
+        calibration=calibration,
+    )
 
 
 def _clip(share: float) -> float:
@@ -148,7 +159,7 @@ JUDGED_GAIN = 1.0
 """The gain of a chunk that only the judge calls relevant: that of a gold chunk, unless its gold gives another."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """A measure's mean by gold alone, by gold plus judge, and the ends between which the truth lies."""
 
@@ -159,7 +170,7 @@ class Bounds:
     both: Figure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """How judge and gold agree: pairs judged, gold pairs judged and called not relevant, pairs added."""
 
@@ -251,9 +262,18 @@ def judged_bounds(
             upper[name] = np.maximum(upper[name], high[name])
             lower[name] = np.minimum(lower[name], low[name])
         both = high
-    scores = {"gold": gold, "lower": lower, "upper": upper, "gold plus judge": both}
+
+    def mean(name: str, which: str, scores: Mapping[str, NDArray[np.float64]]) -> Figure:
+        return mean_of(f"{name} {which}", scores[name], log.clusters)
+
     return [
-        Bounds(name, *(mean_of(f"{name} {which}", values[name], log.clusters) for which, values in scores.items()))
+        Bounds(
+            measure=name,
+            gold=mean(name, "gold", gold),
+            lower=mean(name, "lower", lower),
+            upper=mean(name, "upper", upper),
+            both=mean(name, "gold plus judge", both),
+        )
         for name in measures
     ]
 

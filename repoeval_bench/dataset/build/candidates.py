@@ -78,7 +78,7 @@ _METHODS_BARE = frozenset({"java", "csharp", "c"})
 """Families in which a method of the own class is called by its bare name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
     """What one file offers. The calls are those whose callee's definition is not yet known."""
 
@@ -108,7 +108,15 @@ def examine(file: SourceFile, language: Language) -> Examined:
         lines += _lines(file, parsed, _aside(found, occurring, comments), left_out["line"])
         calls += occurring.calls
         defined |= {(each.kind, each.name) for each in found if each.kind != "variable" and not each.declaration}
-    return Examined(file.path, language.family, tuple(functions), tuple(lines), tuple(calls), tuple(defined), left_out)
+    return Examined(
+        path=file.path,
+        family=language.family,
+        functions=tuple(functions),
+        lines=tuple(lines),
+        calls=tuple(calls),
+        defined=tuple(defined),
+        left_out=left_out,
+    )
 
 
 def hole_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
