@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,7 @@ from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.verdict import Verdict, verdict
-from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.request import shell_line
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Comparison
@@ -51,12 +50,12 @@ def print_answer(
     print_table(table)
     if table.notes:  # without them the blank line below the rows is the one
         echo()
-    place = "" if out == RESULTS else f" --out {quote(str(out))}"
+    report = shell_line(["report"], out=out)
     if all(run.folder.resolve().parent != out.resolve() for run in different):
         # Such runs are not those that `report` finds without names.
-        place = "".join(f" {quote(str(run.folder))}" for run in different)
+        report = shell_line(["report", *(str(run.folder) for run in different)])
     echo("stored in " + "\n          ".join(str(run.folder) for run in different))
-    echo(f"for every measure, test and note add --details; for a page: repoeval-bench report{place}")
+    echo(f"for every measure, test and note add --details; for a page: {report}")
 
 
 def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice) -> None:

@@ -203,7 +203,7 @@ def _print_stability(
     from repoeval_bench.report.stability import stability_table
 
     if len(paths) != 1:
-        raise UsageError(f"--against {against} needs one old version to stand against, and {len(paths)} are named")
+        raise UsageError(f"--against {against} compares with one old version, and {len(paths)} are named")
     old, new = (read_code(str(source), say) for source in (paths[0], against))
     if old.kind != new.kind:
         say(f"note: {old.name} is a {old.kind} and {new.name} a {new.kind}, which can hold other files")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.request import eval_line, shell_line
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.request import RunRequest, eval_line, shell_line
 
 
 def commands_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,9 +15,9 @@ from repoeval_bench.cli.commands import chunker_words, commands_option, print_co
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import (
-    comparison_options,
     execution_options,
     refuse_unread,
+    request_options,
     requests_of,
     run_options,
     say,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.command("compare", short_help="Test which differences between runs are real.")
 @run_argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
-@comparison_options
+@request_options(ComparisonRequest)
 @execution_options
 @details_option
 @summary_option

@@ -27,10 +27,6 @@ from repoeval_bench.runs.naming import find_run
 _THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, limit in LIMITS.items())
 
 
-def _parse(_context: click.Context, _parameter: click.Parameter, settings: tuple[str, ...]) -> Thresholds:
-    return Thresholds.parse(settings)
-
-
 @click.command(
     "diagnose",
     short_help="Find what is wrong with a run, and show its worst queries.",
@@ -51,7 +47,7 @@ def _parse(_context: click.Context, _parameter: click.Parameter, settings: tuple
     "limits",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=_parse,
+    callback=lambda _context, _parameter, settings: Thresholds.parse(settings),
     help="Threshold of a finding; repeat it. The names are below.",
 )
 @facts_option
@@ -71,7 +67,7 @@ def diagnose_command(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Hold RUN against the known playbook: each finding with its numbers, then the queries that scored worst.
+    """Check RUN for what is known to go wrong: each finding with its numbers, then the queries that scored worst.
 
     It exits 0 whether something is found or not; `gate` is what fails a job.
     """

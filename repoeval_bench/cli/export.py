@@ -15,9 +15,8 @@ from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import refuse_unread, runs_folder, say
-from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER, measures_option, sensitivity_option
+from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER, measures_option, sensitivity_option, write_and_say
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.files import write_named
 from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
@@ -90,8 +89,7 @@ def export_command(
             say(f"{left.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
         return
     for path, content in files.items():
-        write_named(path, content, "another file with -o")
-        say(f"wrote {path}")
+        write_and_say(path, content, "another file with -o")
 
 
 def _files(

@@ -37,7 +37,7 @@ def gate_command(
     out: Path,
     as_json: bool,
 ) -> int:
-    """Hold RUN against the limits of a gate file: exit 0 where all are kept, 1 where one is not."""
+    """Check RUN against the limits of a gate file: exit 0 where all are kept, 1 where one is not."""
     limits = read_gates(config)
     stored = find_run(run, out)
     name = baseline or limits.baseline

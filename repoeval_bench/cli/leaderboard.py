@@ -26,7 +26,7 @@ class _RanksByDefault(click.Group):
     """A group that takes what is not one of its commands as the folder that `rank` is given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `rank` before words that name no command; what is no folder, but nearly a command's name, is refused."""
+        """Put `rank` before words that name no command; refuse a word that nearly names one and is not a folder."""
         word = args[0] if args else ""
         if word not in {*self.commands, *ctx.help_option_names}:
             said = nearest("command", word, self.commands)

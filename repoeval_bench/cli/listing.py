@@ -31,27 +31,21 @@ def meaning(row: Row) -> str:
     return f"{row.meaning} (from {row.origin})" if row.origin else row.meaning
 
 
-def options_in_words(row: Row) -> str:
-    """`option=default, …` of a part."""
-    return ", ".join(named_option(*each) for each in row.parameters().items())
-
-
 def _parts(kind: str) -> Callable[[], Table]:
     def table() -> Table:
-        lines = [(row.label, options_in_words(row), meaning(row)) for row in available(kind)]
+        lines = [
+            (row.label, ", ".join(named_option(*each) for each in row.parameters().items()), meaning(row))
+            for row in available(kind)
+        ]
         return _table(kind, "options and defaults", "what it does", lines=lines)
 
     return table
 
 
-def _data(kind: str) -> list[tuple[Row, Any]]:
-    """The rows of a kind with the part itself; None for the open form and for what cannot be imported."""
-    return [(row, row.load() if row.part or row.where else None) for row in available(kind)]
-
-
 def _protocols() -> Table:
     lines = []
-    for row, p in _data("protocol"):
+    for row in available("protocol"):
+        p: Any = row.load() if row.part or row.where else None  # the open form has none
         choices = (p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline) if p else ("",) * 6
         lines.append((row.name, *choices, meaning(row)))
     choices = ("query", "gold", "relevant", "repositories", "documents", "headline")

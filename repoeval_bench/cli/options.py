@@ -16,7 +16,7 @@ from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.request import ComparisonRequest, DataRequest, ExecutionRequest, RunRequest
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -83,11 +83,6 @@ def request_options(
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Every option of a run, --chunker as often as one likes, with --out, --home and --json."""
     return request_options(RunRequest, several={"chunker": ()})(out_option(home_option(json_option(command))))
-
-
-def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--baseline and --equivalence."""
-    return request_options(ComparisonRequest)(command)
 
 
 def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,7 +154,7 @@ def _words(
 
 
 def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> None:
-    """A UsageError where one of these parameters stands on the command line, and `because` says why none is read.
+    """A UsageError where one of these parameters is on the command line, and `because` says why none is read.
 
     The `way_out` beside leaving them out, such as `or add --execute`, ends the sentence.
     """
@@ -228,7 +223,7 @@ def runs_folder(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def depth_option(meaning: str) -> Callable[..., Any]:
-    """Add -k (int or None): how deep rankings are looked at; `cli.judged_run.chosen_depth` fills it in."""
+    """Add -k (int or None): how deep rankings are looked at; None: 10, or what the run ranks."""
     return click.option(
         "-k",
         type=click.IntRange(min=1),

@@ -81,10 +81,15 @@ def plain(record: DataclassInstance, *left_out: str) -> dict[str, Any]:
     return {name: value for name, value in asdict(record).items() if name not in left_out}
 
 
+def write_and_say(path: Path, content: str, instead: str = "another file") -> None:
+    """Write a file that the user named, and say so; `instead` is the way out where it cannot be written."""
+    write_named(path, content, instead)
+    say(f"wrote {path}")
+
+
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write a JSONL file that the user named, and say so."""
-    write_named(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    say(f"wrote {path}")
+    write_and_say(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def title_of(run: RunView) -> str:
@@ -107,7 +112,6 @@ def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
     def write(log: JobLog) -> None:
         from repoeval_bench.report.page.jobs import job_page
 
-        write_named(output, job_page(log), "another file with --job-page")
-        say(f"wrote {output}")
+        write_and_say(output, job_page(log), "another file with --job-page")
 
     return write

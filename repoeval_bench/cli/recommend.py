@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +11,8 @@ from repoeval_bench.analysis.recommendation import Recommendation, check_recomme
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
-from repoeval_bench.cli.output import OUTPUT, page_of
+from repoeval_bench.cli.output import OUTPUT, page_of, write_and_say
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
@@ -23,12 +20,9 @@ from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, RecommendRequest
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, shell_line
 from repoeval_bench.runs.store import check_writable
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.request import ExecutionRequest
 
 PACKS = "packs"
 """Where in --out the packs are."""
@@ -93,7 +87,9 @@ def _show(found: Recommendation, report: Path | None, out: Path, *, as_json: boo
     decides = [RunView(out / run_id) for run_id in found.answers[0].arms]
     remember(decides, out, say)
     if report:
-        _write_page(decides, report)
+        from repoeval_bench.report.page.report import report_page
+
+        write_and_say(report, report_page(decides, str(report)), "another file with --report")
     if as_json:
         print_json(recommendation_record(found))
         return
@@ -101,10 +97,8 @@ def _show(found: Recommendation, report: Path | None, out: Path, *, as_json: boo
     echo()
     echo(found.data)
     print_table(recommendation_table(found))
-    place = "" if out == Path("results") else f" --out {quote(str(out))}"
-    print_lines(
-        [f"look closer: repoeval-bench report{place}", f"each pair tested: repoeval-bench compare{place} RUN RUN"]
-    )
+    closer, tested = (shell_line([command], out=out) for command in ("report", "compare"))
+    print_lines([f"look closer: {closer}", f"each pair tested: {tested} RUN RUN"])
 
 
 def _data(request: RecommendRequest, out: Path) -> dict[str, Any]:
@@ -116,10 +110,3 @@ def _data(request: RecommendRequest, out: Path) -> dict[str, Any]:
 
 def _quiet(_: str) -> None:
     """Progress is shown as a bar; a line for each of dozens of runs would hide the answer."""
-
-
-def _write_page(runs: Sequence[RunView], output: Path) -> None:
-    from repoeval_bench.report.page.report import report_page
-
-    write_named(output, report_page(runs, str(output)), "another file with --report")
-    say(f"wrote {output}")

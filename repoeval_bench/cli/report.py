@@ -11,8 +11,7 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, runs_folder, say
-from repoeval_bench.cli.output import OUTPUT, sensitivity_option
-from repoeval_bench.core.files import write_named
+from repoeval_bench.cli.output import OUTPUT, sensitivity_option, write_and_say
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.naming import find_run, recall
@@ -70,8 +69,7 @@ def report_command(
     if bm25:
         _make_bm25(stored, source, home)
     page = report_page(stored, str(output), settings, str(sensitivity) if sensitivity else None)
-    write_named(output, page, "another file with -o")
-    say(f"wrote {output}")
+    write_and_say(output, page, "another file with -o")
     if as_json:
         print_json({"written": str(output), "runs": [run.run_id for run in stored]})
 

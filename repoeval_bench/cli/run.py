@@ -26,11 +26,10 @@ from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.materials import left_out
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import make_parts
-from repoeval_bench.runs.request import ExecutionRequest, eval_line
+from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
 
 
@@ -147,7 +146,8 @@ def _list(requests: Sequence[RunRequest], sending: Mapping[RunRequest, Forecast]
     for request in requests:
         protocol = request.resolved_protocol()
         chunker = make_parts(protocol, request.chunker)[0].spec
-        row: dict[str, Any] = {"protocol": protocol.name, "chunker": chunker} | _without_protocol(request.combination())
+        row: dict[str, Any] = {"protocol": protocol.name, "chunker": chunker} | request.combination()
+        row["protocol"] = protocol.name
         if request in sending:
             row["sends"] = sending[request].as_json() if as_json else str(sending[request])
         rows.append(row)
@@ -174,7 +174,3 @@ def _list_commands(
         return
     for line in lines:
         echo(line)
-
-
-def _without_protocol(combination: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in combination.items() if name != "protocol"}

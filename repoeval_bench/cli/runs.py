@@ -28,7 +28,8 @@ def runs_command(*, out: Path, as_json: bool) -> None:
     Every command that takes a RUN finds it by its folder, its id, a part of the id that no other run has, its chunker
     (ast, fixed:max_nws=800), or its age: latest, @1, @2, … Runs that are not finished, or broken, are named below.
     """
-    runs, unfinished = stored_runs(out), unfinished_runs(out)
+    runs = stored_runs(out)
+    unfinished = unfinished_runs(out, runs)
     if not runs and not unfinished:
         raise UsageError(f"{out} has no runs; make one with repoeval-bench eval")
     rows = [{"run": f"@{place}", **_row(run, unfinished)} for place, run in enumerate(runs, start=1)]

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -29,11 +29,8 @@ from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, 
 from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, GridRequest
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, GridRequest
 from repoeval_bench.runs.store import check_writable
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.request import ExecutionRequest
 
 SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""

@@ -54,7 +54,7 @@ def choice_notes(choice: Choice, comparisons: Sequence[Comparison] = ()) -> list
 def choice_sentences(choice: Choice, comparisons: Sequence[Comparison] = ()) -> list[str]:
     """The runs that cannot be told apart, and how many more files or repositories would settle the top pair.
 
-    A lead that `comparisons` do not show, for one file carries it or for they are more tests, is named with why.
+    A lead that `comparisons` do not show is named with the reason: one file carries it, or there are more tests.
     """
     names = [each.run for each in choice.candidates]
     short = dict(zip(names, short_names(names), strict=True))
@@ -82,7 +82,7 @@ def choice_record(choice: Choice) -> dict[str, Any]:
 
 
 def standing(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -> str:
-    """How a run stands against the best, in words."""
+    """How a run compares with the best, in words."""
     if each is choice.best:
         return "best"
     if each in choice.alike:

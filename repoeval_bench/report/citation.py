@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spec import Spec
@@ -19,52 +20,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Completed, DatasetRecord, Manifest, RunConfig
 
-ENTRIES = {
-    "repoeval": (
-        "RepoCoder: Repository-Level Code Completion Through Iterative Retrieval and Generation",
-        "Zhang, Fengji and Chen, Bei and Zhang, Yue and Keung, Jacky and Liu, Jin and Zan, Daoguang and Mao, Yi and "
-        "Lou, Jian-Guang and Chen, Weizhu",
-        "2023",
-        "2303.12570",
-    ),
-    "coderag": (
-        "{CodeRAG-Bench}: Can Retrieval Augment Code Generation?",
-        "Wang, Zora Zhiruo and Asai, Akari and Yu, Xinyan Velocity and Xu, Frank F. and Xie, Yiqing and Neubig, Graham "
-        "and Fried, Daniel",
-        "2024",
-        "2406.14497",
-    ),
-    "cast": (
-        "{cAST}: Enhancing Code Retrieval-Augmented Generation with Structural Chunking via Abstract Syntax Tree",
-        "Zhang, Yilin and Zhao, Xinran and Wang, Zora Zhiruo and Yang, Chenyang and Wei, Jiayi and Wu, Tongshuang",
-        "2025",
-        "2506.15655",
-    ),
-    "sentence-transformers": (
-        "{Sentence-BERT}: Sentence Embeddings using Siamese {BERT}-Networks",
-        "Reimers, Nils and Gurevych, Iryna",
-        "2019",
-        "1908.10084",
-    ),
-    "bm25s": (
-        "{BM25S}: Orders of magnitude faster lexical search via eager sparse scoring",
-        r"L{\`u}, Xing Han",
-        "2024",
-        "2407.03618",
-    ),
-}
-"""Key -> title, authors, year, arXiv number."""
-
-_ARTICLE = """\
-@misc{{{key},
-  title = {{{title}}},
-  author = {{{authors}}},
-  year = {{{year}}},
-  eprint = {{{number}}},
-  archivePrefix = {{arXiv}},
-}}
-"""
-
+_REFERENCES = Path(__file__).with_name("references.bib")
 _SOFTWARE = """\
 @misc{{repoeval-bench,
   title = {{repoeval-bench: comparing code chunkers on {{RepoEval}}}},
@@ -88,6 +44,12 @@ _OF_JUDGING = ("python", "numpy", "scipy")
 """What takes part where rankings of another system are judged."""
 
 
+def references() -> dict[str, str]:
+    """Key -> BibTeX entry of every paper that may be cited."""
+    entries = _REFERENCES.read_text(encoding="utf-8").split("\n\n")
+    return {entry[len("@misc{") : entry.index(",")]: entry.rstrip("\n") + "\n" for entry in entries}
+
+
 def citation(manifests: Sequence[Manifest]) -> str:
     """A methods paragraph with its citations, then the BibTeX entries that it cites.
 
@@ -96,10 +58,10 @@ def citation(manifests: Sequence[Manifest]) -> str:
     """
     sentences = [*_sentences(manifests)]
     text = " ".join(sentences)
-    cited = [key for key in ENTRIES if f"\\cite{{{key}}}" in text]
-    # Specs have few places to break at, and a paragraph of them else reaches into the margin.
+    entries = [each for key, each in references().items() if f"\\cite{{{key}}}" in text]
+    # Specs have few places to break at; without sloppypar they would reach into the margin.
     paragraph = f"\\begin{{sloppypar}}\n{text}\n\\end{{sloppypar}}\n"
-    return "\n".join([paragraph, *(_article(key) for key in cited), _software(manifests)])
+    return "\n".join([paragraph, *entries, _software(manifests)])
 
 
 def _sentences(manifests: Sequence[Manifest]) -> Iterator[str]:
@@ -279,11 +241,6 @@ def _software(manifests: Sequence[Manifest]) -> str:
     versions = dict.fromkeys(each.versions.get("repoeval-bench") or "unknown" for each in manifests)
     note = "; ".join([*commits, f"runs of {', '.join(days)}"])
     return _SOFTWARE.format(version=latex_text(", ".join(versions)), year=days[-1][:4], note=latex_text(note))
-
-
-def _article(key: str) -> str:
-    title, authors, year, number = ENTRIES[key]
-    return _ARTICLE.format(key=key, title=title, authors=authors, year=year, number=number)
 
 
 def _spec(spec: str) -> str:

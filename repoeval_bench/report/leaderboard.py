@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -100,12 +99,13 @@ def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
 
 def leaderboard_csv(found: Leaderboard) -> str:
     """One line per run and board, numbers in full precision; empty where a run does not know one."""
-    return as_csv(record_table(_record(*each) for each in _rows(found)))
-
-
-def _rows(found: Leaderboard) -> Iterator[tuple[Board, Entry, RunView]]:
-    for board in found.boards:
-        yield from ((board, *each) for each in zip(board.entries, board.runs, strict=True))
+    return as_csv(
+        record_table(
+            _record(board, entry, run)
+            for board in found.boards
+            for entry, run in zip(board.entries, board.runs, strict=True)
+        )
+    )
 
 
 def _made(run: RunView) -> dict[str, Any]:

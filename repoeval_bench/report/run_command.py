@@ -43,10 +43,10 @@ def run_command(run: RunView) -> str:
         words.append("--skip-errors")
     if 2 * metrics.counts.queries_without_relevant > metrics.counts.queries:
         words.append("--few-gold")
-    return shlex.join([*words, *_dataset(metrics.dataset)]) + _whence(run)
+    return shlex.join([*words, *_dataset(metrics.dataset)]) + _source_note(run)
 
 
-def _whence(run: RunView) -> str:
+def _source_note(run: RunView) -> str:
     """A comment where the data came from a place of one's own, which is not stored."""
     config, source = run.manifest.config, run.metrics.dataset.source
     if source not in {"mirror", "pack", "folder"} or (config and edition_of(config.pack)):

@@ -98,7 +98,7 @@ def _drawn(table: Table) -> Drawing:
     for i, column in enumerate(table.columns):
         width = column.width if column.prose else None
         if width is not None:
-            width = max([width, *_words(row[i] for row in texts)])
+            width = max([width, *(len(word) for row in texts for word in row[i].split())])
         drawing.add_column(Text(column.name), justify=column.align, no_wrap=not column.prose, max_width=width)
     for row, shown in zip(table.rows, texts, strict=True):
         cells = [_text(cell, text) for cell, text in zip(row.cells, shown, strict=True)]
@@ -113,10 +113,6 @@ def _text(cell: Cell, text: str) -> Text:
         return Text(text)  # a cell may hold what rich takes for markup
     thick, thin = cell.strokes()
     return Text.assemble((thick, "cyan"), (thin, "dim"))
-
-
-def _words(texts: Iterator[str]) -> list[int]:
-    return [len(word) for text in texts for word in text.split()]
 
 
 def _narrowed(table: Table) -> Table:

@@ -1,4 +1,4 @@
-"""The verdict in a few sentences: who wins under which protocol, by how much, how sure that is, and what to mind.
+"""The verdict in a few sentences: who wins under which protocol, by how much, how sure that is, and its cautions.
 
 `compare`, `eval`, `recommend`, the page and Python all say it in these words.
 """
@@ -32,7 +32,7 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The sentences, what to mind, and every difference to the run that the others are held against.
+    """The sentences, the cautions, and every difference to the run that the others are compared with.
 
     `reference` is the position of that run: the one with the best mean, or the baseline that was asked for. `clear`
     says whether the best mean's lead over every other one is shown. `measure` is what decides.
@@ -89,7 +89,7 @@ def who_wins(best: str, reached: str, where: str, rivals: Sequence[Rival], extre
 def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0) -> Verdict:
     """What `comparisons` of all pairs, or of all with a baseline, say of the runs; without any all pairs are compared.
 
-    The run whose mean is best is held against every other one. It was picked from the data that test it, so its
+    The run whose mean is best is compared with every other one. It was picked from the data that test it, so its
     pairs stay in the family of all pairs: there p holds for every run that could be picked. So many runs of the same
     setting have `failed`, and are not in it.
     """
@@ -212,7 +212,7 @@ def _sure(what: str, short: Sequence[str], against: dict[int, Comparison], compa
 
 
 def _cautions(runs: Sequence[RunView], short: Sequence[str], against: Sequence[Comparison]) -> tuple[str, ...]:
-    """What to mind: what may turn the verdict, and what moves the scores by itself."""
+    """What may turn the verdict, and what moves the scores by itself."""
     lines = _doubts(against)
     metrics = [run.metrics for run in runs]
     sizes = [each.chunk_nws.mean for each in metrics if each.chunk_nws]

@@ -35,7 +35,8 @@ class TokenCounts:
         if embedder is None:
             return cls(dict.fromkeys(texts), dict.fromkeys(texts, inf), has_model=False)
         tokens = {role: embedder.count_tokens(texts[role], role) for role in texts}
-        return cls(tokens, {role: _limit(embedder, role) for role in texts}, has_model=True)
+        most = inf if embedder.max_tokens is None else embedder.max_tokens
+        return cls(tokens, {role: most if embedder.truncates(role) else inf for role in texts}, has_model=True)
 
     def total(self, role: Role) -> int | None:
         """All tokens of a role's texts; 0 without a model, None if it does not report them."""
@@ -66,10 +67,6 @@ class TokenCounts:
         if tokens is None:
             return None if self.has_model else 0
         return sum(of(count, self.limits[role]) for count in tokens)
-
-
-def _limit(embedder: Embedder, role: Role) -> float:
-    return inf if embedder.max_tokens is None or not embedder.truncates(role) else embedder.max_tokens
 
 
 def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Counts:

@@ -9,7 +9,7 @@ A data set is a folder:
     qrels/test.tsv       the same, read by BEIR
     top_ranked.jsonl     {"query-id", "corpus-ids"}: what a query may see, where that is not the whole corpus
 
-MTEB ranks what `top_ranked` names and nothing else. BEIR's loader knows no such thing.
+MTEB ranks what `top_ranked` names and nothing else. BEIR's loader does not read it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Exported:
     left_out: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Pool:
     """The documents and queries (by repository and id) and the judgements of all runs; what a query may not see."""
 
@@ -122,7 +122,7 @@ def export_beir(
     they are cut again from `benchmark`, which must be that of the runs, and the runs must have one protocol: else it is
     a UsageError.
     """
-    pool = _Pool(Protocol.parse(_one_protocol(runs)))
+    pool = _Pool(protocol=Protocol.parse(_one_protocol(runs)))
     for run in runs:
         pool.add(run, benchmark)
     pooled = pooled or pool.protocol.scope == "pooled"

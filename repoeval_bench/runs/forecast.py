@@ -17,7 +17,7 @@ from repoeval_bench.runs.request import RunRequest, by_setting
 from repoeval_bench.runs.stages import texts_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """Texts that are not cached, each in the first run that needs it, and their tokens and cost.
 
@@ -47,17 +47,12 @@ def total(forecasts: Iterable[Forecast]) -> Forecast:
     each = list(forecasts)
     costs = [one.cost for one in each if one.cost is not None]
     return Forecast(
-        sum(one.texts for one in each),
-        sum(one.tokens for one in each),
-        all(one.exact for one in each),
-        sum(costs) if costs else None,
-        sum(one.unpriced for one in each),
+        texts=sum(one.texts for one in each),
+        tokens=sum(one.tokens for one in each),
+        exact=all(one.exact for one in each),
+        cost=sum(costs) if costs else None,
+        unpriced=sum(one.unpriced for one in each),
     )
-
-
-def asks_server(request: RunRequest) -> bool:
-    """Whether the run of a request is embedded by a server."""
-    return request.needs_vectors and Spec.parse(request.embedder).name == "openai"
 
 
 def forecast(
@@ -71,7 +66,7 @@ def forecast(
     sentence where the data cannot be had, a chunker fails, or the cache cannot be read.
     """
     found: dict[RunRequest, Forecast] = {}
-    asking = [request for request in requests if asks_server(request)]
+    asking = [each for each in requests if each.needs_vectors and Spec.parse(each.embedder).name == "openai"]
     if not asking:
         return found
     materials = Materials(asking[0], without=without, home=home, notify=notify)
@@ -101,9 +96,14 @@ def forecast(
                 counted |= {(embedder.spec, encoder.prompt(role), text) for text in new}
                 texts += len(new)
                 tokens += sum(encoder.most_tokens(new, role))
-            exact = encoder.count_tokens is not None
             cost = encoder.cost(tokens)
-            found[request] = Forecast(texts, tokens, exact, cost, texts if cost is None else 0)
+            found[request] = Forecast(
+                texts=texts,
+                tokens=tokens,
+                exact=encoder.count_tokens is not None,
+                cost=cost,
+                unpriced=texts if cost is None else 0,
+            )
             costs[setting.embedder] = costs.get(setting.embedder, 0.0) + (cost or 0.0)
             limits[setting.embedder] = encoder.cost_limit
     for spec, limit in limits.items():

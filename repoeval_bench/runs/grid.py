@@ -227,7 +227,15 @@ class Grid:
             if onto_baseline:
                 if protocol.repositories not in mapped:
                     queries = make_queries(selected.tasks, policy)
-                    plan = Plan(selected, protocol, "", arm.corpus, documents, queries, {})
+                    plan = Plan(
+                        benchmark=selected,
+                        protocol=protocol,
+                        chunker="",
+                        corpus=arm.corpus,
+                        documents=documents,
+                        queries=queries,
+                        seconds={},
+                    )
                     mapped[protocol.repositories] = map_lines(plan, arm.excluded, judged, run, DEPTH)
                 ranked = mapped[protocol.repositories]
             cut = {task.task_id: ranked.rankings[task.task_id][:DEPTH] for task in selected.tasks}

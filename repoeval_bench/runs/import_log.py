@@ -18,8 +18,16 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
 from repoeval_bench.protocols.leak import gold_in_query
 from repoeval_bench.runs.import_formats import NOTHING_STATED, Stated, is_ranking, log_rows
-from repoeval_bench.runs.import_gold import ByFile, Judgements, corpus_chunks, judge_log, places_of, read_log
-from repoeval_bench.runs.import_groups import Groups, names_of
+from repoeval_bench.runs.import_gold import (
+    ByFile,
+    Groups,
+    Judgements,
+    corpus_chunks,
+    judge_log,
+    names_of,
+    places_of,
+    read_log,
+)
 from repoeval_bench.runs.import_lines import INPUTS, LineInputs, add_place
 from repoeval_bench.runs.log import LogRow, read_rows
 from repoeval_bench.runs.provenance import code_state, versions
@@ -58,7 +66,7 @@ def import_run(
     """Judge a log, or a bare ranking (`import_formats`), and store it as a run.
 
     Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are left out and
-    counted; those that are `no_answer` are kept in the log and not scored, for there is nothing to be found. `files` is
+    counted; those that are `no_answer` are kept in the log and not scored: nothing is to be found. `files` is
     a folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored
     too. `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with
     query_id and latency_ms; the log's own take precedence. `stated` is what a bare ranking does not say of itself.
@@ -66,7 +74,7 @@ def import_run(
     lines is a UsageError. A log and a gold that share no query, or contradict each other, are a ResultError.
     """
     try:
-        # What is read of a log takes many times its bytes in memory, so that it waits on disk to be written.
+        # A log takes many times its bytes in memory, so what is read of it is kept on disk until it is written.
         with _spool() as rows, _spool() as run:
             given = read_log(log, log_rows(log, corpus, stated))
             read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
@@ -171,11 +179,11 @@ class _Log:
             for row in log:
                 first = first or row
                 rows[row.query_id] = _Row(
-                    row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
-                    names_of(row, cluster_by),
-                    row.query if placed else None,
-                    row.as_of,
-                    row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
+                    facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
+                    names=names_of(row, cluster_by),
+                    query=row.query if placed else None,
+                    as_of=row.as_of,
+                    latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
                 )
                 # A chunk is retrieved for many queries: its id is held once.
                 rankings[row.query_id] = [

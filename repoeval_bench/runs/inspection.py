@@ -32,6 +32,7 @@ from repoeval_bench.runs.records import Record
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.retrieval.corpus import Corpus
+    from repoeval_bench.runs.planning import Plan
 
 SOURCES = "sources.jsonl.gz"
 CHUNKS = "chunks.jsonl.gz"
@@ -90,7 +91,7 @@ class QueryGoldRow(Record):
     definitions: tuple[DefinitionRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredChunk:
     """One chunk's id and place; `nws` are its non-whitespace characters."""
 
@@ -116,7 +117,7 @@ class StoredDefinition:
         return self.gold[0].file
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredQuery:
     """A query's file (`repo/path`), which characters of its text the model read, its gold, the lines to be written.
 
@@ -158,22 +159,15 @@ def pack_sources(benchmark: Benchmark) -> bytes:
 
 
 def inspection_files(
-    sources: bytes,
-    corpus: Corpus,
-    tasks: Iterable[Task],
-    gold: Mapping[str, Gold],
-    read: Mapping[str, CharSpan],
-    *,
-    of_definitions: bool = False,
+    sources: bytes, planned: Plan, gold: Mapping[str, Gold], read: Mapping[str, CharSpan]
 ) -> dict[str, bytes]:
-    """The three files, name -> content, `sources` as `pack_sources` made them.
+    """The three files of what was planned, name -> content, `sources` as `pack_sources` made them.
 
-    `gold` is query_id -> its places, `read` query_id -> the characters that the model read of it. `of_definitions`:
-    the gold is made of what the tasks use.
+    `gold` is query_id -> its places, `read` query_id -> the characters that the model read of it.
     """
     return {
         SOURCES: sources,
-        CHUNKS: _packed(_chunk_rows(corpus)),
+        CHUNKS: _packed(_chunk_rows(planned.corpus)),
         QUERIES: _packed(
             QueryGoldRow(
                 query_id=task.task_id,
@@ -181,9 +175,9 @@ def inspection_files(
                 read=_ends(read[task.task_id]),
                 gold=_places(gold[task.task_id]),
                 body=_ends(task.body),
-                **({"definitions": _definitions(task)} if of_definitions else {}),
+                **({"definitions": _definitions(task)} if planned.protocol.of_definitions else {}),
             )
-            for task in tasks
+            for task in planned.benchmark.tasks
         ),
     }
 
@@ -208,12 +202,14 @@ def read_inspection(folder: Path) -> Inspection | None:
             own[row.query_id] = _chunks(row)
     queries = {
         row.query_id: StoredQuery(
-            row.query_id,
-            row.file,
-            CharSpan(*row.read),
-            _gold(row.gold),
-            LineSpan(*row.body),
-            tuple(StoredDefinition(each.name, each.kind, each.tier, _gold(each.gold)) for each in row.definitions),
+            query_id=row.query_id,
+            file=row.file,
+            read=CharSpan(*row.read),
+            gold=_gold(row.gold),
+            body=LineSpan(*row.body),
+            definitions=tuple(
+                StoredDefinition(each.name, each.kind, each.tier, _gold(each.gold)) for each in row.definitions
+            ),
         )
         for row in _rows(folder / QUERIES, QueryGoldRow)
     }
@@ -244,7 +240,8 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
         chunk_id = encode_id(f"{row.file}@{first}-{last}")
         if row.query_id is not None:
             chunk_id = encode_id(f"{chunk_id}#{row.query_id}")
-        found.append(StoredChunk(chunk_id, row.file, CharSpan(first, last), LineSpan(start, end), nws))
+        chars, lines = CharSpan(first, last), LineSpan(start, end)
+        found.append(StoredChunk(chunk_id=chunk_id, file=row.file, chars=chars, lines=lines, nws=nws))
     return tuple(found)
 
 

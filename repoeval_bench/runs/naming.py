@@ -43,15 +43,19 @@ def stored_runs(results: Path) -> list[RunView]:
     return [run for _, run in sorted(found, key=lambda each: each[0], reverse=True)]
 
 
-def unfinished_runs(results: Path) -> dict[str, str]:
-    """The folders in `results` that hold a part of a run, by name, each with what it lacks or what is wrong with it."""
+def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, str]:
+    """The folders in `results` that hold a part of a run, by name, each with what it lacks or what is wrong with it.
+
+    `stored` are those of `stored_runs`; what they read is not read again.
+    """
+    opened = {run.folder: run for run in stored}
     found = {}
     for folder in sorted(path for path in results.glob("*/") if any((path / name).is_file() for name in _FILES)):
         if not (folder / MANIFEST).is_file():
             found[folder.name] = f"no {MANIFEST}, which is written last"
             continue
         try:
-            _ = RunView.open(folder).metrics
+            _ = (opened.get(folder) or RunView.open(folder)).metrics
         except ResultError as error:
             found[folder.name] = str(error)
     return found
@@ -109,7 +113,7 @@ def check_finished(folder: Path) -> None:
 
 
 def _check_folder(name: str, results: Path) -> None:
-    """A UsageError where a name is that of a folder, which is none of a run then, and not that of a chunker."""
+    """A UsageError where a name is that of a folder that holds no run, and not that of a chunker."""
     for folder in (Path(name), results / name):
         if name and folder.is_dir() and name not in (row.name for row in rows("chunker")):
             check_finished(folder)

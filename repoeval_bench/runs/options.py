@@ -13,7 +13,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import expectation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """How people name and read about a field.
 
@@ -118,5 +118,5 @@ def option(
     **names: Any,
 ) -> Any:
     """A field with its default, its option (`names` are further fields of `Option`) and its bounds."""
-    extra: Any = {"option": Option(meaning, metavar, **names)}
+    extra: Any = {"option": Option(meaning=meaning, metavar=metavar, **names)}
     return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)

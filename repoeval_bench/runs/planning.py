@@ -41,7 +41,7 @@ KEPT = 200_000_000
 """Characters of chunks that are kept for further protocols; where there are more, files are chunked again."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a run will embed: made without a model, so that it can be shown before anything is computed.
 
@@ -113,7 +113,7 @@ def plan(
     selected = select(benchmark, protocol)
     queries = make_queries(selected.tasks, protocol.query)
     chunked = _chunk(selected, protocol, (chunker, baseline), skip_errors=skip_errors)
-    return Plan(selected, protocol, chunker.spec, *chunked[:2], queries, {"chunk": chunked[2]})
+    return _plan(selected, protocol, queries, chunker, chunked)
 
 
 def plan_all(
@@ -148,8 +148,7 @@ def plan_all(
         corpora |= {key: replace(corpus, own={}) for key, (corpus, *_) in zip(keys, chunked, strict=True)}
     inputs = Inputs(benchmark=selected, protocol=protocol, queries=queries, **known)
     return inputs, [
-        Plan(selected, protocol, cutter.spec, corpus, documents, queries, {"chunk": seconds})
-        for (cutter, _), (corpus, documents, seconds) in zip(parts, chunked, strict=True)
+        _plan(selected, protocol, queries, cutter, each) for (cutter, _), each in zip(parts, chunked, strict=True)
     ]
 
 
@@ -162,8 +161,27 @@ def plan_one(
 ) -> Plan:
     """The plan of one (chunker, baseline); `made` is what the chunker made of these files before."""
     selected, protocol = inputs.benchmark, inputs.protocol
-    corpus, documents, seconds = _chunk(selected, protocol, parts, skip_errors=skip_errors, made=made)
-    return Plan(selected, protocol, parts[0].spec, corpus, documents, inputs.queries, {"chunk": seconds})
+    chunked = _chunk(selected, protocol, parts, skip_errors=skip_errors, made=made)
+    return _plan(selected, protocol, inputs.queries, parts[0], chunked)
+
+
+def _plan(
+    selected: Benchmark,
+    protocol: Protocol,
+    queries: tuple[Query, ...],
+    chunker: Chunker,
+    chunked: tuple[Corpus, Corpus, float],
+) -> Plan:
+    corpus, documents, seconds = chunked
+    return Plan(
+        benchmark=selected,
+        protocol=protocol,
+        chunker=chunker.spec,
+        corpus=corpus,
+        documents=documents,
+        queries=queries,
+        seconds={"chunk": seconds},
+    )
 
 
 def _known(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...]) -> dict[str, Any]:

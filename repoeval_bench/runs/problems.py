@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.tools.sizes import resize
@@ -50,32 +50,18 @@ class Problems:
     def __init__(self) -> None:
         self.found: list[Problem] = []
 
-    def about(self, option: str, value: str | None = None) -> _About:
+    @contextmanager
+    def about(self, option: str, value: str | None = None) -> Iterator[None]:
         """A context whose usage error is kept as one about this option."""
-        return _About(self, option, value)
+        try:
+            yield
+        except UsageError as error:
+            self.found.append(Problem(option, value, str(error)))
 
     def check(self) -> None:
         """A UsageError with every sentence that was kept, if there is any."""
         if self.found:
             raise UsageError(all_mistakes(problem.sentence for problem in self.found))
-
-
-@dataclass(frozen=True, slots=True)
-class _About:
-    problems: Problems
-    option: str
-    value: str | None
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if not isinstance(error, UsageError):
-            return False
-        self.problems.found.append(Problem(self.option, self.value, str(error)))
-        return True
 
 
 def check_requests(requests: Sequence[RunRequest], home: Path | None, found: Problems, *, loaded: bool = False) -> None:

@@ -44,7 +44,7 @@ class LoggedRetriever:
     `log` is a new file, one row for each query, as `import-run` reads it. `sources` is the folder that the files are
     in; the log names them as they are below it. `k` is how deep the retriever is asked to rank. A query that is asked
     again is not logged again. Under a row's `extra` are the numbers of texts that are `not_placed` and `repeated` (a
-    text that was ranked above already is dropped), and `scores` where 1/rank stands for them, because the library gives
+    text that was ranked above already is dropped), and `scores` where they are 1/rank, because the library gives
     none or they rise. A log that exists, more texts than `k`, or an object that is neither library's, is a UsageError.
     """
 
@@ -208,17 +208,24 @@ def _text_of(given: Any) -> _Text:
     """A node of LlamaIndex, with or without its score, or a document of LangChain."""
     if isinstance(text := getattr(given, "page_content", None), str):
         start = given.metadata.get("start_index")
-        return _Text(text, text, given.metadata, given.id, start if type(start) is int else None, None)
+        return _Text(
+            text=text,
+            embedded=text,
+            metadata=given.metadata,
+            given_id=given.id,
+            start=start if type(start) is int else None,
+            score=None,
+        )
     node = getattr(given, "node", given)
     if not callable(getattr(node, "get_content", None)):
         raise UsageError(
             f"{type(given).__name__} is neither a node of LlamaIndex nor a document of LangChain; log it as JSONL"
         )
     return _Text(
-        node.get_content(metadata_mode="none"),
-        node.get_content(metadata_mode="embed"),
-        node.metadata,
-        node.node_id,
-        getattr(node, "start_char_idx", None),
-        getattr(given, "score", None),
+        text=node.get_content(metadata_mode="none"),
+        embedded=node.get_content(metadata_mode="embed"),
+        metadata=node.metadata,
+        given_id=node.node_id,
+        start=getattr(node, "start_char_idx", None),
+        score=getattr(given, "score", None),
     )

@@ -123,15 +123,7 @@ def execute(
     retriever = None if isinstance(ranker, Run) else ranker
     index = index_cost(planned, tokens, embedder) if embedder and retriever and retriever.vectors else None
     clock.lap("facts")
-    spans = read_chars(planned, embedder)
-    inspection = inspection_files(
-        inputs.sources,
-        planned.corpus,
-        planned.benchmark.tasks,
-        judged.gold,
-        spans,
-        of_definitions=planned.protocol.of_definitions,
-    )
+    inspection = inspection_files(inputs.sources, planned, judged.gold, read_chars(planned, embedder))
     clock.lap("inspection")
     return Outcome(
         config=config,

@@ -22,7 +22,7 @@ from repoeval_bench.core.run import Qrels, Run
 from repoeval_bench.core.source import encode_id
 
 GAIN_FACTOR = 1000
-"""Real gains are written as whole thousandths, for trec_eval reads whole numbers."""
+"""Real gains are written as whole thousandths, because trec_eval reads whole numbers."""
 
 LARGEST_GAIN = 1e12
 """A gain above it is refused: in thousandths, floating point no longer tells it from the next whole number."""
@@ -131,7 +131,7 @@ def run_rows(path: Path) -> Iterator[RunRow]:
         if (query_id, chunk_id) in seen:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         seen.add((query_id, chunk_id))
-        yield RunRow(query_id, chunk_id, rank, score, tag)
+        yield RunRow(query_id=query_id, chunk_id=chunk_id, rank=rank, score=score, tag=tag)
 
 
 def read_run(path: Path) -> Run:

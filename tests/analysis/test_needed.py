@@ -17,12 +17,12 @@ def gold(*places):
 
 RANKED = [hit(1, "r/a.py", 0, 10), hit(2, "r/d/b.py", 5, 8), Retrieved(rank=3, chunk_id="elsewhere", score=0.0)]
 QUERY = StoredQuery(
-    "q",
-    "r/a.py",
-    CharSpan(0, 1),
-    gold(("r/a.py", 3, 4)),
-    LineSpan(20, 22),
-    (
+    query_id="q",
+    file="r/a.py",
+    read=CharSpan(0, 1),
+    gold=gold(("r/a.py", 3, 4)),
+    body=LineSpan(20, 22),
+    definitions=(
         StoredDefinition("near", "function", "resolved", gold(("r/a.py", 9, 12))),
         StoredDefinition("far", "class", "resolved", gold(("r/d/b.py", 0, 2), ("r/d/b.py", 7, 9))),
         StoredDefinition("lost", "class", "imported", gold(("r/d/b.py", 8, 9))),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repoeval_bench.report.citation import ENTRIES, citation
+from repoeval_bench.report.citation import citation, references
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.runs.records import Manifest
 from repoeval_bench.runs.view import RunView
@@ -206,6 +206,8 @@ def test_the_citation_file_is_complete():
     )
     assert all(content[key] for key in ("message", "title", "abstract", "authors", "keywords"))
     cited = {each["journal"].removeprefix("arXiv:"): each for each in content["references"]}
-    for title, authors, year, number in ENTRIES.values():
+    for entry in references().values():
+        fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry, re.MULTILINE))
+        title, authors, year, number = (fields[name] for name in ("title", "author", "year", "eprint"))
         assert cited[number]["title"] == re.sub(r"[{}]", "", title)
         assert (cited[number]["year"], len(cited[number]["authors"])) == (int(year), authors.count(" and ") + 1)

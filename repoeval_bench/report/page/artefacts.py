@@ -52,7 +52,7 @@ class Fact:
         return len(set(self.values)) == 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Artefacts:
     """Facts, counts and versions of the runs, the files they left out, and the commands that make the page again."""
 
@@ -72,11 +72,11 @@ def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
     names = dict.fromkeys([*words, *(name for row in counts for name in row)])
     left_out = dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))
     return Artefacts(
-        _table([_facts(run) for run in stored]),
-        _table([{words.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
-        _table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
-        tuple(left_out),
-        (*dict.fromkeys(map(run_command, stored)), shlex.join(command)),
+        facts=_table([_facts(run) for run in stored]),
+        counts=_table([{words.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
+        versions=_table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
+        left_out=tuple(left_out),
+        commands=(*dict.fromkeys(map(run_command, stored)), shlex.join(command)),
     )
 
 

@@ -60,7 +60,8 @@ def report_page(
     found = verdict(stored)
     choice = choose(stored) if len(stored) > 1 else None
     metrics = runs[0].stored.metrics
-    bm25 = [_page_run(bm25_beside(run.stored)) for run in runs]
+    beside = [bm25_beside(run.stored) for run in runs]
+    bm25 = [None if each is None else PageRun(each, each.run_id, "BM25", each.scores) for each in beside]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
     code, digest = script(SCRIPTS)
     columns = headline_columns(runs)
@@ -142,10 +143,6 @@ def _report_command(
     # Another reader does not have the file's folder.
     words += ["--sensitivity", Path(grid).name] if grid else []
     return [*words, "-o", Path(output).name]
-
-
-def _page_run(peer: RunView | None) -> PageRun | None:
-    return None if peer is None else PageRun(peer, peer.run_id, "BM25", peer.scores)
 
 
 def _run_colours(stored: Sequence[RunView]) -> str:

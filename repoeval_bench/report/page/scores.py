@@ -52,22 +52,24 @@ BAR = 58.0
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One mean. `low`, `high` are its 95 % interval; `bar` places (dot, from, to) on a bar of width `BAR`."""
+    """One mean with its 95 % interval; `bar` places (dot, from, to) on a bar of width `BAR`."""
 
     value: float | None
     text: str
-    low: float | None = None
-    high: float | None = None
+    ci: Interval = None
     bar: tuple[float, float, float] | None = None
 
     @property
     def interval(self) -> str:
         """The interval in words; empty where there is none."""
-        digits = 2 if self.high is not None and self.high > 1 else 3
-        return "" if self.low is None or self.high is None else f"{self.low:.{digits}f}\u2013{self.high:.{digits}f}"
+        if self.ci is None:
+            return ""
+        low, high = self.ci
+        digits = 2 if high > 1 else 3
+        return f"{low:.{digits}f}\u2013{high:.{digits}f}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """A column of the headline table: one cell per run, in their order."""
 
@@ -100,8 +102,16 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
         meaning = Measure.parse(name).definition.meaning if known else ""
         found = [means.get(name) for means in by_run]
         if any(cell is not None for cell in found):
-            judged, lower = name not in NEUTRAL, lower_is_better(name)
-            columns.append(Column(name, title(name), meaning, on_one_scale(found), judged=judged, lowest_first=lower))
+            columns.append(
+                Column(
+                    key=name,
+                    title=title(name),
+                    meaning=meaning,
+                    cells=on_one_scale(found),
+                    judged=name not in NEUTRAL,
+                    lowest_first=lower_is_better(name),
+                )
+            )
         if name == first and all(run.stored.metrics.ceilings for run in runs):
             columns.append(_shares(runs, first))
     latency = [run.stored.timings.by_step().get("retrieve", []) for run in runs]
@@ -111,7 +121,9 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
             "Median time to search for one query, on the machine that ran it. A dense query's vector is known already, "
             "while BM25 still splits its query into terms, so this does not compare retrievers fairly."
         )
-        columns.append(Column("search", "search", meaning, cells, judged=False, lowest_first=True))
+        columns.append(
+            Column(key="search", title="search", meaning=meaning, cells=cells, judged=False, lowest_first=True)
+        )
     return columns
 
 
@@ -149,7 +161,7 @@ def on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[Cell, 
             cells.append(Cell(value, text))
             continue
         dot, start, end = (round((at - low) * scale, 1) for at in (value, *interval))
-        cells.append(Cell(value, text, *interval, (dot, start, end)))
+        cells.append(Cell(value, text, interval, (dot, start, end)))
     return tuple(cells)
 
 
@@ -157,4 +169,4 @@ def _shares(runs: Sequence[PageRun], measure: str) -> Column:
     shares = [run.stored.metrics.shares_of_ceiling.get(measure) for run in runs]
     cells = tuple(Cell(None, "") if share is None else Cell(share, f"{share:.1%}") for share in shares)
     meaning = f"{title(measure)} over what a greedy ranker that knows the gold reaches; the rest the retriever lost."
-    return Column("share", "% of ceiling", meaning, cells)
+    return Column(key="share", title="% of ceiling", meaning=meaning, cells=cells)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.segments import (
+    SegmentMean,
     heterogeneity,
     segment_differences,
     segment_means,
@@ -23,15 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One segment: a cell for each run.
+    """One segment, as it is of the first run: a cell for each run.
 
     `few` where its intervals rest on too few clusters; `ahead` names the runs that are ahead here of the overall best.
     """
 
-    by: str
-    name: str
-    n_queries: int
-    n_clusters: int
+    segment: SegmentMean
     cells: tuple[Cell, ...]
     few: bool
     ahead: tuple[str, ...]
@@ -70,15 +68,12 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
                 ahead[place].append(run.short)
     rows = tuple(
         Row(
-            part.by,
-            part.name,
-            means[0][at].n_queries,
-            means[0][at].n_clusters,
+            segment,
             tuple(column[at] for column in per_run),
-            means[0][at].n_clusters < FEW_CLUSTERS,
+            segment.n_clusters < FEW_CLUSTERS,
             tuple(ahead[at]),
         )
-        for at, part in enumerate(parts)
+        for at, segment in enumerate(means[0])
     )
     return Segments(
         rows,

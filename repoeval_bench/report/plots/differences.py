@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ _DARK_TEXT = "#101418"
 """Cells are pale on light and on dark pages, so their text is dark on both."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
     """A line of the forest: `n` queries; None for what is said of repositories that were not measured."""
 
@@ -84,13 +84,17 @@ def _forest_lines(baseline: RunView, run: RunView, measure: str) -> list[_Line]:
     scores, differences = paired_differences(baseline, [run], [measure])
     new = new_repositories(differences[:, 0], scores.clusters, scores.repos, lambda: np.random.default_rng(SEED))
     ordered = sorted(new.repositories, key=lambda each: each.difference)
-    lines = [_Line(each.repository, each.n_queries, each.difference, each.ci, "repository") for each in ordered]
+    lines = [
+        _Line(name=each.repository, n=each.n_queries, difference=each.difference, ci=each.ci, style="repository")
+        for each in ordered
+    ]
     for over in ("micro", "macro"):
         (mean,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, over)
-        lines.append(_Line(f"{over} mean", len(differences), mean, ci))
+        lines.append(_Line(name=f"{over} mean", n=len(differences), difference=mean, ci=ci))
     if new.two_level is not None:
-        lines.append(_Line("new repositories", None, new.difference, new.two_level))
-        lines.append(_Line("one new repository", None, new.difference, new.prediction, "predicted"))
+        lines.append(_Line(name="new repositories", n=None, difference=new.difference, ci=new.two_level))
+        predicted = _Line(name="one new repository", n=None, difference=new.difference, ci=new.prediction)
+        lines.append(replace(predicted, style="predicted"))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""How large the chunks are, and what of a score is size."""
+"""How large the chunks are, and how much of a score is due to size."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def _crowd(n_asked: int, limits: Limits) -> Crowd[Asked, tuple[Asked, Answer]]:
     def spent(asked: Asked, answered: tuple[Asked, Answer]) -> float:
         """By the server's counts; the most where it gives none."""
         usage = answered[1].usage
-        # Every prompt has a token, so a count of none is no count.
+        # Every prompt has a token, so a server that says 0 did not count.
         return (
             most(asked)
             if len(usage) < 2 or not usage["prompt_tokens"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan
 
 PLACE = "{repo}"
-"""What stands for the copy's folder in a sandbox's command."""
+"""Where a sandbox's command names the copy's folder."""
 
 FOLDER = ".repoeval"
 """In the copy: what runs there, what it is asked, and what came out."""
