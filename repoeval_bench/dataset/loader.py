@@ -64,7 +64,7 @@ def load_benchmark(
     obtained = obtain(str(source), chosen, data_home(home))
     installed = obtained.installed
     tasks = installed.read_tasks()
-    if obtained.fetched or len(tasks) < installed.whole_size(tasks)[0]:
+    if obtained.fetched or obtained.notes or len(tasks) < installed.whole_size(tasks)[0]:
         notify(describe(obtained, tasks))
     if questions:
         whole = _assemble(installed, tasks, _select(tasks, repos, None, ()), notify)

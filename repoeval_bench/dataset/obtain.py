@@ -140,7 +140,7 @@ def _fetch(source: Source, combination: Combination, home: Path) -> Obtained:
 
 def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
     """The pack of shipped facts under `home`, made where it is missing, or lacks packages and more is asked for."""
-    from repoeval_bench.dataset.build.edition import make_edition
+    from repoeval_bench.dataset.build.edition import make_edition, renew_uses
 
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
@@ -149,9 +149,13 @@ def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bo
             pack = None  # another one of that name
         if fetched := pack is None or (upgrade and bool(pack.content.missing)):
             pack = make_edition(shipped, target)
+            notes = tuple(f"{repo}: {reason}" for repo, reason in pack.content.missing.items())
+        elif renew_uses(pack, shipped):
+            notes = (f"{pack.content.name} got the definitions used that ship now; only they had changed",)
+        else:
+            notes = ()
     assert pack is not None
-    notes = tuple(f"{repo}: {reason}" for repo, reason in pack.content.missing.items())
-    return Obtained(pack.installed(combination), fetched=fetched, notes=notes if fetched else ())
+    return Obtained(pack.installed(combination), fetched=fetched, notes=notes)
 
 
 def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:

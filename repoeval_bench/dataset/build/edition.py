@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import DatasetError, os_reason
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spans import LineSpan
@@ -38,10 +39,10 @@ from repoeval_bench.dataset.shipped import (
 )
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import read_tree
-from repoeval_bench.dataset.uses.table import dump_uses, read_uses
+from repoeval_bench.dataset.uses.table import dump_uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import SourceFile
@@ -95,8 +96,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
         _check(shipped.content, tasks, files)
         path = folder / "tasks" / _combination(shipped.content).task_file
         write_plain(path, dump_tasks(tasks))
-        uses = read_uses(read_table(shipped.root / USES), tasks, USES)
-        write_plain(uses_file_of(path), dump_uses(tasks, uses).encode())
+        write_plain(uses_file_of(path), _shipped_uses(shipped, missing).encode())
         taken = (name for name in names if name.partition("/")[0] in files)
         hashes = (f"{hashlib.sha256((folder / TREE / name).read_bytes()).hexdigest()}  {name}\n" for name in taken)
         write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
@@ -104,6 +104,29 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
         write_plain(folder / MANIFEST, dump_manifest(content))
         shutil.rmtree(target, ignore_errors=True)
     return Pack(target, content)
+
+
+def renew_uses(pack: Pack, shipped: Pack) -> bool:
+    """Give a made pack the table of used definitions that ships now; whether it had another one.
+
+    Its manifest does not tell: the table is no part of a repository's fingerprint, and needs no package.
+    """
+    path = uses_file_of(pack.installed(_combination(pack.content)).task_file)
+    table = _shipped_uses(shipped, pack.content.missing).encode()
+    if path.is_file() and path.read_bytes() == table:
+        return False
+    try:
+        write_atomic(path, table)
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be written ({os_reason(error)}); name another folder with --home") from error
+    return True
+
+
+def _shipped_uses(shipped: Pack, missing: Collection[str]) -> str:
+    """What the tasks of the repositories that are here use."""
+    header, *rows = read_table(shipped.root / USES).splitlines()
+    here = (row for row in rows if row.partition("\t")[0].rpartition("/")[0] not in missing)
+    return "\n".join([header, *here]) + "\n"
 
 
 def _combination(content: PackFile) -> Combination:

@@ -236,6 +236,28 @@ def test_facts_that_were_changed_are_noticed(built, tmp_path):
         load_benchmark("small-2", home=tmp_path / "home")
 
 
+@pytest.mark.parametrize("gone", [False, True], ids=["whole", "without a package"])
+def test_new_definitions_used_reach_a_pack_that_is_installed(built, index, tmp_path, gone):
+    """They are in no fingerprint of the manifest and need no package: they are renewed alone, and it is said."""
+    if gone:
+        del index.files[page_of("pypi", FIRST)]
+    home, said = tmp_path / "home", []
+    before = load_benchmark("small-2", home=home)
+    path = tmp_path / "shipped" / NAME / shipped.USES
+    header, *rows = shipped.read_table(path).splitlines()
+    dropped = next(row for row in rows if row.partition("\t")[0] in {task.task_id for task in before.tasks})
+    rows.remove(dropped)
+    path.write_bytes(shipped.pack_table("\n".join([header, *rows]) + "\n"))
+    asked = len(index.requests)
+    after = load_benchmark("small-2", home=home, notify=said.append)
+    assert sum(len(task.uses) for task in after.tasks) == sum(len(task.uses) for task in before.tasks) - 1
+    assert (after.files, len(index.requests)) == (before.files, asked)
+    assert "definitions used that ship now" in "".join(said)
+    said.clear()
+    load_benchmark("small-2", home=home, notify=said.append)
+    assert "definitions used" not in "".join(said)
+
+
 def test_a_request_takes_it_as_pack_or_as_source(built):
     by_pack, by_source = RunRequest(pack="small-2"), RunRequest(source="small-2")
     assert by_pack == by_source
