@@ -1,7 +1,9 @@
 """What a board of chunkers says beyond its ranking: what size buys, what lines cannot do, what reading more buys.
 
 Chunkers are compared at equal size: a run is of a size where its realised mean chunk is within 10 % of that of a
-`fixed` run on its board. A chunker that meets no such size is ranked, and in none of these comparisons.
+`fixed` run on its board. A chunker that meets no such size is ranked, and in none of these comparisons. Where `fixed`
+was itself matched to another chunker's size, one of its runs of about one size is the baseline, and the rest are ranked
+only.
 """
 
 from __future__ import annotations
@@ -170,10 +172,17 @@ def agreements(found: Sequence[Standing]) -> list[Agreement]:
 
 
 def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
-    """The nws that `fixed` was set to -> its run, ascending."""
-    of_fixed = [run for run in runs if chunker_name(run.metrics.chunker) == BASELINE]
-    found = {size: run for run in of_fixed if (size := chunker_size(run.metrics.chunker))}
+    """The nws that `fixed` was set to -> its run, ascending; of runs of one mean size that of the roundest number."""
+    sizes = [(size, run) for run in runs if _is_fixed(run) and (size := chunker_size(run.metrics.chunker))]
+    found: dict[int, RunView] = {}
+    for size, run in sorted(sizes, key=lambda each: (len(str(each[0]).rstrip("0")), each[0], each[1].run_id)):
+        if size not in found and _nearest(run, found) is None:
+            found[size] = run
     return dict(sorted(found.items()))
+
+
+def _is_fixed(run: RunView) -> bool:
+    return chunker_name(run.metrics.chunker) == BASELINE
 
 
 def _placed(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[str, Placed]:
@@ -204,6 +213,13 @@ def _with_id(run: RunView) -> str:
 
 
 def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
+    size = _nearest(run, baselines)
+    # A second `fixed` of that size is no chunker to compare with it.
+    return None if size is not None and _is_fixed(run) and baselines[size] is not run else size
+
+
+def _nearest(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
+    """The size of the baseline whose mean chunk is nearest; None where none is within 10 %."""
     nws = _mean_nws(run)
     apart = {size: abs(log(nws / other)) for size, each in baselines.items() if nws and (other := _mean_nws(each))}
     nearest = min(apart, key=lambda size: apart[size], default=None)

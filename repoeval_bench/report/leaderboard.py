@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import DRAWS
 from repoeval_bench.analysis.leaderboard import BESIDE, Board, Entry, Leaderboard
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, plural
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
@@ -76,7 +76,7 @@ def explained(found: Leaderboard) -> list[str]:
             "test of the first against each other run, Holm over these; `compare` tests every pair."
         )
     if found.boards:
-        resampled = sorted({"files" if b.clustered_by == "file" else b.clustered_by for b in found.boards})
+        resampled = sorted({plural(board.clustered_by) for board in found.boards})
         lines.append(f"Intervals are 95 %, {' or '.join(resampled)} resampled.")
     return lines
 

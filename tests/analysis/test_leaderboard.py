@@ -11,7 +11,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.formats import markdown
-from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables, summary
+from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables, notes, summary
 from repoeval_bench.report.page.site import site_files
 from support.runs import edit, set_config, write_run
 
@@ -130,6 +130,12 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     page = site_files(found)["index.html"]
     assert all(f"Not ranked: {name}" in page for name in why)
     assert leaderboard_records(found)["not_ranked"] == found.left_out
+
+
+def test_what_intervals_resample_is_named_in_the_plural(tmp_path):
+    """Where gold names no file, each query is by itself."""
+    write_run(tmp_path / "a", {"line_rprec": [0.1, 0.2]}, headline_measure="line_rprec")
+    assert "Intervals are 95 %, queries resampled." in notes(leaderboard(tmp_path))
 
 
 def test_no_run_at_all(results):

@@ -73,6 +73,23 @@ def test_each_chunker_is_compared_with_fixed_of_its_size(results):
         assert [each.measure for each in said] == ["line_rprec", "recall@5"]
 
 
+def test_one_fixed_run_of_a_size_is_the_baseline(results):
+    """A second one, matched to another chunker's size, takes no part in comparisons, whichever scores higher."""
+    (before,) = standings(leaderboard(results, apart=True).boards)
+    made(results, "fixed:max_nws=983,offset=0", 0.29, 890)
+    made(results, "fixed:max_nws=1013,offset=0", 0.31, 910)
+    (found,) = standings(leaderboard(results, apart=True).boards)
+    sizes = {place.label: place.size for place in found.placed.values() if place.name == "fixed"}
+    assert sizes == {
+        "fixed at 500": 500,
+        "fixed at 1,000": 1000,
+        "fixed:max_nws=983": None,
+        "fixed:max_nws=1013": None,
+    }
+    assert found.against == before.against
+    assert found.sizes == before.sizes
+
+
 def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):
     (board,) = leaderboard(results, apart=True).boards
     (found,) = standings([board])
