@@ -98,6 +98,9 @@ REPOEVAL = frozenset(
 )
 """RepoEval's repositories by the names that an index may have them under."""
 
+TAKEN_BEFORE = frozenset({"packaging"})
+"""What an edition had before this project depended on it: the next one may have it too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshRequest:
@@ -264,4 +267,5 @@ def _own_dependencies() -> frozenset[str]:
         stated = requires("repoeval-bench") or []
     except PackageNotFoundError as error:
         raise DatasetError("the dependencies of repoeval-bench are not known; install it with pip") from error
-    return frozenset(canonicalize_name(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in stated)
+    names = {canonicalize_name(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in stated}
+    return frozenset(names - TAKEN_BEFORE)

@@ -133,6 +133,15 @@ def test_the_projects_own_dependencies_and_repoevals_repositories_are_not_asked_
             examine(name)
 
 
+def test_what_an_edition_had_before_it_became_a_dependency_may_be_taken_again(publish, monkeypatch):
+    monkeypatch.setattr("repoeval_bench.dataset.build.refresh.requires", lambda _: ["packaging>=23", "good>=1"])
+    for name in ("packaging", "good"):
+        publish(name)
+    assert examine("packaging").version
+    with pytest.raises(LeftOutError, match="dependency of this project"):
+        examine("good")
+
+
 def test_each_list_is_gone_through_in_the_order_of_its_hash(publish):
     """The first that meet the criteria are taken, and each one that was left out before is named."""
     names = [f"pack{number}" for number in range(6)]
