@@ -22,6 +22,7 @@ from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
+from repoeval_bench.runs.late_chunks import check_late, corpus_in_files
 from repoeval_bench.runs.parts import Parts, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.stages import map_lines
@@ -131,7 +132,7 @@ class Grid:
         """Each chunker in every cell, in their order; all that is missing is embedded first, in one pass."""
         if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
             _ = self._baseline_documents
-        corpora = list(executor.map([partial(self._chunk, chunker) for chunker in chunkers]))
+        corpora = [self._named(made) for made in executor.map([partial(self._chunk, each) for each in chunkers])]
         self._embed(chunkers, corpora)
         return executor.map([partial(self.score, *each) for each in zip(chunkers, corpora, strict=True)])
 
@@ -160,6 +161,13 @@ class Grid:
         if blanking:
             blanked = chunk_blanked(corpus, self._benchmark.tasks, self._benchmark.files, chunker)
         return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in self._views()}
+
+    def _named(self, corpora: _Corpora) -> _Corpora:
+        """The corpora, each chunk with its span where the embedder reads it in its file."""
+        embedder = self.parts.embedder
+        if embedder is None or not embedder.late:
+            return corpora
+        return {each: corpus_in_files(corpus, self._benchmark, embedder) for each, corpus in corpora.items()}
 
     def _embed(self, chunkers: Sequence[Chunker], corpora: Sequence[_Corpora]) -> None:
         texts: dict[Role, list[str]] = {"query": [], "document": []}
@@ -256,6 +264,9 @@ def make_grid(
 ) -> Grid:
     """The grid of a checked request; its cells are kept in `out`/sensitivity."""
     protocols = make_protocols(request.protocols, request.queries, request.relevances)
+    if embedder is not None and embedder.late:
+        for protocol in protocols:
+            check_late(protocol)
     strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
     retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
     measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 
+from repoeval_bench.analysis.grid import sensitivity
 from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import encoder as encoder_module
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder, find_model
 from repoeval_bench.embedding.late import LateEncoder, windows
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import evaluate, plan_run
 from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.stages import embed
@@ -161,6 +163,29 @@ def test_a_run_ranks_by_the_vectors_of_spans_and_is_one_of_its_own(benchmark, tm
     assert late.manifest.index.tokens is None
     again = evaluate(data, "fixed:max_nws=200", embedder="minilm:precision=fp32,late=true", **asked)
     assert (again.folder / "run.trec").read_bytes() == (late.folder / "run.trec").read_bytes()
+
+
+@pytest.mark.parametrize(("protocol", "executor"), [("body", ProcessPool(2)), ("linemap", IN_PROCESS)])
+def test_a_grid_ranks_by_the_vectors_of_spans_too(benchmark, tmp_path, protocol, executor):
+    """Its means are those of single runs, in this process and where workers score."""
+    data, home = benchmark
+    chunkers = ["fixed:max_nws=200", "ast:max_nws=200"]
+    asked = {"home": home, "embedder": "minilm:late=true", "precision": "fp32"}
+    grid = {"protocols": [protocol], "queries": ["full"], "relevances": ["overlap"], "retrievers": ["dense"]}
+    grid |= {"measures": ["ndcg@10"], "match": False, "placebo": 0}
+    single = {"protocol": protocol, "query": "full", "relevance": "overlap", "few_gold": True, "out": tmp_path}
+    runs = [evaluate(data, each, **single, **asked) for each in chunkers]
+    means = tuple(run.metrics.over(run.metrics.headline)["ndcg@10"] for run in runs)
+    with executor:
+        (found,) = sensitivity(data, chunkers, out=tmp_path, executor=executor, **asked, **grid)
+    assert found.means == pytest.approx(means, abs=1e-9)
+
+
+def test_a_grid_refuses_chunks_whose_vectors_would_know_of_hidden_lines(benchmark, tmp_path):
+    data, home = benchmark
+    asked = {"home": home, "embedder": "minilm:late=true", "out": tmp_path}
+    with pytest.raises(UsageError, match="exclusion=prompt hides chunks"):
+        sensitivity(data, ["fixed", "ast"], protocols=["context+exclusion=prompt+gold=context"], **asked)
 
 
 def test_the_vectors_of_a_run_are_those_of_the_encoder(benchmark, late):
