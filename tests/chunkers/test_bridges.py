@@ -23,14 +23,13 @@ CODE = "import os\n\nX = '\U0001d4b3'\n\n\nclass A:\n" + "".join(
     f"    def m{i}(self):\n        return 'ä{i}'\n\n" for i in range(40)
 )
 
-needs_npm = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
-    pytest.mark.skipif(
-        not (INSTALLED / "node_modules").is_dir(),
-        reason=f"npm install in a copy of {OURS.name}/ and REPOEVAL_BRIDGES=FOLDER run this test",
-    ),
-]
+
+def needs(package):
+    """Skips a test with the reason where node, or an npm package, is not installed."""
+    return pytest.mark.skipif(
+        shutil.which("node") is None or not (INSTALLED / "node_modules" / package).is_dir(),
+        reason=f"{package} is not installed: npm install in a copy of {OURS.name}/, and REPOEVAL_BRIDGES=FOLDER",
+    )
 
 
 @pytest.fixture
@@ -58,9 +57,9 @@ def test_every_package_is_pinned():
         assert all(name.startswith(("node:", "./")) or name in wanted for name in imported)
 
 
-class TestInstalled:
-    pytestmark = needs_npm
-
+@pytest.mark.slow
+@needs("@langchain/textsplitters")
+class TestLangChain:
     @pytest.mark.parametrize("language", sorted(SAMPLES.keys() - {"csharp"}))
     def test_langchain_cuts_every_language_that_it_has_and_loses_nothing(self, bridge, language):
         path, text = SAMPLES[language]
@@ -76,6 +75,10 @@ class TestInstalled:
         with pytest.raises(ChunkError, match=r"no separators for files that end in \.cs"):
             bridge("langchain.mjs").chunk(SourceFile("r", "a.cs", "class A {}"))
 
+
+@pytest.mark.slow
+@needs("@zilliz/claude-context-core")
+class TestClaudeContext:
     def test_claude_context_gives_definitions_with_what_it_embeds_and_leaves_out_what_is_between(self, bridge):
         found = bridge("claude-context.mjs").chunk(SourceFile("r", "a.py", CODE))
         assert found[0].text.startswith("class A:")
