@@ -3,12 +3,14 @@
 python scripts/try_wheel.py [--extra all] [PYTHON ...]
 
 Each environment is a new one and is removed. Versions are those of constraints.txt. The base wheel ranks the package's
-own functions by BM25; with an extra that has models, vectors rank them too. Prints a row for each Python: what was
-installed, how large it is, how long that took, and what failed.
+own functions by BM25; with an extra that has models, vectors rank them too. Prints a row for each Python: the MB (10^6
+bytes) that pip added to the new environment, the bytecode that it made of them (uv makes none), how long it took, how
+much of that was processor time, and what failed.
 """
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -30,11 +32,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder))
         for python in asked.pythons:
-            started = perf_counter()
-            error, size = tried(python, wheel, asked.extra)
+            error, added = tried(python, wheel, asked.extra)
             failed |= bool(error)
             extra = f"[{asked.extra}]" if asked.extra else "base"
-            print(f"{python}: {extra} {size:,} MiB, {perf_counter() - started:.0f} s: {error or 'runs'}", flush=True)
+            print(f"{python}: {extra}{added}: {error or 'runs'}", flush=True)
     sys.exit(1 if failed else 0)
 
 
@@ -45,8 +46,9 @@ def build(folder: Path) -> Path:
     return wheel
 
 
-def tried(python: str, wheel: Path, extra: str) -> tuple[str, int]:
-    """(what failed, else nothing; MiB of the environment)."""
+def tried(python: str, wheel: Path, extra: str) -> tuple[str, str]:
+    """(what failed, else nothing; what pip added and how long it took, where it did)."""
+    added = ""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         tool = place / "env" / "bin" / "repoeval-bench"
@@ -55,22 +57,30 @@ def tried(python: str, wheel: Path, extra: str) -> tuple[str, int]:
         torch = next(line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch=="))
         code = ROOT / "repoeval_bench" / "metrics"
         evaluate = [str(tool), "eval", "-c", "ast", "-c", "fixed", "--protocol", "docstring", "--source", str(code)]
-        steps = [
-            [python, "-m", "venv", str(place / "env")],
+        installing = [
             *([[*pip, torch]] if extra in MODELS else []),
             [*pip, f"{wheel}[{extra}]" if extra else str(wheel)],
+        ]
+        trying = [
             [str(tool), "--version"],
             [str(tool), "list", "chunkers"],
             [*evaluate, "--retriever", "bm25"],
             *([evaluate] if extra in MODELS else []),
         ]
-        for step in steps:
-            try:
+        try:
+            run([python, "-m", "venv", str(place / "env")], place)
+            empty, started, before = sizes(place), perf_counter(), processor_time()
+            for step in installing:
                 run(step, place)
-            except subprocess.CalledProcessError as error:
-                last = (error.stderr or error.stdout or "").strip().splitlines()[-1:]
-                return f"`{' '.join(step[:6])} …` ended with {error.returncode}: {''.join(last)}", size(place)
-        return "", size(place)
+            took = f"{perf_counter() - started:.0f} s ({processor_time() - before:.0f} s of them computing)"
+            files, bytecode = (now - then for now, then in zip(sizes(place), empty, strict=True))
+            added = f" adds {files:,.0f} MB and {bytecode:,.0f} MB of bytecode in {took}"
+            for step in trying:
+                run(step, place)
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or error.stdout or "").strip().splitlines()[-1:]
+            return f"`{' '.join(error.cmd[:6])} …` ended with {error.returncode}: {''.join(last)}", added
+        return "", added
 
 
 def run(command: list[str], place: Path) -> None:
@@ -80,9 +90,19 @@ def run(command: list[str], place: Path) -> None:
     subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
 
 
-def size(place: Path) -> int:
-    """MiB of an environment."""
-    return sum(path.stat().st_size for path in (place / "env").rglob("*") if path.is_file()) // 2**20
+def processor_time() -> float:
+    """Seconds that finished children computed."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def sizes(place: Path) -> tuple[float, float]:
+    """MB of an environment: its files but bytecode, and bytecode."""
+    found = {False: 0, True: 0}
+    for path in (place / "env").rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            found[path.suffix == ".pyc"] += path.stat().st_size
+    return found[False] / 1e6, found[True] / 1e6
 
 
 if __name__ == "__main__":
