@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 
-from repoeval_bench.analysis.grid import sensitivity
+from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset.loader import load_benchmark
@@ -176,8 +176,7 @@ def test_a_grid_ranks_by_the_vectors_of_spans_too(benchmark, tmp_path, protocol,
     single = {"protocol": protocol, "query": "full", "relevance": "overlap", "few_gold": True, "out": tmp_path}
     runs = [evaluate(data, each, **single, **asked) for each in chunkers]
     means = tuple(run.metrics.over(run.metrics.headline)["ndcg@10"] for run in runs)
-    with executor:
-        (found,) = sensitivity(data, chunkers, out=tmp_path, executor=executor, **asked, **grid)
+    (found,) = sensitivity(data, chunkers, out=tmp_path, executor=executor, **asked, **grid)
     assert found.means == pytest.approx(means, abs=1e-9)
 
 
