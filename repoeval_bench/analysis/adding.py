@@ -8,9 +8,10 @@ from repoeval_bench.analysis.verification import verify
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.naming import check_finished
 from repoeval_bench.runs.parts import RESULTS, silent
-from repoeval_bench.runs.publish import copy_run, differing
+from repoeval_bench.runs.publish import differing
 from repoeval_bench.runs.records import VERIFIED
 from repoeval_bench.runs.replay import code_named_by
+from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.verified import mark
 from repoeval_bench.runs.view import RunView
 
@@ -65,7 +66,7 @@ def add_run(
             raise ResultError(f"{_refusal(found)}; nothing was added")
         values = sum(found.compared.values())
     if not place.is_dir():
-        copy_run(folder, out)
+        Results.at(out).copy(folder)
     mark(place, reason=reason, values=values)
     return RunView(place)
 

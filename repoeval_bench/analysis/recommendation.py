@@ -25,10 +25,11 @@ from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import evaluate_all
-from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
+from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest
+from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.settings import Setting, evaluate_settings
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def recommend(
     def late() -> bool:
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
-    where: dict[str, Any] = {"out": Path(out), "home": home, "notify": notify, "executor": executor}
+    where: dict[str, Any] = {"out": Results.at(out, home).out, "home": home, "notify": notify, "executor": executor}
     if elsewhere is None:
         steps = _steps(benchmark, groups, by_size, late, where)
     else:
@@ -228,7 +229,8 @@ def _steps(
     embedder: Embedder | None = None
     if vectors:
         spec, home, notify = vectors[0].resolved_embedder(), where["home"], where["notify"]
-        embedder = make_embedder(spec, home=home, benchmark=benchmark, notify=notify)
+        cache = shared_vectors(Results.at(where["out"]).store, home, notify)
+        embedder = make_embedder(spec, home=home, benchmark=benchmark, notify=notify, cache=cache)
     corpora: Corpora = {}
     with progress(desc="chunkers", unit="chunkers", total=len(groups) * sum(map(len, by_size))) as bar:
         for group in groups:

@@ -25,9 +25,10 @@ from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.experiment import fitting
 from repoeval_bench.runs.grid import make_grid
 from repoeval_bench.runs.grid_problems import check_grid
-from repoeval_bench.runs.parts import RESULTS, make_embedder, silent
+from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest
+from repoeval_bench.runs.run_store import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -184,10 +185,11 @@ def sensitivity(
     found = Problems()
     check_grid(request, home, found)
     found.check()
-    embedder = None
+    embedder, results = None, Results.at(out, home)
     if model := request.embedder_spec():
-        embedder = make_embedder(model, home=home, benchmark=benchmark, notify=notify)
-    grid = make_grid(benchmark, request, embedder, Path(out), home=home, notify=notify)
+        cache = shared_vectors(results.store, home, notify)
+        embedder = make_embedder(model, home=home, benchmark=benchmark, notify=notify, cache=cache)
+    grid = make_grid(benchmark, request, embedder, results, home=home, notify=notify)
     arms = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
     same_files = grid.same_files()
     same = placebo_arms(BASELINE, request.placebo, [files for files, _ in same_files]) if request.placebo else []

@@ -31,6 +31,7 @@ from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.naming import find_run, is_chunker, remember
 from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
+from repoeval_bench.runs.run_store import Results
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
@@ -73,6 +74,8 @@ def compare_command(
         last = ["compare", *runs, *own, *chunker_words(chunker)]
         print_commands(requests_of(chunker, asked) if chunker else [], last, out=out, home=home)
         return
+    if runs or baseline:
+        Results.at(out).fetch(say)
     stored = [find_run(name, out) for name in runs]
     if chunker:
         soon = len(chunker) > 1 and asked["limit"] is None

@@ -9,15 +9,17 @@ import click
 
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, runs_folder
+from repoeval_bench.cli.options import json_option, out_option, say
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.merge import merge_all
+from repoeval_bench.runs.parts import store_url
+from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.store import check_writable
 
 
 @click.command("merge", short_help="Bring the runs of several folders together.")
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER|URL...")
-@runs_folder
+@out_option
 @json_option
 def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None:
     """Copy the runs of each folder, or store at a URL, into --out, after every file of every run has been read.
@@ -25,10 +27,11 @@ def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None
     Runs of one id must be the same run: where their files differ, times apart, nothing is merged and exit is 1.
     """
     check_writable(out)
+    Results.at(out).fetch(say)
     found = merge_all(folders, out)
     if as_json:
         print_json(asdict(found))
         return
-    echo(f"{out}: {count(len(found.copied), 'run')} copied, {len(found.there)} were there already")
+    echo(f"{store_url(out) or out}: {count(len(found.copied), 'run')} copied, {len(found.there)} were there already")
     for folder in found.unfinished:
         echo(f"not a finished run, left out: {folder}")

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.object_store import is_url
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunRequest
 
@@ -36,26 +37,43 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 """--json (as_json)."""
 
 
-class Folder(click.Path):
-    """A folder of this machine; what is a URL elsewhere would be a folder of that name here."""
+class _Place(click.Path):
+    """A folder, or the URL of a store as it was typed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path; a UsageError for a URL."""
-        if "://" in str(value):
-            raise UsageError(
-                f"--out {value} is a URL, and runs are in a folder; share them with --executor and --store "
-                "URL, and bring them here with merge URL --out FOLDER"
-            )
-        return super().convert(value, param, ctx)
+        return value if is_url(str(value)) else super().convert(value, param, ctx)
 
 
-out_option = click.option(
-    "--out",
-    type=Folder(path_type=Path),
-    default=RESULTS,
-    show_default=True,
-    help="Where run folders are written.",
-)
+def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --out; the command is given a folder (a Path), of a store its cache, with `reads` all of it."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def placed(**options: Any) -> Any:
+            if isinstance(options["out"], str):
+                from repoeval_bench.runs.run_store import Results  # few commands are given a store
+
+                results = Results.at(options["out"], options.get("home"))
+                options["out"] = results.out
+                if reads:
+                    results.read(say)
+            return command(**options)
+
+        place = _Place(path_type=Path, file_okay=not reads)
+        return click.option(
+            "--out", type=place, metavar="DIRECTORY|URL", default=RESULTS, show_default=True, help=meaning
+        )(placed)
+
+    return decorate
+
+
+out_option = _out("Where run folders are written; at a URL (s3://BUCKET, file:///shared) they are shared as objects.")
+"""--out (a Path)."""
+
+runs_folder = _out("Where run folders are; the runs of a store are fetched.", reads=True)
+"""--out, the folder in which runs are found (a Path)."""
+
+cells_folder = _out("Cells are kept under it, in sensitivity/, and computed once.")
 """--out (a Path)."""
 
 
@@ -209,17 +227,6 @@ def _variable(option: str) -> str:
 
 _NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help"})
 """HOME is the user's, and what is printed is asked for by hand."""
-
-
-def runs_folder(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --out, the folder in which runs are found (a Path)."""
-    return click.option(
-        "--out",
-        type=Folder(path_type=Path, file_okay=False),
-        default=RESULTS,
-        show_default=True,
-        help="Where run folders are.",
-    )(command)
 
 
 def depth_option(meaning: str) -> Callable[..., Any]:

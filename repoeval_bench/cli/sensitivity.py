@@ -15,10 +15,9 @@ from click.core import ParameterSource
 from repoeval_bench.analysis.sensitivity import PairedResult, flips, sensitivity
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import Folder, execution_options, home_option, json_option, request_options, say
+from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT, page_of
 from repoeval_bench.core.files import write_named
-from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, spec_column
@@ -27,7 +26,6 @@ from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_jobs import GridJobs
 from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.runs.materials import tell_unread
-from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, GridRequest
 from repoeval_bench.runs.store import check_writable
@@ -39,13 +37,7 @@ SHOWN = 12
 @click.command("sensitivity", short_help="Count the settings in which one chunker beats another.")
 @request_options(GridRequest)
 @click.option("--output", "-o", type=OUTPUT, help="Write the cells there as JSON.")
-@click.option(
-    "--out",
-    type=Folder(path_type=Path),
-    default=RESULTS,
-    show_default=True,
-    help="Cells are kept under it, in sensitivity/, and computed once.",
-)
+@cells_folder
 @home_option
 @execution_options
 @json_option
@@ -80,17 +72,14 @@ def sensitivity_command(
     if usual:
         request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark, say)})
     grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
-    store = ObjectStore(execution.store) if execution.store else None
     with (
-        log_on(execution, home=home, notify=say, unit="chunkers", told=page_of(execution)) as log,
+        log_on(execution, out=out, home=home, notify=say, unit="chunkers", told=page_of(execution)) as log,
         ProcessPool() as pool,
     ):
         options: dict[str, Any] = {"out": out, "home": home, "notify": say, "executor": pool}
         if log is not None:
             # What a worker loads is what was loaded here.
-            options["elsewhere"] = GridJobs(
-                data=request.data(), log=log, without=without, out=out, home=home, store=store
-            )
+            options["elsewhere"] = GridJobs(data=request.data(), log=log, without=without, out=out, home=home)
         found = sensitivity(benchmark, request.chunkers, **grid, **options)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:

@@ -5,12 +5,13 @@ An object is written whole. What a store holds is not trusted: callers check dig
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.files import sha256_text, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ TRIES = 5
 """How often an object is read or written until the store has failed."""
 
 _LONGEST_PAUSE = 4.0  # seconds
+
+_PROBE = ".writable"
 
 
 class StoreError(BenchError):
@@ -60,11 +63,22 @@ class ObjectStore:
 
     def names(self, folder: str) -> list[str]:
         """The names of the objects below a folder, sorted; none where it is not there."""
+        return sorted(self.states(folder))
+
+    def states(self, folder: str) -> dict[str, str]:
+        """Name -> a digest of what the store says of each object below a folder: its size, time, ETag."""
         self._system.invalidate_cache()
         start = len(self._path(""))
-        return sorted(path[start:] for path in self._files(self._path(folder)) if "/." not in path[start - 1 :])
+        found = ((str(entry["name"])[start:], entry) for entry in self._files(self._path(folder)))
+        return {name: sha256_text(repr(sorted(entry.items()))) for name, entry in found if "/." not in f"/{name}"}
 
-    def _files(self, folder: str) -> Iterator[str]:
+    def check_writable(self) -> None:
+        """Fail before hours of work, not after: a StoreError unless objects can be put there; none is left."""
+        self.write(_PROBE, b"\n", replace=True)
+        with suppress(FileNotFoundError):  # another process has looked at the same moment
+            self._tried("written", _PROBE, lambda: self._system.rm_file(self._path(_PROBE)))
+
+    def _files(self, folder: str) -> Iterator[dict[str, Any]]:
         # fsspec's own `find` passes over folders that cannot be listed at the moment.
         try:
             entries = self._tried("read", folder, lambda: self._system.ls(folder, detail=True))
@@ -72,7 +86,7 @@ class ObjectStore:
             return
         for entry in entries:
             if entry["type"] != "directory":
-                yield str(entry["name"])
+                yield entry
             elif entry["name"].rstrip("/") != folder.rstrip("/"):
                 yield from self._files(entry["name"])
 
@@ -108,11 +122,14 @@ class ObjectStore:
         self._tried("written", name, written)
 
     def _write(self, path: str, content: bytes) -> None:
-        if self._local:
-            write_atomic(Path(path), content)
-        else:
-            self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
-            self._system.pipe_file(path, content)
+        try:
+            if self._local:
+                write_atomic(Path(path), content)
+            else:
+                self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+                self._system.pipe_file(path, content)
+        except FileNotFoundError as error:  # where there is no such bucket: no answer, other than of a reader
+            raise OSError(str(error)) from error
         if (size := self._size(path)) != len(content):
             raise OSError(f"{len(content)} bytes were written and {size} are there")
 

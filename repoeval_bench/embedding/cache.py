@@ -146,7 +146,10 @@ class CachedEmbedder:
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
         """Encode and keep each part of each text that is not cached yet; what that took."""
-        return self._encode_missing(self.pending(texts))
+        try:
+            return self._encode_missing(self.pending(texts))
+        finally:
+            self._cache.flush()
 
     def _encode_missing(self, missing: Mapping[Role, Sequence[str]]) -> Embedded:
         """Under one bar, roles of one prompt in one pass."""

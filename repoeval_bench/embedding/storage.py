@@ -146,6 +146,9 @@ class VectorCache:
         for key, value in values.items():
             self.writer.add(key, value + seal(key, value), expire=KEPT, tag=label)
 
+    def flush(self) -> None:
+        """Hand on what waits; here nothing does."""
+
     def close(self) -> None:
         """Close the database."""
         self.database.close()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.job import failed
 from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.parts import store_url
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.ray_executor import RayCluster
@@ -33,6 +33,7 @@ def untold(_: JobLog) -> None:
 def log_on(
     execution: ExecutionRequest,
     *,
+    out: Path,
     home: Path | None,
     notify: Callable[[str], None],
     unit: str,
@@ -46,7 +47,7 @@ def log_on(
     if execution.executor is None:
         yield None
         return
-    with choose_executor(execution, home) as chosen:
+    with choose_executor(execution, home, store_url(out)) as chosen:
         log = JobLog(chosen, notify, unit=unit)
         try:
             yield log
@@ -56,15 +57,11 @@ def log_on(
 
 def check_execution(execution: ExecutionRequest) -> None:
     """A UsageError for what is not possible, and for options that no executor reads; nothing is started."""
-    if execution.store is not None:
-        ObjectStore(execution.store)
     if execution.executor is not None:
         choose_executor(execution)
         return
     if execution.gpus_per_embedder is not None:
         raise UsageError(_NOT_READ)
-    if execution.store is not None:
-        raise UsageError(f"--store {execution.store} needs jobs that are put there; add --executor local:2 or ray")
     if execution.job_page is not None:
         raise UsageError(f"--job-page {execution.job_page} is about jobs; add --executor local:2 or ray")
 
@@ -73,6 +70,7 @@ def check_execution(execution: ExecutionRequest) -> None:
 def runs_on(
     execution: ExecutionRequest,
     *,
+    out: Path,
     home: Path | None,
     notify: Callable[[str], None],
     told: Callable[[JobLog], None] = untold,
@@ -82,11 +80,11 @@ def runs_on(
 
     `options` are those of `RunJobs`. At the end of the context, the runs that could not be made are one ResultError.
     """
-    with log_on(execution, home=home, notify=notify, unit="runs", told=told) as log:
+    with log_on(execution, out=out, home=home, notify=notify, unit="runs", told=told) as log:
         if log is None:
             yield None
             return
-        yield lambda requests: RunJobs(requests, log, store=execution.store, home=home, **options)
+        yield lambda requests: RunJobs(requests, log, out=out, home=home, **options)
     log.check()
 
 
@@ -108,7 +106,9 @@ def experiment_on(
             yield Experiment(requests, executor=pool, **options)
 
 
-def choose_executor(execution: ExecutionRequest, home: Path | None = None) -> ProcessPool | RayCluster:
+def choose_executor(
+    execution: ExecutionRequest, home: Path | None = None, store: str | None = None
+) -> ProcessPool | RayCluster:
     """The executor that was named; a UsageError for an unknown one, or where the extra of Ray is missing."""
     name, _, rest = (execution.executor or "").partition(":")
     if name not in EXECUTORS:
@@ -117,7 +117,7 @@ def choose_executor(execution: ExecutionRequest, home: Path | None = None) -> Pr
         require("--executor ray", "ray")
         from repoeval_bench.runs.ray_executor import RayCluster
 
-        return RayCluster(rest or None, gpus_per_embedder=execution.gpus_per_embedder, home=home, store=execution.store)
+        return RayCluster(rest or None, gpus_per_embedder=execution.gpus_per_embedder, home=home, store=store)
     if not rest.isdecimal() or not 1 <= int(rest) <= 10_000:
         raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
     if execution.gpus_per_embedder is not None:

@@ -29,14 +29,16 @@ from repoeval_bench.runs.parts import (
     make_embedder,
     make_parts,
     make_retriever,
+    shared_vectors,
     silent,
 )
 from repoeval_bench.runs.planning import Inputs, Plan, asked_of, is_large, plan, plan_all, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.publish import staging
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.stages import embed, execute
-from repoeval_bench.runs.view import RunView, current_run
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.runs.planning import Corpora
     from repoeval_bench.runs.records import RunConfig
-    from repoeval_bench.runs.run_store import Results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,8 @@ class Experiment:
         store.check_writable(out)
         tell_unread(requests, notify)
         without = left_out(requests) if without is None else without
-        self._materials = Materials(requests[0], without=without, home=home, notify=notify)
+        shared = Results.at(out).store
+        self._materials = Materials(requests[0], without=without, home=home, notify=notify, store=shared)
         self._place = Workplace(out=out, home=home, notify=notify, executor=executor, corpora=self._materials.corpora)
         # What can fail before the data is fetched is made before; what is fitted on the data, after.
         settings = [each for each in self.settings if each.needs_vectors]
@@ -148,6 +150,7 @@ class Experiment:
             self._place.notify(f"{run.metrics.chunker} -> {run.folder}")
             bar.refresh()
             runs.append(run)
+        self._materials.share()
         bar.clear()
         if bar.n == bar.total:
             bar.close()
@@ -226,13 +229,15 @@ def evaluate_all(
     found = Problems()
     check_setting(request, found)
     found.check()
+    results = Results.at(out, home)
     cutters = make_chunkers(benchmark, chunkers, request, notify)
     model = embedder if not isinstance(embedder, str) else None
     if request.needs_vectors and model is None:
-        model = make_embedder(request.resolved_embedder(), home=home, benchmark=benchmark, notify=notify)
+        cache = shared_vectors(results.store, home, notify)
+        model = make_embedder(request.resolved_embedder(), home=home, benchmark=benchmark, notify=notify, cache=cache)
     elif not request.needs_vectors:
         model = None
-    place = Workplace(out=Path(out), home=home, notify=notify, executor=executor, corpora=corpora)
+    place = Workplace(out=results.out, home=home, notify=notify, executor=executor, corpora=corpora)
     yield from _evaluate(benchmark, cutters, request, model, place, reuse=reuse)
 
 
@@ -247,7 +252,8 @@ def _evaluate(
 ) -> Iterator[RunView]:
     selected = select(benchmark, request.resolved_protocol())
     wanted = wanted_runs(selected, request, chunkers, embedder, place)
-    stored = [current_run(place.out / each.run_id) if reuse else None for each in wanted]
+    results = Results.at(place.out)
+    stored = [results.find(each.run_id) if reuse else None for each in wanted]
     made: Iterator[Path] = iter(())
     if not all(stored):
         store.check_writable(place.out)

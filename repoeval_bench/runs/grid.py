@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.registry import is_outside
+from repoeval_bench.core.spec import slug
 from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.request import GridRequest
+    from repoeval_bench.runs.run_store import Results
 
     _Corpora = Mapping[Exclusion, Corpus]
     """Exclusion -> what a chunker makes under it."""
@@ -66,7 +68,7 @@ class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
 
     `baseline` makes the documents of protocols that judge all chunkers on one chunker's chunks. Cells are kept in
-    `folder`, and what is in it is not computed again. A measure of lines is the same under every relevance rule, so
+    `results`, and what is in it is not computed again. A measure of lines is the same under every relevance rule, so
     it is a cell under the first one only. A grid can be pickled: its parts are made again from their specs.
     """
 
@@ -78,12 +80,13 @@ class Grid:
         measures: Sequence[str],
         *,
         baseline: Chunker,
-        folder: Path,
+        results: Results,
     ) -> None:
         self._benchmark = benchmark
         self.parts = parts
         self._baseline = baseline
-        self._folder = folder / benchmark.fingerprint
+        self._results = results
+        self._folder = f"sensitivity/{benchmark.fingerprint}"
         self._cells: dict[tuple[str, str], CellFile] = {}
         self._settings: list[_Setting] = []
         seen: set[tuple[str, ...]] = set()
@@ -196,7 +199,9 @@ class Grid:
         key = chunker.spec, retriever.spec
         if key not in self._cells:
             ours = not is_outside("chunker", chunker.spec) and not is_outside("retriever", retriever.spec)
-            self._cells[key] = CellFile(self._folder, "_".join(key), self._identity(chunker, retriever), keeps=ours)
+            self._cells[key] = CellFile(
+                self._results, f"{self._folder}/{slug('_'.join(key))}", self._identity(chunker, retriever), keeps=ours
+            )
         return self._cells[key]
 
     def _missing(self, kept: CellFile, retriever: ChosenRetriever, view: tuple[str, Exclusion]) -> list[_Setting]:
@@ -257,12 +262,12 @@ def make_grid(
     benchmark: Benchmark,
     request: GridRequest,
     embedder: Embedder | None,
-    out: Path,
+    results: Results,
     *,
     home: Path | None,
     notify: Callable[[str], None] = silent,
 ) -> Grid:
-    """The grid of a checked request; its cells are kept in `out`/sensitivity."""
+    """The grid of a checked request; its cells are kept in sensitivity/ of the results."""
     protocols = make_protocols(request.protocols, request.queries, request.relevances)
     if embedder is not None and embedder.late:
         for protocol in protocols:
@@ -271,7 +276,7 @@ def make_grid(
     retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
     measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
     parts = Parts(embedder, retrievers, home)
-    return Grid(benchmark, protocols, parts, measures, baseline=make_chunker(BASELINE), folder=out / "sensitivity")
+    return Grid(benchmark, protocols, parts, measures, baseline=make_chunker(BASELINE), results=results)
 
 
 class _Arm:

@@ -13,9 +13,9 @@ from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.grid import Grid, make_grid
 from repoeval_bench.runs.job import DataJob, Shared
 from repoeval_bench.runs.jobs import JobLog, Named, check_countable
+from repoeval_bench.runs.run_store import Results
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.runs.grid_store import Cell, Scores
     from repoeval_bench.runs.materials import Materials
     from repoeval_bench.runs.request import DataRequest, GridRequest
@@ -30,18 +30,18 @@ class GridJobs:
     without: frozenset[str]
     out: Path
     home: Path | None
-    store: ObjectStore | None = None
 
     def __call__(self, request: GridRequest, chunkers: Sequence[str]) -> Iterator[Mapping[Cell, Scores]]:
         """The scores of each chunker in turn; a ResultError lists those that failed, once the others are done."""
         check_countable(request.embedder)
         request = request.on_this_device()
-        shared = Shared.here(self.data, without=self.without, home=self.home, store=self.store)
+        results = Results.at(self.out.resolve())
+        shared = Shared.here(self.data, without=self.without, home=self.home, store=results.store)
         jobs = [
             DataJob(
                 shared=shared,
                 needs_vectors=request.embedder_spec() is not None,
-                work=partial(_score, request, chunker, self.out.resolve()),
+                work=partial(_score, request, chunker, results),
             )
             for chunker in chunkers
         ]
@@ -51,16 +51,16 @@ class GridJobs:
 
 
 def _score(
-    request: GridRequest, chunker: str, out: Path, materials: Materials, _: Callable[[str], None]
+    request: GridRequest, chunker: str, results: Results, materials: Materials, _: Callable[[str], None]
 ) -> Mapping[Cell, Scores]:
     """One chunker in every cell."""
-    (scores,) = _kept_grid(request, materials, out).score_all([make_chunker(chunker)], IN_PROCESS)
+    (scores,) = _kept_grid(request, materials, results).score_all([make_chunker(chunker)], IN_PROCESS)
     return scores
 
 
 @lru_cache(maxsize=1)
-def _kept_grid(request: GridRequest, materials: Materials, out: Path) -> Grid:
+def _kept_grid(request: GridRequest, materials: Materials, results: Results) -> Grid:
     """What the jobs of one worker share."""
     setting = next((each for each in request.requests() if each.needs_vectors), None)
     embedder = materials.embedder(setting) if setting else None
-    return make_grid(materials.benchmark, request, embedder, out, home=materials.home)
+    return make_grid(materials.benchmark, request, embedder, results, home=materials.home)

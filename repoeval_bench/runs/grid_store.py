@@ -18,11 +18,13 @@ import numpy as np
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_reason
 from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
-from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.spec import short_hash
 from repoeval_bench.runs.provenance import code_state, versions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from repoeval_bench.runs.run_store import Results
 
 
 FORMAT = 2
@@ -60,15 +62,17 @@ class Scores:
 class CellFile:
     """The cells of one arm; `identity` is everything beside the code that decides their values, as plain values.
 
-    Without `keeps` nothing is read or written: they are of code that may change while its name stays.
+    They are kept below `name`, in the folder of the results and in their store. Without `keeps` nothing is read or
+    written: they are of code that may change while its name stays.
     """
 
-    def __init__(self, folder: Path, name: str, identity: Mapping[str, Any], *, keeps: bool = True) -> None:
+    def __init__(self, results: Results, name: str, identity: Mapping[str, Any], *, keeps: bool = True) -> None:
         state = code_state()
         # Files that differ from the commit are not a version, so what they computed is not kept.
         self._keeps = keeps and not state.dirty
         key = json.dumps([FORMAT, identity, state.as_json(), versions()], sort_keys=True, ensure_ascii=False)
-        self.path = folder / f"{slug(name)}-{short_hash(key, 16)}.cells"
+        self._name, self._store = f"{name}-{short_hash(key, 16)}.cells", results.store
+        self.path = results.out / self._name
         self._values = self._read() if self._keeps else {}
 
     def get(self, cell: Cell) -> NDArray[np.float64] | None:
@@ -84,11 +88,14 @@ class CellFile:
             {"protocol": cell.protocol, "retriever": cell.retriever, "measure": cell.measure, "values": column.tolist()}
             for cell, column in values.items()
         ]
+        lines = "".join(f"{short_hash(text, 16)} {text}\n" for text in map(json.dumps, rows))
+        if self._store is not None:  # an object of its own: nobody's cells are replaced
+            self._store.write(f"{self._name}/{short_hash(lines, 32)}", lines.encode())
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
                 # A line that a killed grid left half-written ends here, and is skipped when the file is read.
-                stream.write("\n" + "".join(f"{short_hash(text, 16)} {text}\n" for text in map(json.dumps, rows)))
+                stream.write(f"\n{lines}")
         except OSError as error:
             raise ResultError(
                 f"{self.path} cannot be written ({os_reason(error)}); choose another folder with --out"
@@ -102,6 +109,8 @@ class CellFile:
             raise ResultError(
                 f"{self.path} cannot be read ({os_reason(error)}); choose another folder with --out"
             ) from error
+        if store := self._store:
+            text = "\n".join([text, *(store.read(name).decode("utf-8", "replace") for name in store.names(self._name))])
         for line in filter(None, text.split("\n")):
             seal, _, content = line.partition(" ")
             if seal != short_hash(content, 16):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.experiment import make_run
@@ -112,8 +111,8 @@ class RunJobs:
     """Requests whose runs are made as jobs, handed out by a `log`; used like an `Experiment`.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
-    first job. `store` is a URL at which every run and every vector is put and looked for too. Of more tasks than
-    `sample` so many are asked.
+    first job. Where `out` is the cache of a store, every run and every vector is put there and looked for there too. Of
+    more tasks than `sample` so many are asked.
     """
 
     def __init__(
@@ -125,7 +124,6 @@ class RunJobs:
         home: Path | None = None,
         problems: Problems | None = None,
         without: frozenset[str] | None = None,
-        store: str | None = None,
         sample: int | None = None,
     ) -> None:
         problems = problems or Problems()
@@ -138,7 +136,7 @@ class RunJobs:
         tell_unread(requests, log.notify)
         self._members = by_setting([each.on_this_device(log.notify) for each in requests])
         self.log, self._sample = log, sample
-        self._results = Results(out, ObjectStore(store) if store else None)
+        self._results = Results.at(out)
         self._out, self._home = out, home
         self._without = left_out(requests) if without is None else without
         self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.protocols.protocol import passed_over
-from repoeval_bench.runs.parts import make_embedder, silent, vectors_folder
+from repoeval_bench.runs.parts import make_embedder, shared_vectors, silent
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.shared_cache import SharedVectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.planning import Corpora
 
@@ -41,7 +40,7 @@ class Materials:
     ) -> None:
         self._data, self._without, self._notify, self._placed = data, without, notify, placed
         self.home = home
-        self._shared = _shared_cache(store, home, notify) if store else None
+        self._shared = shared_vectors(store, home, notify)
         self.corpora: Corpora = {}
         self._embedders: dict[str, CachedEmbedder] = {}
 
@@ -77,12 +76,6 @@ class Materials:
         """Put what was computed into the store, if there is one."""
         if self._shared is not None:
             self._shared.flush()
-
-
-def _shared_cache(store: ObjectStore, home: Path | None, notify: Callable[[str], None]) -> SharedVectorCache:
-    from repoeval_bench.embedding.shared_cache import SharedVectorCache  # the database, which few commands open
-
-    return SharedVectorCache(vectors_folder(home), store, notify)
 
 
 def left_out(requests: Sequence[RunRequest]) -> frozenset[str]:

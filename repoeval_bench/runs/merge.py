@@ -9,9 +9,9 @@ from pathlib import Path
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore, is_url
-from repoeval_bench.runs.publish import copy_run, differing, staging
+from repoeval_bench.runs.publish import differing, staging
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.run_store import fetch_run, stored_ids
+from repoeval_bench.runs.run_store import Results, fetch_run, run_states
 from repoeval_bench.runs.view import RunView
 
 
@@ -33,9 +33,9 @@ def merge_all(sources: Sequence[str], out: Path) -> Merged:
             if is_url(source):
                 folder = stack.enter_context(staging(out, "fetched"))
                 store = ObjectStore(source)
-                held = stored_ids(store)
+                held = run_states(store)
                 if not held:
-                    raise UsageError(f"{source} holds no runs; name a store that --store has written")
+                    raise UsageError(f"{source} holds no runs; name a store that --out has written")
                 lost = [run_id for run_id in held if not fetch_run(run_id, store, folder)]
                 if lost:
                     raise ResultError(
@@ -70,8 +70,9 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         raise UsageError(f"{', '.join(map(str, folders))}: no finished run is there; name folders of runs")
     if wrong:
         raise ResultError("nothing was merged:\n  " + "\n  ".join(wrong))
+    results = Results.at(out)
     for run in new.values():
-        copy_run(run, out)
+        results.copy(run)
     left = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_dir() and _unfinished(path))
     return Merged(tuple(new), tuple(there), tuple(map(str, left)))
 

@@ -16,8 +16,10 @@ from repoeval_bench.protocols.uses import is_uses
 if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.embedding.shared_cache import SharedVectorCache
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.retrieval.choice import ChosenRetriever
@@ -25,6 +27,22 @@ if TYPE_CHECKING:
 
 RESULTS = Path("results")
 """Where run folders are written unless asked otherwise."""
+
+OF_STORE = ".store"
+"""In a folder of runs that is a cache of a store: the URL of the store."""
+
+
+def store_url(out: Path) -> str | None:
+    """The URL of the store of which a folder of runs is a cache; None for any other folder."""
+    try:
+        return (out / OF_STORE).read_text("utf-8").strip()
+    except OSError:
+        return None
+
+
+def out_words(out: Path) -> list[str]:
+    """How a folder of runs, or the store that it is a cache of, is given to a command; no words for the usual one."""
+    return [] if out == RESULTS else ["--out", store_url(out) or str(out)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +77,17 @@ def vectors_folder(home: Path | None = None) -> Path:
     from repoeval_bench.dataset.home import data_home
 
     return data_home(home) / "vectors"
+
+
+def shared_vectors(
+    store: ObjectStore | None, home: Path | None, notify: Callable[[str], None]
+) -> SharedVectorCache | None:
+    """The vector cache in `home` in front of a store; None without one."""
+    if store is None:
+        return None
+    from repoeval_bench.embedding.shared_cache import SharedVectorCache  # the database, which few commands open
+
+    return SharedVectorCache(vectors_folder(home), store, notify)
 
 
 def make_embedder(

@@ -82,11 +82,3 @@ def _content(path: Path) -> object:
         return {key: value for key, value in json.loads(content).items() if key != "created"}
     except (OSError, ValueError, AttributeError):
         return None
-
-
-def copy_run(folder: Path, out: Path) -> Path:
-    """Copy a run's folder into `out`, in one step."""
-    with staging(out, folder.name) as beside:
-        copied = beside / folder.name
-        shutil.copytree(folder, copied, copy_function=shutil.copyfile)
-        return publish(copied, out)

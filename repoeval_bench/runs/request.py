@@ -19,7 +19,7 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import RESULTS, needs_vectors, silent
+from repoeval_bench.runs.parts import RESULTS, needs_vectors, out_words, silent
 
 _PRECISION = (
     "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
@@ -339,11 +339,6 @@ class ExecutionRequest(Request):
     gpus_per_embedder: float | None = option(
         None, "With ray: the share of a GPU for each copy of the embedding model, such as 0.5.", "SHARE", gt=0
     )
-    store: str | None = option(
-        None,
-        "With an executor: share runs and vectors through this store: file:///shared, s3://BUCKET, …",
-        "URL",
-    )
     job_page: str | None = option(
         None, "With an executor: write an HTML page there on what ran where, how long, what failed and why.", "FILE"
     )
@@ -378,9 +373,8 @@ def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunReque
 
 
 def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None = None) -> str:
-    """The line of a command and its options, with the folders where they are not the usual ones."""
-    places = [*(["--out", str(out)] if out != RESULTS else []), *(["--home", str(home)] if home else [])]
-    return shlex.join([PROGRAM, *words, *places])
+    """The line of a command and its options, with the places where they are not the usual ones."""
+    return shlex.join([PROGRAM, *words, *out_words(out), *(["--home", str(home)] if home else [])])
 
 
 def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None, short: bool = False) -> str:

@@ -7,23 +7,32 @@ as it is; one that was cut off, is broken, or is a run of other code is replaced
 from __future__ import annotations
 
 import io
+import json
+import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zlib import error as ZlibError  # noqa: N812 - a class
 
-from repoeval_bench.core.files import path_problem
+from repoeval_bench.core.errors import UsageError, os_reason
+from repoeval_bench.core.files import path_problem, write_atomic
+from repoeval_bench.core.object_store import ObjectStore, is_url
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.runs.parts import OF_STORE, store_url
 from repoeval_bench.runs.publish import differing, publish, staging
+from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView, current_run
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.object_store import ObjectStore
 
 FOLDER = "runs"
 """Where in a store the runs are."""
+
+_FETCHED = ".fetched"
+"""In a folder of runs that is a cache of a store: what the store said of each run when it was fetched."""
 
 _ENDING = ".zip"
 _END, _END_BYTES = b"PK\x05\x06", 22  # how the last record of an archive without a comment begins, and its length
@@ -32,10 +41,37 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Where runs are: a folder of this machine, and what is in a store that machines share, if there is one."""
+    """Where runs are: a folder of this machine; where it is a cache of a store that machines share, that store too."""
 
     out: Path
     store: ObjectStore | None = None
+
+    @classmethod
+    def at(cls, place: str | Path, home: Path | None = None) -> Results:
+        """A folder, or a URL: then a folder in the home is its cache, and says so to whoever is given the folder."""
+        if is_url(str(place)):
+            url = str(place).rstrip("/")
+            return cls.cache(data_home(home) / "stores" / f"{slug(url)}-{short_hash(url, 8)}", url)
+        found = store_url(Path(place))
+        return cls(Path(place), ObjectStore(found) if found else None)
+
+    @classmethod
+    def cache(cls, out: Path, url: str) -> Results:
+        """A folder that is a cache of a store from now on; a UsageError where either cannot be had."""
+        found = cls(out, ObjectStore(url))
+        try:
+            if not (out / OF_STORE).is_file():
+                write_atomic(out / OF_STORE, url + "\n")
+        except OSError as error:
+            raise UsageError(
+                f"{out}, in which {url} is cached, cannot be written ({os_reason(error)}); choose another --home"
+            ) from error
+        return found
+
+    @property
+    def name(self) -> str:
+        """The URL of the store, or the folder."""
+        return self.store.url if self.store else str(self.out)
 
     def find(self, run_id: str) -> RunView | None:
         """A run that exactly this code made, here or in the store; it is in both afterwards."""
@@ -51,9 +87,20 @@ class Results:
     def keep(self, made: Path) -> RunView:
         """Move a run's folder to its place, and put it into the store."""
         folder = publish(made, self.out)
+        self.put(folder)
+        return RunView(folder)
+
+    def copy(self, run: Path) -> RunView:
+        """Copy a run's folder to its place, in one step, and put it into the store."""
+        with staging(self.out, run.name) as beside:
+            copied = beside / run.name
+            shutil.copytree(run, copied, copy_function=shutil.copyfile)
+            return self.keep(copied)
+
+    def put(self, folder: Path) -> None:
+        """Put a run that is in its place into the store, unless it is there."""
         if self.store is not None and not _holds(self.store, folder):
             put_run(folder, self.store)
-        return RunView(folder)
 
     def open(self, run_id: str) -> RunView:
         """A run that another machine may have made."""
@@ -61,11 +108,59 @@ class Results:
             fetch_run(run_id, self.store, self.out)
         return RunView(self.out / run_id)
 
+    def read(self, notify: Callable[[str], None]) -> None:
+        """`fetch`, for those who only read: a UsageError where the store holds no run."""
+        self.fetch(notify)
+        if self.store is not None and not any(self.out.glob(f"[!.]*/{MANIFEST}")):
+            raise UsageError(f"{self.name} holds no runs; make some with --out {self.name}")
 
-def stored_ids(store: ObjectStore) -> list[str]:
-    """The ids of the runs in a store, sorted."""
-    names = store.names(FOLDER)
-    return [name.removeprefix(f"{FOLDER}/").removesuffix(_ENDING) for name in names if name.endswith(_ENDING)]
+    def fetch(self, notify: Callable[[str], None]) -> None:
+        """Bring here what is in the store, and forget what was fetched and is there no more.
+
+        `notify` is told which runs are broken there, and how many are here alone.
+        """
+        if self.store is None:
+            return
+        before, states = self._fetched(), run_states(self.store)
+        for run_id in before.keys() - states.keys():
+            shutil.rmtree(self.out / run_id, ignore_errors=True)
+        there = {run_id for run_id in before if before[run_id] == states.get(run_id) and self._has(run_id)}
+        missing = sorted(states.keys() - there)
+        broken = []
+        try:
+            for run_id in progress(missing, desc="fetch runs", unit="runs"):
+                if fetch_run(run_id, self.store, self.out):
+                    there.add(run_id)
+                else:
+                    broken.append(run_id)
+        finally:
+            write_atomic(self.out / _FETCHED, json.dumps({run_id: states[run_id] for run_id in sorted(there)}))
+        if broken:
+            notify(f"note: {self.name} holds broken runs: {', '.join(broken)}; delete them there, and make them again")
+        if alone := {path.parent.name for path in self.out.glob(f"[!.]*/{MANIFEST}")} - states.keys():
+            notify(
+                f"note: {count(len(alone), 'run')} of this machine not in {self.name} yet; the command that made "
+                "them puts them there"
+            )
+
+    def _has(self, run_id: str) -> bool:
+        return (self.out / run_id / MANIFEST).is_file()
+
+    def _fetched(self) -> dict[str, str]:
+        """Id -> state of the runs that were fetched; none where this is not known."""
+        try:
+            found = json.loads((self.out / _FETCHED).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def run_states(store: ObjectStore) -> dict[str, str]:
+    """The ids of the runs in a store, sorted, each with what the store says of its object; see `ObjectStore.states`."""
+    states = sorted(store.states(FOLDER).items())
+    return {
+        name.removeprefix(f"{FOLDER}/").removesuffix(_ENDING): state for name, state in states if name.endswith(_ENDING)
+    }
 
 
 def put_run(folder: Path, store: ObjectStore) -> None:

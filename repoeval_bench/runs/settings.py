@@ -13,7 +13,8 @@ from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import Wanted, Workplace, execute_and_store, fitting, wanted_runs
 from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.planning import Inputs, make_inputs, plan_one
-from repoeval_bench.runs.view import RunView, current_run
+from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -51,7 +52,8 @@ def evaluate_settings(
     place = Workplace(out=out, home=home, notify=notify)
     of_settings = (wanted_runs(each.selected, each.request, chunkers, None, place) for each in settings)
     every = list(zip(*of_settings, strict=True))
-    stored = [[current_run(out / each.run_id) for each in wanted] for wanted in every]
+    results = Results.at(out)
+    stored = [[results.find(each.run_id) for each in wanted] for wanted in every]
     made: Iterator[None] = iter(())
     if not all(map(all, stored)):
         store.check_writable(out)

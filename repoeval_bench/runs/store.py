@@ -45,6 +45,7 @@ from repoeval_bench.runs.records import (
     Sizes,
 )
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
+from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.trec import format_qrels, format_run
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
 
 
 def write_folder(folder: Path, files: RunFiles) -> Path:
-    """Write a run's files, the manifest last: a folder without one is not a run.
+    """Write a run's files, the manifest last: a folder without one is not a run. In the cache of a store, put it there.
 
     A ResultError where they cannot be written.
     """
@@ -170,12 +171,18 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
         raise ResultError(
             f"the run folder {folder} cannot be written ({os_reason(error)}); choose another with --out"
         ) from error
+    Results.at(folder.parent).put(folder)
     return folder
 
 
 def check_writable(results: Path) -> None:
-    """Fail before hours of work, not after: a UsageError unless files can be made in `results`."""
+    """Fail before hours of work, not after: a UsageError unless files can be made in `results`.
+
+    Where that is the cache of a store, a StoreError unless objects can be put there.
+    """
     check_place(results, "another results folder with --out", folder=True)
+    if store := Results.at(results).store:
+        store.check_writable()
 
 
 def _dataset(benchmark: Benchmark) -> DatasetRecord:

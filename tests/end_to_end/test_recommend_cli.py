@@ -204,7 +204,7 @@ def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
         (["--sizes", "0"], ["--sizes 0: give whole numbers above 0"]),
         (["--retriever", "nope"], ["unknown retriever 'nope'"]),
         (["-c", "ast", "--sizes", "500"], ["there is nothing to choose from"]),
-        (["--store", "file:///nowhere"], ["--store file:///nowhere needs jobs that are put there"]),
+        (["--job-page", "jobs.html"], ["--job-page jobs.html is about jobs"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
         (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),
     ],

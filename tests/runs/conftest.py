@@ -9,5 +9,5 @@ from repoeval_bench.runs.records import CodeState
 def clean(monkeypatch):
     """As if the code were committed: runs of changed code are made again."""
     state = CodeState(commit="c" * 40, dirty=False)
-    for module in ("store", "view", "job"):
+    for module in ("store", "view", "job", "grid_store"):
         monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)

@@ -15,7 +15,7 @@ from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.run_store import stored_ids
+from repoeval_bench.runs.run_store import Results, run_states
 from support.folders import content
 from support.minirepo import build_mirror
 
@@ -54,7 +54,8 @@ def jobs_of(places, out, store=None, executor=IN_PROCESS, home=None, **asked):
     requests = [
         RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **asked}) for chunker in CHUNKERS
     ]
-    return RunJobs(requests, JobLog(executor), out=out, home=home or places["home"], store=store)
+    out = Results.cache(out, store).out if store else out
+    return RunJobs(requests, JobLog(executor), out=out, home=home or places["home"])
 
 
 def runs_of(jobs):
@@ -78,8 +79,8 @@ def test_a_disk_that_fills_up_loses_no_run_of_the_others(places, disk, tmp_path,
     with pytest.raises(ResultError, match="3 of 3 runs failed") as told:
         full.check()
     assert str(told.value).count("No space left") == 3
-    assert [path for path in disk.rglob("*") if path.name not in {"filler", "out"}] == []
-    assert stored_ids(ObjectStore(store)) == []
+    assert [path for path in disk.rglob("*") if path.name not in {"filler", "out", ".store"}] == []
+    assert run_states(ObjectStore(store)) == {}
     others = jobs_of(places, tmp_path / "b", store, executor)
     runs_of(others)
     others.check()

@@ -1,6 +1,7 @@
 """Finished runs in a store at a URL: whole or not there, found by whoever shares it, whatever the store does."""
 
 import io
+import json
 import shutil
 import zipfile
 
@@ -8,13 +9,17 @@ import pytest
 
 pytest.importorskip("fsspec")
 
+from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.core.object_store import ObjectStore, StoreError
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.embedding.blocks import block_names
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.run_store import Results, fetch_run, put_run, stored_ids
+from repoeval_bench.runs.run_store import Results, fetch_run, put_run, run_states
+from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
 from support.folders import content
 from support.minirepo import build_mirror
@@ -44,7 +49,8 @@ def make(places, out, store=None, executor=IN_PROCESS):
         for retriever in ("bm25", "jaccard")
         for chunker in CHUNKERS
     ]
-    jobs = RunJobs(asked, JobLog(executor), out=out, home=places["home"], store=store)
+    out = Results.cache(out, store).out if store else out
+    jobs = RunJobs(asked, JobLog(executor), out=out, home=places["home"])
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
@@ -59,7 +65,7 @@ def test_a_run_that_was_put_is_the_run_that_is_fetched(tmp_path):
     store = ObjectStore(f"memory://{tmp_path}")
     run = write_run(tmp_path / "a" / "one", {"ndcg@10": [0.5, 1.0]})
     put_run(run.folder, store)
-    assert stored_ids(store) == ["one"]
+    assert list(run_states(store)) == ["one"]
     write_run(tmp_path / "b" / "one", {"ndcg@10": [0.1, 0.1]})
     assert fetch_run("one", store, tmp_path / "b")
     for path in run.folder.iterdir():
@@ -79,7 +85,7 @@ def test_two_machines_share_a_store(places, tmp_path, executor, request):
     stamps = times(tmp_path / "store")
     runs = make(places, tmp_path / "b", store, executor)
     assert content(tmp_path / "b") == content(tmp_path / "alone")
-    assert len(runs) == len(list((tmp_path / "b").iterdir())) == 6
+    assert len(runs) == len(list((tmp_path / "b").glob("[!.]*"))) == 6
     if executor is IN_PROCESS:  # with clean code nothing was made again: the times came with the runs
         assert times(tmp_path / "store") == stamps
         for run in runs:
@@ -96,7 +102,7 @@ def test_a_store_that_fails_delays_and_truncates_loses_nothing(places, tmp_path,
     for _ in range(50):
         try:
             make(places, tmp_path / "a", store)
-        except ResultError as error:
+        except (ResultError, StoreError) as error:
             errors.append(str(error))
         else:
             break
@@ -212,25 +218,106 @@ def test_a_store_without_a_run_is_named(tmp_path):
         ObjectStore("nope")
 
 
-def test_the_commands(places, tmp_path):
-    """--store shares the runs of two folders, merge brings them together; what would put nothing there is refused."""
+@pytest.fixture(scope="module")
+def shared(places, tmp_path_factory):
+    """(the URL of a store in which two chunkers' runs are, the options that name them)."""
     words = ["-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--source", places["source"], "--retriever", "bm25"]
-    url = f"file://{tmp_path}/store"
-    done = bench(
-        "compare", *words, "--executor", "local:2", "--store", url, "--out", tmp_path / "a", home=places["home"]
-    )
+    url = f"file://{tmp_path_factory.mktemp('shared')}/store"
+    done = bench("compare", *words, "--executor", "local:2", "--out", url, home=places["home"])
     assert done.code == 0, done.err
-    shutil.rmtree(tmp_path / "a")
+    return url, words
+
+
+def test_a_store_is_where_runs_are(places, shared, tmp_path):
+    """Any machine reads the runs by the same --out, brings them into a folder, and puts others there."""
+    url, _ = shared
+    listed = bench("runs", "--json", "--out", url, home=tmp_path / "home")
+    run_ids = {each["run_id"] for each in json.loads(listed.out)}
+    assert set(run_states(ObjectStore(url))) == run_ids
+    for command in (["diff"], ["cite"], ["compare"], ["report", "-o", tmp_path / "report.html"]):
+        done = bench(*command, "fixed:max_nws=400", "ast:max_nws=400", "--out", url, home=tmp_path / "home")
+        assert done.code == 0, (command, done.err)
+    done = bench("verify", "ast", "--source", places["source"], "--out", url, home=tmp_path / "home")
+    assert done.code == 0, done.err
     done = bench("merge", url, "--out", tmp_path / "b")
     assert done.out == f"{tmp_path / 'b'}: 2 runs copied, 0 were there already\n"
-    refused = bench("compare", *words, "--store", url, "--out", tmp_path / "a", home=places["home"])
-    assert "needs jobs that are put there; add --executor" in one_sentence(refused, 2)
-    refused = bench("eval", *words, "--out", url, home=places["home"])
-    assert "is a URL, and runs are in a folder" in one_sentence(refused, 2)
+    other = f"file://{tmp_path}/other"
+    done = bench("merge", tmp_path / "b", "--out", other, home=tmp_path / "home")
+    assert done.out == f"{other}: 2 runs copied, 0 were there already\n"
+    assert set(run_states(ObjectStore(other))) == run_ids
 
 
-@pytest.mark.parametrize("words", [("sensitivity", "-c", "ast"), ("runs",), ("report",)])
-def test_a_url_is_no_folder_of_runs(words):
-    """Whoever spells the store as --out is told the one way."""
-    told = one_sentence(bench(*words, "--out", "s3://bucket/runs"), 2)
-    assert "share them with --executor and --store URL, and bring them here with merge URL --out FOLDER" in told
+@pytest.mark.parametrize("command", ["eval", "sweep", "recommend", "import-run"])
+def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
+    """With vectors, also by a command without jobs; the lines that are printed name the store."""
+    url = f"file://{tmp_path}/store"
+    words = ["-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--source", places["source"], "--embedder", "hash"]
+    if command == "recommend":
+        words = [places["source"], "-c", "fixed", "-c", "ast", "--sizes", "200,400", "--embedder", "hash"]
+    if command == "import-run":
+        run = tmp_path / "bare.trec"
+        run.write_text("q1 Q0 d1 1 0.5 x\n")
+        (tmp_path / "qrels.trec").write_text("q1 0 d1 1\n")
+        words = [run, "--gold", tmp_path / "qrels.trec"]
+    done = bench(command, *words, "--out", url, home=tmp_path / "home")
+    assert done.code == 0, done.err
+    store = ObjectStore(url)
+    assert len(run_states(store)) == {"recommend": 8, "import-run": 1}.get(command, 2)
+    assert (block_names(store) != []) is (command != "import-run")
+    if command != "import-run":
+        assert f"--out {url}" in done.out or command == "sweep"
+
+
+def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean):
+    """A machine that shares it computes none again, also where another has lost a part of them."""
+    url = f"file://{tmp_path}/store"
+    options = {"protocols": ["context"], "retrievers": ["bm25"], "placebo": 0, "match": False, "queries": ["tail:10"]}
+    benchmark = load_benchmark(places["source"], home=places["home"])
+    told = []
+    answers = [
+        sensitivity(benchmark, list(CHUNKERS), out=out, home=tmp_path / home, notify=told.append, **options)
+        for out, home in ((url, "a"), (url, "b"), (tmp_path / "alone", "c"))
+    ]
+    assert answers[0] == answers[1] == answers[2]
+    assert told.count("3 of 3 arms were scored before and are reused") == 1
+    cells = sorted((tmp_path / "store" / "sensitivity").rglob("*"))
+    cells[-1].write_bytes(cells[-1].read_bytes()[:100])
+    assert sensitivity(benchmark, list(CHUNKERS), out=url, home=tmp_path / "d", **options) == answers[0]
+
+
+def test_a_reader_follows_the_store(tmp_path):
+    """A run that was replaced there is fetched again, one that was deleted is forgotten, a broken one is named."""
+    store = ObjectStore(f"memory://{tmp_path}")
+    for name in "abc":
+        put_run(write_run(tmp_path / "made" / name, {"ndcg@10": [0.5, 1.0]}).folder, store)
+    results = Results.at(store.url, tmp_path / "home")
+    notes = []
+    results.fetch(notes.append)
+    assert notes == []
+    put_run(write_run(tmp_path / "again" / "a", {"ndcg@10": [0.0, 0.0]}).folder, store)
+    store._system.rm_file(store._path("runs/b.zip"))
+    store.write("runs/c.zip", b"half", replace=True)
+    shutil.copytree(tmp_path / "made" / "a", results.out / "d")
+    results.fetch(notes.append)
+    assert sorted(path.name for path in results.out.glob("[!.]*")) == ["a", "c", "d"]
+    assert RunView(results.out / "a").metrics.micro["ndcg@10"] == 0.0
+    assert [note.partition(";")[0] for note in notes] == [
+        f"note: {store.url} holds broken runs: c",
+        f"note: 1 run of this machine not in {store.url} yet",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "told"),
+    [
+        ("nope://bucket", 2, "nope://bucket is not the address of a store (Protocol not known: nope)"),
+        ("s3://bucket", 2, "Install s3fs to access S3"),
+        ("file:///proc/store", 1, ".writable of the store file:///proc/store cannot be written"),
+    ],
+)
+def test_what_is_no_store_is_told_before_anything_is_made(url, code, told, tmp_path):
+    """A protocol that nobody knows, one whose package is missing, a place that cannot be written."""
+    for words in (("eval", "-c", "ast", "--retriever", "bm25"), ("merge", tmp_path)):
+        assert told in one_sentence(bench(*words, "--out", url, home=tmp_path / "home"), code)
+    read = one_sentence(bench("runs", "--out", url, home=tmp_path / "home"), 2)
+    assert (told if code == 2 else "file:///proc/store holds no runs; make some with --out file:///proc/store") in read
