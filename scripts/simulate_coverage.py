@@ -5,7 +5,8 @@ python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAM
 Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20 and 8 files, as so many of them
 drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both exponential
 less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred. +- is two
-Monte-Carlo errors.
+Monte-Carlo errors. The last table is of files whose queries all score alike: where few files differ from the others,
+and where few differ by much.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import os
 import platform
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
+from repoeval_bench.analysis.comparison import ties_tell
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs
 from repoeval_bench.analysis.statistics import Sample
@@ -42,6 +45,8 @@ FLIPS = 4_000
 FILE_DEVIATION, QUERY_DEVIATION = 0.1, 0.2
 REPOSITORY_CORRELATION = 0.1
 DRAWN_FILES, FEW_FILES = 20, 8
+RARE = 0.04
+"""Share of files that differ from the others, where few do."""
 FROM_LIMIT = (-0.5, 0.0, 0.5, 1.0, 1.5)
 """True values of gated runs, in detectable differences from the limit."""
 
@@ -138,6 +143,35 @@ def measure(
         passed += [int((found.low + step * detectable >= 0).sum()) for step in FROM_LIMIT]
     verdicts = [share(covered, samples), share(wrong, samples), share(shown, samples), share(equal / 2, samples)]
     return verdicts, [share(hits, samples) for hits in passed]
+
+
+RARE_KINDS = {
+    "hit in 96 % of files": lambda u: (u >= RARE).astype(float),
+    "gain in 4 %": lambda u: (u < RARE).astype(float),
+    "gain in 4 %, loss in 4 %": lambda u: (u < RARE).astype(float) - (u > 1 - RARE),
+    "gain in 10 %, loss in 5 %": lambda u: (u < 0.1).astype(float) - (u > 0.95),
+    "lognormal": lambda u: (np.exp(ndtri(u)) - sqrt(np.e)) / sqrt((np.e - 1) * np.e),
+}
+"""Name -> score or difference that all queries of a file have, from a number between 0 and 1."""
+RARE_FILES = (6, 12, 20, 40, 114)
+RARE_MEANS = (1 - RARE, RARE, 0.0, 0.05, 0.0)
+
+
+def rare(layouts: Callable[[], Layout], kind: str, truth: float, rng: np.random.Generator, samples: int) -> list[str]:
+    """Coverage, intervals wholly above and below the true mean, false verdicts, and false equality at the margin."""
+    found = np.zeros(5)
+    for _ in range(samples // BATCH):
+        layout = layouts()
+        values = RARE_KINDS[kind](rng.random((len(layout.sizes), BATCH)))
+        parts, weights = layout.sample(values * layout.sizes[:, None], "micro").parts()
+        flipped = flip_signs(parts, weights, rng, first=FLIPS, most=FLIPS)
+        above, below = flipped.low > truth + 1e-9, flipped.high < truth - 1e-9
+        enough = values.any(axis=0) | ties_tell(len(values), abs(truth))
+        equal = enough & (-abs(truth) < flipped.low) & (flipped.high < abs(truth))
+        shown = (flipped.p < ALPHA) & (truth == 0)
+        found += [(~above & ~below).sum(), above.sum(), below.sum(), shown.sum(), equal.sum()]
+    cells = [share(hits, samples) for hits in found]
+    return [*cells[:3], cells[3] if truth == 0 else "", "" if truth == 0 else cells[4]]
 
 
 def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> str:
@@ -256,6 +290,21 @@ def main() -> None:
     print(
         f"new repositories, correlation within one {REPOSITORY_CORRELATION}: {new_repositories(layout, rng, samples)}"
     )
+    print(
+        f"{'files':>5}  {'queries of a file score':26}  {'interval holds':>15}  {'wholly above':>15}  "
+        f"{'wholly below':>15}  {'false verdict':>15}  {'false equality':>15}"
+    )
+    for (kind, truth), n_files in product(zip(RARE_KINDS, RARE_MEANS, strict=True), RARE_FILES):
+        rng = np.random.default_rng([n_files, len(kind)])
+        whole = n_files == len(layout.sizes)
+        cells = rare(
+            lambda whole=whole, rng=rng, n_files=n_files: layout if whole else layout.drawn(rng, n_files),
+            kind,
+            truth,
+            rng,
+            samples,
+        )
+        print(f"{n_files:>5}  {kind:26}  " + "  ".join(f"{cell:>15}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":

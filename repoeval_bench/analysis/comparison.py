@@ -175,7 +175,8 @@ def _comparisons(
                     p,
                     margin,
                     influences,
-                    enough=by_cluster.n_clusters >= FEWEST_CLUSTERS,
+                    enough=by_cluster.n_clusters >= FEWEST_CLUSTERS
+                    and (by_cluster.sums[:, i].any() or ties_tell(by_cluster.n_clusters, margin)),
                     lower=lower_is_better(column.measure),
                 ),
                 margin=margin,
@@ -309,6 +310,15 @@ def paired_differences(
     base, *joined = together([run.scores for run in (baseline, *others)])
     table = base.table(measures)
     return base, np.column_stack([table[:, :0], *(each.table(measures) - table for each in joined)])
+
+
+def ties_tell(n_clusters: int, margin: float | None) -> bool:
+    """Whether two runs that score the same in so many clusters are equal within the margin.
+
+    A difference of 1 in as many as the margin says would make the means differ by the margin, and all of these would
+    tie with a chance of (1 - margin)^n.
+    """
+    return margin is not None and (1 - margin) ** n_clusters < ALPHA
 
 
 def _verdict(

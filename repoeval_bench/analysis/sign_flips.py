@@ -5,6 +5,9 @@ clusters. For the hypothesis that the mean is m, a cluster's part p of the mean 
 flip is then as extreme as the observation for all m in an interval, whose two ends are means of the clusters that
 were flipped and of those that were not. So p of "the mean is m" is the share of flips whose interval holds m, and the
 95 % confidence interval is every m with p of at least 0.05 (Hartigan 1969 calls such ends typical values).
+
+Flips know only the clusters that were seen. Where nearly all have one value and a few do not, ends are moved out to
+what the share of such clusters may be.
 """
 
 from __future__ import annotations
@@ -45,7 +48,10 @@ FEWEST_CLUSTERS = 6
 """Fewer clusters have no p below 0.05, so that they bound no interval."""
 
 FEW_CLUSTERS = 10
-"""With fewer clusters than this, an interval is marked: single ones decide it."""
+"""With fewer clusters than this, an interval is marked: single ones decide it.
+
+Where fewer than this differ from the value that most have, `beyond_seen` moves the ends.
+"""
 
 CERTAIN = 4.0
 """Monte-Carlo standard errors between p and a limit from which the verdict at that limit is decided."""
@@ -158,6 +164,35 @@ def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, P
             np.add(sums, np.take(table, flips[:, group], axis=0), out=sums)
 
 
+def beyond_seen(values: FloatArray) -> tuple[float, float]:
+    """The lowest and the highest mean that clusters nobody has seen may bring; inf and -inf where the seen ones tell.
+
+    `values` are the clusters' means. Where most have one value and fewer than `FEW_CLUSTERS` another, the mean is the
+    usual value plus the share of the others times what they are off, below and above it: the share at the upper end of
+    its 97.5 % interval (Clopper & Pearson 1934). Where all have one value, others are taken to score 0; of a value of 0
+    nothing is known.
+    """
+    found, sizes = np.unique(np.round(values, 12), return_counts=True)
+    usual, n = found[sizes.argmax()], len(values)
+    off = np.repeat(found, sizes) - usual
+    if 2 * sizes.max() <= n or np.count_nonzero(off) >= FEW_CLUSTERS:
+        return np.inf, -np.inf
+    if len(found) == 1:
+        ends = sorted((usual, usual - _most_of(0, n) * usual))
+        return float(ends[0]), float(ends[1])
+    below, above = off[off < 0], off[off > 0]
+    low = usual + _most_of(len(below), n) * below.mean() if len(below) else np.inf
+    high = usual + _most_of(len(above), n) * above.mean() if len(above) else -np.inf
+    return float(low), float(high)
+
+
+def _most_of(found: int, n: int) -> float:
+    """The largest share that shows at most so many of n with a chance of 2.5 %."""
+    from scipy.special import betaincinv
+
+    return float(betaincinv(found + 1, n - found, 1 - ALPHA / 2))
+
+
 class _Sample:
     """What each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,)."""
 
@@ -227,6 +262,10 @@ class _Sample:
             # The last bits depend on the processor, and would bring the end of a share above 1.
             low[column] = np.round(np.partition(all_low, position)[position], 12)
             high[column] = np.round(np.partition(all_high, n - 1 - position)[n - 1 - position], 12)
+            least, most = beyond_seen(self._both[:, column] / self._both[:, -1])
+            # What the test tells from 0 is not brought back to it.
+            low[column] = least if least < low[column] and not least <= 0 < low[column] else low[column]
+            high[column] = most if most > high[column] and not high[column] < 0 <= most else high[column]
         # Where no cluster of several differs by anything, the interval is a point, however few they are.
         low[~self._moved] = high[~self._moved] = 0.0
         return Flipped(p=p, error=error, low=low, high=high, n_flips=n_flips)

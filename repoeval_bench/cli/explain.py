@@ -29,12 +29,23 @@ def explain_command(*, name: str, as_json: bool) -> None:
     """
     found = list(explanations(name))
     if not found:
-        stem = name.partition("@")[0].partition("(")[0].partition(":")[0]
-        raise UsageError(nearest("name", stem, all_names(), f"see repoeval-bench list {'|'.join(LISTS)}"))
+        raise UsageError(_unknown(name))
     if as_json:
         print_json({"name": name, "explanations": found})
     else:
         print_lines(found)
+
+
+def _unknown(name: str) -> str:
+    """What is wrong with a name that no list has, or has otherwise."""
+    from repoeval_bench.metrics import Measure, is_measure
+
+    stem, names = name.partition("@")[0].partition("(")[0].partition(":")[0], all_names()
+    if is_measure(stem):
+        Measure.parse(name)
+    if stem in names:
+        return f"{name!r} is not in a list, but {stem} is; see repoeval-bench explain {stem}"
+    return nearest("name", stem, names, f"see repoeval-bench list {'|'.join(LISTS)}")
 
 
 def explanations(name: str) -> Iterator[str]:

@@ -156,7 +156,8 @@ def _cutoff(text: str, name: str, definition: Definition, cutoff: str | None) ->
     if definition.cutoff == "none":
         raise UsageError(f"{text!r} has a cutoff, but {name} takes none; write {name}")
     if not re.fullmatch("[+-]?[0-9]{1,12}", cutoff := cutoff.strip()):
-        raise UsageError(f"{text!r}: the cutoff {cutoff!r} is not a whole number; write it as {example}")
+        problem = f"the cutoff {cutoff!r} is not a whole number of at most 12 digits"
+        raise UsageError(f"{text!r}: {problem}; write it as {example}")
     k = int(cutoff)
     if k < 1:
         raise UsageError(f"{text!r}: the cutoff is {k}, but must be at least 1; write it as {example}")

@@ -76,6 +76,15 @@ def test_all_differences_zero(tmp_path):
     assert c.verdict == "no difference shown"
 
 
+def test_ties_everywhere_are_equal_where_the_clusters_are_many(tmp_path):
+    """That few files tie shows nothing of others: of margin m, (1 - m)^files is to be below 0.05."""
+    zeros = np.zeros(120)  # in 30 files
+    assert only(tmp_path, zeros, equivalence=0.1).verdict == "equal within 0.1"
+    assert only(tmp_path, zeros, equivalence=0.09).verdict == "no difference shown"
+    alone = {"files": [f"f{i}.py" for i in range(120)]}
+    assert only(tmp_path, zeros, equivalence=0.03, **alone).verdict == "equal within 0.03"
+
+
 def test_one_query_only(tmp_path):
     """One query shows nothing: no interval, p = 1, and the tables still print."""
     c = only(tmp_path, np.array([0.4]), equivalence=0.1)

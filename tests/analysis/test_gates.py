@@ -44,7 +44,7 @@ def test_the_lower_end_of_the_interval_decides(tmp_path):
 
 
 def test_a_drop_is_held_against_the_interval_of_the_paired_difference(tmp_path):
-    """The same drop for all: its interval has no width, so a drop of 0.02 passes 0.03 and fails 0.01."""
+    """The same drop for all: its interval goes no lower, so a drop of 0.02 passes 0.03 and fails 0.01."""
     base, scored = run(tmp_path), run(tmp_path, "b", shift=-0.02)
     assert one({"max_drop": 0.03}, scored, base).passed
     assert not one({"max_drop": 0.01}, scored, base).passed
@@ -63,7 +63,7 @@ def test_a_gate_on_a_measure_of_which_less_is_better_says_what_it_holds_off(tmp_
 
 def test_segments_and_macro(tmp_path):
     """A gate looks at its segment alone, by repository, yes/no fact or number; macro averages repositories."""
-    values = np.where(np.array(REPOS) == "r1", 0.1, 0.9)
+    values = np.where(np.array(REPOS) == "r1", 0.1, 0.9) + np.resize([0.03, -0.03], 90)
     scored = write_run(tmp_path / "a", {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS, facts=FACTS).scores
     assert one({"at_least": 0.85, "segment": {"repo": "r0"}}, scored).passed
     weak = one({"at_least": 0.85, "segment": {"repo": "r1"}}, scored)
@@ -101,6 +101,15 @@ def test_a_run_at_its_limit_fails(tmp_path):
         scored = write_run(tmp_path / str(sample), {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS).scores
         passed += one({"at_least": 0.5}, scored).passed
     assert 0 <= passed <= 14
+
+
+@pytest.mark.parametrize(("n_files", "limit"), [(6, 0.54), (30, 0.88), (114, 0.96)])
+def test_a_perfect_score_passes_what_so_few_files_can_show(tmp_path, n_files, limit):
+    """Of 6 files that all score 1, the share of files that do not may be 46 %: the limit is Clopper and Pearson's."""
+    files = [f"f{i}.py" for i in range(n_files)]
+    scored = write_run(tmp_path / "a", {"ndcg@10": [1.0] * n_files}, files=files).scores
+    assert one({"at_least": limit}, scored).passed
+    assert not one({"at_least": limit + 0.01}, scored).passed
 
 
 def test_latency_limits(tmp_path):

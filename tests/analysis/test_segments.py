@@ -97,7 +97,7 @@ def test_how_much_a_difference_varies_is_a_range_with_intervals():
     assert not by_even.apart
     told, rest = heterogeneity_lines([by_hard, by_even])
     assert told == (
-        "heterogeneity by hard: -0.2000 [-0.2000, -0.2000] (yes) to +0.3000 [+0.3000, +0.3000] (no); "
+        "heterogeneity by hard: -0.2000 [-0.2000, -0.1383] (yes) to +0.3000 [+0.2495, +0.3000] (no); "
         "these intervals do not overlap"
     )
     assert rest.startswith("none is shown by even: ")

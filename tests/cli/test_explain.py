@@ -83,6 +83,9 @@ def test_near_names_are_of_all_lists():
         ("xyzzy", "see repoeval-bench list chunkers|languages|protocols"),
         ("lines:0", "unknown relevance 'lines:0'"),
         ("ndcg(gian=exp)@5", "did you mean 'gain'"),
+        ("ndcg@10@10", "'ndcg@10@10' is not a measure; write one as ndcg@10"),
+        ("ndcg@1000000000000", "is not a whole number of at most 12 digits"),
+        ("python:3", "'python:3' is not in a list, but python is; see repoeval-bench explain python"),
     ],
 )
 def test_what_is_not_there(name, message):
