@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.analysis.sign_flips import ALPHA, fewest_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,12 +60,13 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
     """The true difference that one test would show with 80 % power, for each column.
 
     (t quantile of 1 - alpha / (2 tests) + that of 0.8) robust errors, alpha = 0.05. `tests` is the size of the family:
-    what passes at alpha / tests passes Holm whatever the others are. None where the error is unknown or 0.
+    what passes at alpha / tests passes Holm whatever the others are. None where the error is unknown or 0, and where so
+    few clusters show no difference in so many tests, however large it is.
     """
     from scipy.special import stdtrit
 
     found = robust_error(sample)
-    if found.df <= 0:
+    if found.df <= 0 or sample.n_clusters < fewest_clusters(tests):
         return [None] * sample.sums.shape[1]
     times = float(stdtrit(found.df, 1 - ALPHA / (2 * tests)) + stdtrit(found.df, POWER))
     return [times * float(error) if error > 0 else None for error in found.error]

@@ -16,7 +16,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, sqrt
+from math import ceil, floor, log2, sqrt
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -121,6 +121,11 @@ def flip_signs(
             getattr(found, name)[open_] = getattr(again, name)
         n_flips += more
     return found
+
+
+def fewest_clusters(tests: int = 1) -> int:
+    """How many clusters one of so many tests takes to pass Holm: the smallest p of n clusters is 2 / 2^n."""
+    return floor(log2(max(1, tests) / ALPHA)) + 2
 
 
 def near_alpha(p: FloatArray, error: FloatArray) -> BoolArray:

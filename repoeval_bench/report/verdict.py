@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.diff import SAME
-from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
@@ -235,9 +235,11 @@ def _doubts(against: Sequence[Comparison]) -> list[str]:
         return []
     first, lines = against[0], []
     clusters = cluster_count(first.n_clusters, first.clustered_by)
-    if first.n_clusters < FEWEST_CLUSTERS:
-        lines.append(f"Over {clusters} no test shows a difference: it takes at least {FEWEST_CLUSTERS}.")
-    elif first.n_clusters < FEW_CLUSTERS:
+    needed = fewest_clusters(first.family)
+    if first.n_clusters < needed:
+        among = f" among {count(first.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
+        lines.append(f"Over {clusters} no test{among} shows a difference: it takes at least {needed}.")
+    if FEWEST_CLUSTERS <= first.n_clusters < FEW_CLUSTERS:
         lines.append(f"The intervals rest on {clusters}: single ones decide them.")
     if any("borderline" in each.verdict for each in against):
         lines.append("The test is borderline: the last bits of another processor's scores can turn it.")

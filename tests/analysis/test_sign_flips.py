@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
-from repoeval_bench.analysis.sign_flips import ALPHA, beyond_seen, flip_signs, near_alpha
+from repoeval_bench.analysis.sign_flips import ALPHA, beyond_seen, fewest_clusters, flip_signs, near_alpha
 
 
 def equal_weights(parts):
@@ -126,6 +126,15 @@ def test_fewer_than_six_clusters_bound_nothing():
     found = flip_signs(parts[:, None], equal_weights(parts), np.random.default_rng(0))
     assert (found.low[0], found.high[0]) == (-np.inf, np.inf)
     assert found.p[0] == 2 / 2**5
+
+
+@pytest.mark.parametrize("tests", [1, 2, 3, 6, 21, 200])
+def test_as_many_clusters_as_one_of_several_tests_takes(tests):
+    """Clusters that all differ alike pass Holm among so many tests, and one cluster fewer does not."""
+    n = fewest_clusters(tests)
+    for clusters, passes in ((n, True), (n - 1, False)):
+        found = flip_signs(np.full((clusters, 1), 1 / clusters), np.full(clusters, 1 / clusters), None)
+        assert (found.p[0] * tests < ALPHA) == passes
 
 
 def test_a_column_does_not_depend_on_its_neighbours():

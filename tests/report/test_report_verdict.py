@@ -69,6 +69,19 @@ def test_a_lead_that_may_be_chance_is_no_win(tmp_path, plain):
     assert "which does not mean equal" in found.sure
 
 
+def test_what_so_few_files_never_show_is_said(tmp_path, plain):
+    """Of eight files no p is below 0.05 / 21: nothing is detectable among seven runs, and the verdict says why."""
+    files = [f"f{i // 10}" for i in range(80)]
+    runs = [
+        write_run(tmp_path / name, {"ndcg@10": [v + shift / 10 for v in plain]}, files=files)
+        for shift, name in enumerate("bcdefgh")
+    ]
+    found = verdict(runs)
+    assert "Over 8 files no test among 21 tests shows a difference: it takes at least 10." in found.notes
+    assert {c.mean.mde_family for c in compare(runs)} == {None}
+    assert "no test" not in " ".join(verdict(runs[:2]).notes)
+
+
 def test_one_run_is_compared_with_nothing(tmp_path, plain):
     """Its score is said, and that it says nothing of others."""
     found = verdict([made(tmp_path / "b", plain)])
