@@ -176,7 +176,7 @@ def _comparisons(
                     margin,
                     influences,
                     enough=by_cluster.n_clusters >= FEWEST_CLUSTERS
-                    and (by_cluster.sums[:, i].any() or ties_tell(by_cluster.n_clusters, margin)),
+                    and (bool(by_cluster.sums[:, i].any()) or ties_tell(by_cluster.n_clusters, margin)),
                     lower=lower_is_better(column.measure),
                 ),
                 margin=margin,
