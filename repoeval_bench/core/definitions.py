@@ -163,7 +163,9 @@ class _Walk:
         kind = place.node.type
         reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if place.level else None)
         found = [*reader(self.parsed, place.node)] if reader else []
-        found = [each for each in found if _is_name(each) and (place.level or each.kind != "variable")]
+        scripted = self.rules is rules.JAVASCRIPT and place.level and place.parent is None
+        found = [each for each in found if _is_name(each, scripted=scripted)]
+        found = [each for each in found if place.level or each.kind != "variable"]
         if not found:
             if kind in self.rules.namespaces:
                 return [(self._namespace(place.node), place.parent, place.level)]
@@ -303,9 +305,11 @@ class _Walk:
         return header, parsed.lines_between(start, end)
 
 
-def _is_name(found: Found) -> bool:
-    """Not "_", which names nothing, and not what a repaired syntax error leaves: nothing, or a text over lines."""
-    return found.name not in ("", "_") and not any("\n" in name for name in (found.name, *found.scope))
+def _is_name(found: Found, *, scripted: bool) -> bool:
+    """Not what a repaired syntax error leaves (nothing, a text over lines), and "_" for a script's functions only."""
+    if found.name == "_" and not (scripted and found.kind == "function"):
+        return False
+    return bool(found.name) and not any("\n" in name for name in (found.name, *found.scope))
 
 
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)

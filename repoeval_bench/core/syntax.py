@@ -107,7 +107,7 @@ class Parsed:
         begin: int,
         starts: list[int],
     ) -> None:
-        """Parse bytes that begin at byte `begin` of the file; `starts`: see `_line_starts`."""
+        """Parse bytes from byte `begin` of the file on; `starts`: see `_line_starts`, empty where rows are lines."""
         from tree_sitter import Parser
 
         self.file = file
@@ -269,7 +269,7 @@ def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iter
     # no UTF-8; as three bytes each they are a syntax error and no crash.
     text = file.text.replace("\r\n", "\n") if "\r" in file.text else file.text
     encoded = text.encode("utf-8", "surrogatepass")
-    starts = _line_starts(text, file.n_lines)
+    starts = [] if file.plain else _line_starts(text)
     begin = first = 0
     size = window
     while True:
@@ -291,9 +291,7 @@ def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iter
         size *= 2
 
 
-def _line_starts(text: str, n_lines: int) -> list[int]:
-    """The byte at which each line starts, and that of the end; empty where tree-sitter's rows are the lines."""
-    if n_lines == text.count("\n") + (not text.endswith("\n") and bool(text)):
-        return []
+def _line_starts(text: str) -> list[int]:
+    """The byte at which each line starts, and that of the end, where tree-sitter's rows are not the lines."""
     lines = text.splitlines(keepends=True)
     return list(accumulate((len(line.encode("utf-8", "surrogatepass")) for line in lines), initial=0))

@@ -48,10 +48,13 @@ class JediNames(ExitStack):
 
     def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
         """The definitions that the name at a place (0-based) means; none where jedi finds none in these files."""
+        file = self._files.get(path)
+        if file is None or not file.plain:  # a stub; or jedi, which counts newlines alone, has other lines
+            return ()
         script = self._scripts.get(path)
         if script is None:
             script = self._scripts[path] = self._jedi.Script(
-                code=self._files[path].text, path=self._root / path, project=self._project, environment=self._inside
+                code=file.text, path=self._root / path, project=self._project, environment=self._inside
             )
         try:
             names = script.goto(line + 1, column, follow_imports=True)
@@ -62,6 +65,8 @@ class JediNames(ExitStack):
             if name.module_path is None or name.line is None or not name.module_path.is_relative_to(self._root):
                 continue
             at = name.module_path.relative_to(self._root).as_posix()
+            if not self._files[at].plain:
+                continue
             definition = self._definitions.at(at, name.line - 1, name.name, hole if at == path else None)
             if definition is not None:
                 found[definition] = None

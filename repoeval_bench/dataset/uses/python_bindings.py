@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.dataset.uses.python_scopes import Module, Role
 
+OF_EVERY_OBJECT = frozenset({"__class__", "__dict__"})
+"""Attributes that an assignment changes and does not define: every object has them."""
+
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -122,13 +125,13 @@ class Binder:
                     part = _part(source, role, at, len(target.elts))
                     inner = each.value if isinstance(each, ast.Starred) else each
                     self._target(inner, role if part else "unknown", part or source, scope, local=local)
-            case ast.Attribute(value=ast.Name(id=name)):
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute not in OF_EVERY_OBJECT:
                 owner = self._owner(name, scope)
                 if owner is not None:
                     # The line of an attribute's name may be below its object's.
                     line = target.end_lineno or target.lineno
                     bound = Bound(target, role, source, scope, line, self._statement)
-                    owner.members[target.attr].append((scope.name.rpartition(".")[2], bound))
+                    owner.members[attribute].append((scope.name.rpartition(".")[2], bound))
 
     def _owner(self, name: str, scope: Scope) -> Scope | None:
         """The class whose instance a name is: the first parameter of a method, also in functions inside it."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import warnings
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from repoeval_bench.core.spans import LineSpan
@@ -51,6 +53,10 @@ class Bound:
     imported: Imported | None = None
     local: bool = False
 
+    def inside(self, hole: LineSpan) -> bool:
+        """Whether the name is bound on these lines; a class around them is bound above."""
+        return self.line - 1 in hole
+
 
 @dataclass(eq=False)
 class Scope:
@@ -86,15 +92,15 @@ class Module:
 
     @classmethod
     def of(cls, file: SourceFile) -> Module | None:
-        """The module of a file; None where it is not valid Python 3, or its lines cannot be counted as Python does."""
-        if file.n_lines != len(file.text.removesuffix("\n").split("\n")) and file.text:
-            return None
+        """The module of a file; None where it is not valid for the Python that runs this."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(file.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+        if not file.plain:
+            _in_lines_of(file, tree)
         module = cls(file, tree)
         scope = Scope("module", "", None, None, module)
         module.scopes[tree] = scope
@@ -150,7 +156,7 @@ class Module:
         """
 
         def counts(each: Bound) -> bool:
-            return not (each.imported or each.local) and (hole is None or not each.lines.overlaps(hole))
+            return not (each.imported or each.local) and (hole is None or not each.inside(hole))
 
         sites = [each for each in scope.names.get(name, ()) if counts(each)]
         if scope.kind == "function":
@@ -167,6 +173,23 @@ class Module:
         """The lines up to the `LIMIT`th that is not blank."""
         filled = [line for line in lines if self.file.line_text(LineSpan(line, line + 1)).strip()]
         return LineSpan(lines.start, filled[:LIMIT][-1] + 1) if filled else lines
+
+
+def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:
+    """Set a tree's positions to the file's lines where more than newlines end them: Python counts newlines alone."""
+    rows = [(row + "\n").splitlines(keepends=True) for row in file.text.split("\n")]
+    first = [*accumulate(map(len, rows), initial=1)]
+    starts = [[*accumulate((len(part.encode("utf-8", "surrogatepass")) for part in row), initial=0)] for row in rows]
+
+    def moved(row: int, column: int, last: int) -> tuple[int, int]:
+        part = bisect_right(starts[row - 1], max(0, column - last)) - 1
+        return first[row - 1] + part, column - starts[row - 1][part]
+
+    node: Any
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno, node.col_offset = moved(node.lineno, node.col_offset, 0)
+            node.end_lineno, node.end_col_offset = moved(node.end_lineno, node.end_col_offset, 1)
 
 
 def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:

@@ -6,9 +6,11 @@ Nothing is run. What cannot be told from the source in a few steps has no type h
 from __future__ import annotations
 
 import ast
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.uses.python_bindings import decorators, own_name
+from repoeval_bench.dataset.uses.python_members import Members
 from repoeval_bench.dataset.uses.python_modules import Name, Outside, Package
 from repoeval_bench.dataset.uses.python_scopes import Function
 from repoeval_bench.dataset.uses.python_values import (
@@ -45,7 +47,7 @@ class Types:
 
     def __init__(self, modules: Modules, hole: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
-        self._hole = hole
+        self._members = Members(modules, self.infer, hole)
         self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
         self._busy: set[object] = set()
 
@@ -58,7 +60,7 @@ class Types:
         if isinstance(node, ast.Name):
             return self._modules.lookup(node.id, scope)
         if isinstance(node, ast.Attribute):
-            found = (self.member(each, node.attr) for each in self.infer(node.value, scope))
+            found = (self._members.of(each, node.attr) for each in self.infer(node.value, scope))
             return tuple(dict.fromkeys(each for each in found if each is not None))
         return ()
 
@@ -81,9 +83,13 @@ class Types:
 
     def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
         match node:
+            case ast.Attribute(attr="__class__"):
+                yield from (Class(each.scope) for each in self.infer(node.value, scope) if isinstance(each, Instance))
             case ast.Name() | ast.Attribute():
                 for target in self.targets(node, scope):
-                    yield from self.types_of(target, self._object(node, scope))
+                    found = self.types_of(target, self._object(node, scope))
+                    of = self.infer(node.value, scope) if isinstance(node, ast.Attribute) else ()
+                    yield from self._got(target, of, found)
             case ast.Call():
                 yield from self._call(node, scope)
             case ast.Subscript():
@@ -139,11 +145,44 @@ class Types:
         try:
             scope, name = target.scope, target.name
             members = [site for _, site in scope.members.get(name, ())]
-            for site in (*scope.names.get(name, ()), *members):
-                if site.imported is None:
-                    yield from self._of_site(site, scope, name, on)
+            sites = [each for each in (*scope.names.get(name, ()), *members) if each.imported is None]
+            if scope.kind == "class":
+                yield from self._of_member(sites, scope, name, on)
+            else:
+                yield from chain.from_iterable(self._of_site(each, scope, name, on) for each in sites)
         finally:
             self._busy.discard(target)
+
+    def _of_member(self, sites: Iterable[Bound], scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
+        """The types of an attribute: as it is declared, else by what it is given, else as a base has it.
+
+        An unknown declaration is none.
+        """
+        every = {each: tuple(self._of_site(each, scope, name, on)) for each in sites}
+        declared = [*chain.from_iterable(found for each, found in every.items() if each.role == "type")]
+        if any(not isinstance(each, Outside) for each in declared):
+            yield from declared
+        elif any(every.values()):
+            yield from chain.from_iterable(every.values())
+        else:
+            for base in self._members.bases(scope)[1:]:
+                if not isinstance(base, Outside) and (name in base.names or name in base.members):
+                    yield from self.types_of(Name(base, name), on)
+                    return
+
+    def _got(self, target: Target, of: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
+        """What reading an attribute of an instance gives: of a descriptor in its class what `__get__` returns."""
+        read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
+        for each in types:
+            if not (read and isinstance(each, Instance) and any(isinstance(held, Instance) for held in of)):
+                yield each
+            elif isinstance(self._members.of(each, "__get__"), Name):
+                itself = [
+                    Instance(scope) for scope in self._members.bases(each.scope) if not isinstance(scope, Outside)
+                ]
+                yield from (given for given in self._returned(each, "__get__") if given not in itself)
+            else:
+                yield each
 
     def _of_site(  # noqa: C901, PLR0912 - one branch a kind of site
         self, site: Bound, scope: Scope, name: str, on: Scope | None
@@ -186,7 +225,7 @@ class Types:
             yield Class(around) if is_class else Instance(around)
 
     def _returned(self, of: Instance, method: str) -> Iterator[Type]:
-        target = self.member(of, method)
+        target = self._members.of(of, method)
         if isinstance(target, Name):
             for each in self.types_of(target, of.scope):
                 if isinstance(each, Routine):
@@ -222,6 +261,9 @@ class Types:
             if held and name in GIVES_ITEM | GIVES_ITEMS:
                 yield from (each.of if name in GIVES_ITEM else each for each in held)
                 return
+        if name == "__new__" and node.args:
+            yield from (Instance(each.scope) for each in self.infer(node.args[0], scope) if isinstance(each, Class))
+            return
         for each in self.infer(node.func, scope):
             match each:
                 case Class(scope=of):
@@ -311,55 +353,3 @@ class Types:
                     for base in bound or site.source.args[1:]:
                         yield from self.annotated(base, site.scope)
             self._busy.discard(target)
-
-    def member(self, of: Type, name: str) -> Target | None:
-        """What an attribute of a value denotes; None where its type says nothing."""
-        match of:
-            case Outside():
-                return of
-            case Package():
-                return self._modules.attribute(of, name) or Outside("unresolved")
-            case Items() | Routine():
-                return Outside("builtin")
-            case Class() | Instance():
-                return self._of_class(of, name)
-
-    def _of_class(self, of: Class | Instance, name: str) -> Target | None:
-        order = self.bases(of.scope)
-        outside: Outside | None = None
-        in_hole: Name | None = None
-        for each in order[1:] if isinstance(of, Instance) and of.above else order:
-            if isinstance(each, Outside):
-                outside = outside or each
-            elif sites := (*each.names.get(name, ()), *(site for _, site in each.members.get(name, ()))):
-                if imported := next((site.imported for site in sites if site.imported), None):
-                    return self._modules.follow(imported, each)
-                if not all(self._in_hole(each, site) for site in sites):
-                    return Name(each, name)
-                # It is written in the hole: a base may define it, and else it tells the type.
-                in_hole = in_hole or Name(each, name)
-            elif "__getattr__" in each.names:
-                outside = outside or Outside("dynamic")
-        known = name.startswith("__") and name.endswith("__")
-        return in_hole or outside or Outside("builtin" if known else "unresolved")
-
-    def _in_hole(self, scope: Scope, site: Bound) -> bool:
-        hole = self._hole
-        return hole is not None and scope.module.file.path == hole[0] and site.lines.overlaps(hole[1])
-
-    def bases(self, scope: Scope) -> list[Scope | Outside]:
-        """A class and what it inherits from, in the order in which names are looked up."""
-        return list(dict.fromkeys(reversed(list(self._linear(scope, ())))))[::-1]
-
-    def _linear(self, scope: Scope, below: tuple[Scope, ...]) -> Iterator[Scope | Outside]:
-        # Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
-        yield scope
-        node = scope.node
-        if not isinstance(node, ast.ClassDef) or scope in below or scope.parent is None:
-            return
-        for base in node.bases:
-            for each in self.infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
-                if isinstance(each, Class):
-                    yield from self._linear(each.scope, (*below, scope))
-                elif isinstance(each, Outside):
-                    yield each

@@ -39,7 +39,7 @@ class ScipNames:
         self._defined: dict[tuple[str, str], tuple[str, int, str]] = {}
         for document in _read(path).documents:
             file = self._files.get(document.relative_path)
-            if file is not None:
+            if file is not None and file.plain:  # an indexer counts newlines alone
                 self._add(file, document)
 
     def _add(self, file: SourceFile, document: Any) -> None:

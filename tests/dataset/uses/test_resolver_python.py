@@ -101,12 +101,12 @@ else:
 def uses(body, head="", *, jedi, before="def written(a, item: Item, basket: Basket):\n", **more):
     """name -> tier of what the indented body uses, and the reasons of the others."""
     head += "from shop.core import Item, Basket, Special\nfrom shop import core\n"
-    text = head + before + "".join(f"    {line}\n" for line in body.splitlines())
-    start = (head + before).count("\n")
+    text = head + before + "".join(f"    {line}\n" for line in body.split("\n"))
+    start = len((head + before).splitlines())
     files = {**FILES, **more, "shop/task.py": text}
     sources = [SourceFile("repo", path, content) for path, content in files.items()]
     with Resolver(sources, jedi=jedi) as resolver:
-        found = resolver.uses("shop/task.py", LineSpan(start, text.count("\n")))
+        found = resolver.uses("shop/task.py", LineSpan(start, len(text.splitlines())))
     assert found is not None
     return found
 
@@ -207,6 +207,89 @@ def test_what_is_written_and_what_it_defines_are_left_out(jedi):
     before = "class Own(Item):\n  def other(self):\n    self.depth = 1\n  def written(self):\n"
     found = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before, jedi=jedi)
     assert {each.definition.name for each in found.used} == {"Own.depth", "Item.colour"}
+
+
+OWN = """\
+class Meta(type):
+    def register(cls):
+        cls.known_names = []
+
+
+class Field:
+    def __get__(self, instance, owner):
+        return instance.values
+
+    def describe(self): return 1
+
+
+class Base(metaclass=Meta):
+    part: Item
+    shown = Field()
+
+    def __init__(self):
+        self.values = 1
+        self.basket: Basket = Special()
+
+    def change(self):
+        self.__class__ = Base
+        self.__dict__ = {}
+
+
+class Own(Base):
+    def __init__(self):
+        self.part = None
+
+    @classmethod
+    def make(cls): return cls()
+
+    def written(self, other):
+"""
+OWN_CASES = {
+    "the class around the hole": ("isinstance(other, Own)", {"Own"}),
+    "what every object has": ("self.__class__, other.__dict__", set()),
+    "the class of an instance": ("self.__class__.make()", {"Own.make"}),
+    "as a base declares it": ("self.part.colour", {"Own.part", "Item.colour"}),
+    "as it is declared": ("self.basket.maker", {"Base.basket", "Basket.maker"}),
+    "a descriptor": ("self.shown.describe()", {"Base.shown"}),
+    "a descriptor itself": ("Own.shown.describe()", {"Own", "Base.shown", "Field.describe"}),
+    "of the metaclass": ("Own.register(); Own.known_names", {"Own", "Meta.register", "Meta.known_names"}),
+    "made by __new__": ("x = object.__new__(Own)\nx.make()", {"Own", "Own.make"}),
+}
+
+
+@pytest.mark.parametrize("case", OWN_CASES)
+def test_what_the_classes_around_a_hole_have(case):
+    body, expected = OWN_CASES[case]
+    body = "".join(f"    {line}\n" for line in body.splitlines())
+    found = uses(body, before=OWN, jedi=False)
+    assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
+
+
+def test_the_class_around_the_hole_is_a_definition_for_jedi_too():
+    pytest.importorskip("jedi")
+    found = uses("    isinstance(other, Own)", before=OWN, jedi=True)
+    assert [(each.definition.name, each.tier) for each in found.used] == [("Own", "resolved")]
+
+
+@pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028", "\x85"])
+def test_line_ends_that_python_does_not_count_move_nothing(end, jedi):
+    module = f"\f\nLIMIT = 1\n\f\nNOTE = '''a{end}b'''  # {end}\n\fdef far():\n    return 'é{end}', LIMIT\n"
+    head = f"from shop.odd import far\nimport shop.odd\n# {end}\n"
+    found = uses(f"x = '{end}'; far()\nshop.odd.LIMIT", head, jedi=jedi, **{"shop/odd.py": module})
+    lines = module.splitlines()
+    kept = {each.definition.name: each.definition.lines for each in found.used if each.tier != "unique"}
+    assert {name: [lines[at] for at in where] for name, where in kept.items()} == {
+        "LIMIT": ["LIMIT = 1"],
+        "far": ["def far():"],
+    }
+
+
+def test_a_stub_is_resolved_by_name_where_jedi_is_asked():
+    pytest.importorskip("jedi")
+    sources = [SourceFile("repo", "a.pyi", "class A: ...\nx: A\n"), SourceFile("repo", "a.py", "x = 1\n")]
+    with Resolver(sources, jedi=True) as resolver:
+        found = resolver.uses("a.pyi", LineSpan(1, 2))
+    assert [(each.definition.name, each.tier) for each in found.used] == [("A", "imported")]
 
 
 def test_names_without_a_definition_are_counted_by_reason():
