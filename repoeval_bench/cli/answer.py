@@ -14,6 +14,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
+from repoeval_bench.report.scores import headline_table, score_tables
 from repoeval_bench.report.verdict import Verdict, verdict
 from repoeval_bench.runs.request import shell_line
 
@@ -70,8 +71,6 @@ def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison],
 
 def print_scores(runs: Sequence[RunView]) -> None:
     """The score tables of runs of one protocol and their notes; at a terminal the headline as bars first."""
-    from repoeval_bench.report.scores import headline_table, score_tables
-
     if at_terminal() and (headline := headline_table(runs)):
         print_tables([headline])
     print_tables(score_tables(runs))

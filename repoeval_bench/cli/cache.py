@@ -17,6 +17,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
+from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.runs.parts import vectors_folder
 
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -76,8 +77,6 @@ def info(*, home: Path | None, as_json: bool) -> None:
     echo(f"{found.folder}: {count(found.entries, 'entry')}, {show_size(found.bytes_on_disk)} on disk")
     if not found.models:
         return
-    from repoeval_bench.report.table import figures, make_table
-
     kinds = [kind for kind in ("score", "answer") if any(getattr(model, f"{kind}s") for model in found.models)]
     heads = [each for kind in ("vector", *kinds, "count") for each in (f"{kind}s", "bytes")]
     rows = [

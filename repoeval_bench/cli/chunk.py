@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import dataset_options, json_option, refuse_unread, say
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
+from repoeval_bench.core.languages import ENDINGS, LANGUAGES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
+from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.retrieval.corpus import check_chunks
 from repoeval_bench.runs.request import DataRequest
 
@@ -47,8 +50,6 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
 
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
     """
-    from repoeval_bench.chunkers.registry import make_chunker
-
     chunker = make_chunker(spec)
     for _, chunks in _chunked(chunker, _read(path), skip_errors=skip_errors):
         for chunk in chunks:
@@ -81,7 +82,6 @@ def chunk_stats_command(
     With --against, PATH and NEW are two versions of some code, each a folder, an archive, pypi:NAME==VERSION or
     npm:NAME@VERSION: which share of the texts of NEW, and of their nws and tokens, is not in PATH?
     """
-    from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
     if paths:
@@ -112,7 +112,6 @@ def chunk_stats_command(
 @json_option
 def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
     """Print which promises of a chunker hold, and the smallest input that breaks one; exit code 1 if any does."""
-    from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.conformance import check_chunker
 
     report = check_chunker(make_chunker(spec), examples=examples, seed=seed)
@@ -125,7 +124,6 @@ def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool)
 
 def _read(path: Path) -> Sequence[SourceFile]:
     """A file of any name, or a folder's files of known languages; DatasetError says what is wrong with them."""
-    from repoeval_bench.core.languages import ENDINGS, LANGUAGES
     from repoeval_bench.dataset.trees import decode, read_tree
 
     if path.is_dir():
@@ -228,8 +226,6 @@ def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:
 
 
 def _print_stats(found: Sequence[ChunkStats]) -> None:
-    from repoeval_bench.report.table import figures, make_table
-
     heads = ("files", "chunks", "mean nws", "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
     rows = [
         (

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from repoeval_bench.core.registry import rows
 from repoeval_bench.core.visible import visible
 from repoeval_bench.runs.parts import RESULTS
 
@@ -46,7 +47,5 @@ def _runs(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
 
 
 def _part(_: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    from repoeval_bench.core.registry import rows
-
     assert parameter.name is not None
     return [row.name for row in rows(_KINDS[parameter.name]) if row.name.startswith(begun)]

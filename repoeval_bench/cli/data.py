@@ -14,6 +14,8 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, say, set_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.report.table import figures, make_table
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.obtain import Obtained
@@ -178,8 +180,6 @@ def refresh_command(*, as_json: bool, out: Path | None, **asked: str) -> None:
 
 
 def _levels(content: PackFile) -> Table:
-    from repoeval_bench.report.table import figures, make_table
-
     rows = [
         (level, each.tasks, each.candidates, ", ".join(f"{n} {why}" for why, n in each.left_out.items() if n))
         for level, each in content.levels.items()
@@ -189,8 +189,6 @@ def _levels(content: PackFile) -> Table:
 
 def _names(content: PackFile) -> Table:
     """How the names in the tasks' lines resolved, by tier, and why others did not."""
-    from repoeval_bench.report.table import figures, make_table
-
     rows = [
         (
             *(level, each.uses.tasks, each.uses.names),
@@ -208,7 +206,6 @@ def _names(content: PackFile) -> Table:
 def _obtain(
     *, source: str, level: str, context: str, tokenizer: str, home: Path | None, upgrade: bool = False
 ) -> Obtained:
-    from repoeval_bench.dataset.home import data_home
     from repoeval_bench.dataset.obtain import combination_at, obtain
 
     return obtain(source, combination_at(source, level, context, tokenizer), data_home(home), upgrade=upgrade)
@@ -216,8 +213,6 @@ def _obtain(
 
 def _table(rows: dict[str, RepositorySummary]) -> Table:
     """Repositories, the total below."""
-    from repoeval_bench.report.table import figures, make_table
-
     cells = [
         (repo, _part(row.tasks, row.whole_tasks), _part(row.files, row.whole_files), row.licence)
         for repo, row in rows.items()

@@ -16,6 +16,7 @@ from repoeval_bench.cli.options import refuse_unread, requests_of, run_options, 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import inputs_of
+from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment, plan_run
 from repoeval_bench.runs.late_chunks import read_in_files
@@ -108,8 +109,6 @@ def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> N
         found = {"dataset": experiment.benchmark.label, "texts": rows, "total": total}
         print_json(found)
         return
-    from repoeval_bench.report.table import figures, make_table, spec_column
-
     _, _, *counts = rows[0]
     columns = [
         *map(spec_column, ("chunker", "texts")),

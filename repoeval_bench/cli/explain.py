@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -10,9 +11,14 @@ import click
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.uses import TIERS
+from repoeval_bench.dataset.repoeval import LEVELS
+from repoeval_bench.metrics import explain, is_measure
+from repoeval_bench.retrieval.expansion import CHARGED, EXPANSIONS, NOTHING
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.pack import PackFile
@@ -50,27 +56,19 @@ def _unknown(name: str) -> str:
 
 def explanations(name: str) -> Iterator[str]:
     """What each list says of a name; nothing where no list has it."""
-    yield from _protocols(name)
-    for kind in ("chunker", "embedder", "retriever", "reranker"):
-        yield from _parts(kind, name)
-    yield from _relevance(name)
-    yield from _exclusions(name)
-    yield from _expansions(name)
-    yield from _languages(name)
-    yield from _levels(name)
-    yield from _measures(name)
-    yield from _packs(name)
+    lists: list[Callable[[str], Iterator[str]]] = [_protocols]
+    lists += [partial(_parts, kind) for kind in ("chunker", "embedder", "retriever", "reranker")]
+    lists += [_relevance, _exclusions, _expansions, _languages, _levels, _measures, _packs]
+    for explained in lists:
+        yield from explained(name)
 
 
 def all_names() -> list[str]:
     """The names of all lists, without options."""
-    from repoeval_bench.core.languages import LANGUAGES
-    from repoeval_bench.dataset.repoeval import LEVELS
     from repoeval_bench.dataset.shipped import editions
     from repoeval_bench.metrics.condensed import UNREGISTERED
     from repoeval_bench.protocols.exclusion import POLICIES
     from repoeval_bench.protocols.qrels import RULES
-    from repoeval_bench.retrieval.expansion import EXPANSIONS
 
     parts = [row.name.partition(":")[0] for kind in KINDS for row in available(kind)]
     return [
@@ -136,8 +134,6 @@ def _exclusions(name: str) -> Iterator[str]:
 
 
 def _expansions(name: str) -> Iterator[str]:
-    from repoeval_bench.retrieval.expansion import CHARGED, EXPANSIONS, NOTHING
-
     kind, _, number = name.partition(":")
     shown = [rule for rule in EXPANSIONS if rule.partition(":")[0] == kind or name == "expand"]
     if not shown:
@@ -152,16 +148,12 @@ def _expansions(name: str) -> Iterator[str]:
 
 
 def _languages(name: str) -> Iterator[str]:
-    from repoeval_bench.core.languages import LANGUAGES
-
     if found := LANGUAGES.get(name):
         grammar = "installed" if found.installed else f"pip install {found.requirement}"
         yield f"language {name}: files that end in {' '.join(found.endings)}; grammar: {grammar}"
 
 
 def _levels(name: str) -> Iterator[str]:
-    from repoeval_bench.dataset.repoeval import LEVELS
-
     for level in LEVELS.values():
         if level.name == name:
             contexts = ", ".join(f"{' and '.join(c)} of {tokenizer}" for tokenizer, c in level.contexts.items())
@@ -169,7 +161,6 @@ def _levels(name: str) -> Iterator[str]:
 
 
 def _measures(name: str) -> Iterator[str]:
-    from repoeval_bench.metrics import explain, is_measure
     from repoeval_bench.metrics.condensed import UNREGISTERED
 
     if name in UNREGISTERED:
@@ -190,7 +181,6 @@ _GOLD = {
 
 
 def _gold(protocol: Protocol) -> str:
-    from repoeval_bench.core.uses import TIERS
     from repoeval_bench.protocols.uses import tiers_of
 
     if not protocol.of_definitions:
@@ -200,20 +190,14 @@ def _gold(protocol: Protocol) -> str:
 
 
 def _protocols(name: str) -> Iterator[str]:
-    from repoeval_bench.protocols.protocol import Protocol
+    from repoeval_bench.protocols.exclusion import POLICIES
+    from repoeval_bench.protocols.protocol import BASELINE, Protocol
+    from repoeval_bench.protocols.qrels import RULES
 
     try:
         protocol = Protocol.parse(name)
     except SpecError:
         return
-    yield _explain_protocol(protocol)
-
-
-def _explain_protocol(protocol: Protocol) -> str:
-    from repoeval_bench.protocols.exclusion import POLICIES
-    from repoeval_bench.protocols.protocol import BASELINE
-    from repoeval_bench.protocols.qrels import RULES
-
     kind = protocol.relevance.partition(":")[0]
     rule = next((words for name, words in RULES.items() if name in (protocol.relevance, f"{kind}:N", f"{kind}:T")), "")
     documents = {
@@ -234,7 +218,7 @@ def _explain_protocol(protocol: Protocol) -> str:
         "scope": f"{protocol.scope}: a query searches {scope}",
         **({"note": protocol.caution} if protocol.caution else {}),
     }
-    return "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in lines.items())])
+    yield "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in lines.items())])
 
 
 def _packs(name: str) -> Iterator[str]:

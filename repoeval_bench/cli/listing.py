@@ -9,10 +9,14 @@ import click
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, plug_ins, rows
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.dataset.repoeval import LEVELS
+from repoeval_bench.metrics.measure import pattern
 from repoeval_bench.report.table import Column, Table, make_table
+from repoeval_bench.retrieval.expansion import EXPANSIONS
 
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
@@ -53,8 +57,6 @@ def _protocols() -> Table:
 
 
 def _measures() -> Table:
-    from repoeval_bench.metrics.measure import pattern
-
     lines = []
     for row in available("measure"):
         d = row.part if row.part or not row.where else row.load()
@@ -77,14 +79,10 @@ def _exclusions() -> Table:
 
 
 def _expansions() -> Table:
-    from repoeval_bench.retrieval.expansion import EXPANSIONS
-
     return _table("expand", "what a hit brings", lines=EXPANSIONS.items())
 
 
 def _languages() -> Table:
-    from repoeval_bench.core.languages import LANGUAGES
-
     lines = [
         (each.name, " ".join(each.endings), "installed" if each.installed else f"pip install {each.requirement}")
         for each in LANGUAGES.values()
@@ -93,8 +91,6 @@ def _languages() -> Table:
 
 
 def _datasets() -> Table:
-    from repoeval_bench.dataset.repoeval import LEVELS
-
     lines = [
         (level.name, tokenizer, ", ".join(contexts), str(level.tasks), str(level.repositories))
         for level in LEVELS.values()

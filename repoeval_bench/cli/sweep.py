@@ -15,6 +15,9 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, refuse_unread, requests_of, run_options, say
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.problems import Problems, at_sizes
 
@@ -108,10 +111,6 @@ def _print(runs: Sequence[RunView], *, as_json: bool) -> None:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    from repoeval_bench.metrics import CEILING, SHARE
-    from repoeval_bench.report.table import figures, make_table, spec_column
-    from repoeval_bench.report.text import heading
-
     names = [name for name in rows[0] if name != "chunker" and not name.endswith((CEILING, SHARE))]
     columns = [spec_column("chunker")]
     for name in names:

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.dataset.repoeval import check_repositories, repository_name
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_asked, check_choice, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
@@ -90,9 +93,7 @@ def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, found: Problems) -> None:
     """Collect the mistakes in the choice of tasks; `protocols` is text -> each protocol that scores them."""
     from repoeval_bench.dataset.build.plain import is_code_folder, without_tasks
-    from repoeval_bench.dataset.home import data_home
     from repoeval_bench.dataset.obtain import combination_at, known_repositories
-    from repoeval_bench.dataset.repoeval import check_repositories, repository_name
 
     known = None
     with found.about("level"):
@@ -233,8 +234,6 @@ def _check_headers(
 
 
 def _check_match_size(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
-    from repoeval_bench.chunkers.registry import make_chunker
-
     if request.match_size is None:
         return
     with found.about("match_size"):

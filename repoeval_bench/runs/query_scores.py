@@ -129,6 +129,13 @@ class QueryScores:
             query_sha256=tuple(self.query_sha256[i] for i in chosen),
         )
 
+    def in_order(self, query_ids: tuple[str, ...]) -> Self:
+        """All queries in this order."""
+        if self.query_ids == query_ids:
+            return self
+        place = {query_id: i for i, query_id in enumerate(self.query_ids)}
+        return self.take([place[query_id] for query_id in query_ids])
+
     def table(self, measures: Sequence[str]) -> FloatArray:
         """float64 (n_queries, n_measures)."""
         return np.column_stack([self.values[name] for name in measures])
@@ -150,7 +157,7 @@ def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) ->
     """
     orders = {run.query_ids for run in runs}
     ids = tuple(order or (runs[0].query_ids if len(orders) == 1 else sorted(runs[0].query_ids)))
-    found = [run if run.query_ids == ids else run.take(_positions(run, ids)) for run in runs]
+    found = [run.in_order(ids) for run in runs]
     clusters, clustered_by = found[0].clusters, found[0].clustered_by
     for run in found[1:]:
         if sentence := disagreement(replace(found[0], clusters=clusters, clustered_by=clustered_by), run):
@@ -184,8 +191,3 @@ def disagreement(a: QueryScores, b: QueryScores) -> str:
             queries = count(len(apart), "query")
             found.append(f"another {name} of {queries} (such as {query_id}: {ours} against {other})")
     return " and ".join(found)
-
-
-def _positions(scores: QueryScores, order: Sequence[str]) -> list[int]:
-    place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
-    return [place[query_id] for query_id in order]

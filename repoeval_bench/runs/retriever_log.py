@@ -18,8 +18,8 @@ from repoeval_bench.core.errors import UsageError, os_reason
 from repoeval_bench.core.files import sha256_text, write_named
 from repoeval_bench.core.source import SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.dataset.trees import decode
 from repoeval_bench.runs.import_formats import NOT_STATED
+from repoeval_bench.runs.import_lines import find_sources
 from repoeval_bench.runs.log import ChunkerOfLog, Latency, LogRow, Retrieved
 from repoeval_bench.runs.store import jsonl
 
@@ -186,11 +186,7 @@ class _Sources:
 
     def _file(self, name: str) -> SourceFile | None:
         if name not in self._files:
-            repo, _, rest = name.partition("/")
-            try:
-                self._files[name] = SourceFile(repo, rest, decode((self._root / name).read_bytes()))
-            except UnicodeDecodeError:
-                self._files[name] = None
+            self._files[name] = find_sources(self._root, [name]).get(name)
         return self._files[name]
 
 

@@ -8,6 +8,7 @@ data is one base64 word, and the page's policy runs no script but this one.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +104,7 @@ def report_page(
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
             artefacts=artefacts(runs, _report_command(stored, bm25, output, grid)),
-            version=_version(),
+            version=version("repoeval-bench"),
             style=style(_run_colours(stored)),
             script=code,
             script_hash=digest,
@@ -220,9 +221,3 @@ def _no_bm25(runs: Sequence[PageRun], bm25: Sequence[PageRun | None]) -> list[st
     if not missing:
         return []
     return [f"No BM25 run is stored for the chunks of {', '.join(missing)}; report --bm25 makes them first."]
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("repoeval-bench")

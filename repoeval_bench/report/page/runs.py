@@ -97,7 +97,7 @@ def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
     names = run_names(stored)
     ids = stored[0].scores.query_ids
     return [
-        PageRun(run, name, short, _in_order(run.scores, ids))
+        PageRun(run, name, short, run.scores.in_order(ids))
         for run, name, short in zip(stored, names, short_names(names), strict=True)
     ]
 
@@ -116,13 +116,6 @@ def kind_of(runs: Sequence[PageRun]) -> str:
 def bm25_beside(run: RunView) -> RunView | None:
     """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
     return next((each for each in chain([run], runs_beside(run)) if each.metrics.retriever.startswith("bm25")), None)
-
-
-def _in_order(scores: QueryScores, query_ids: tuple[str, ...]) -> QueryScores:
-    if scores.query_ids == query_ids:
-        return scores
-    place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
-    return scores.take([place[query_id] for query_id in query_ids])
 
 
 def _as_in_trec(entry: Retrieved) -> Retrieved:

@@ -18,6 +18,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
+from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.metrics import PASSED, TEXT_MEASURES, Context, RunScores, Written, score_run
 from repoeval_bench.runs.completion.answers import Answered, Limits, answer_all
 from repoeval_bench.runs.completion.ending import ENDING, cut, stops
@@ -132,8 +133,6 @@ def complete(
     `benchmark` is the one of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`. `judge` runs the
     tests (`judge_of`), where the request asks for them; tasks whose tests cannot judge are left out and counted.
     """
-    from repoeval_bench.embedding.storage import VectorCache
-
     model, limits = check_request(request)
     prompted = prompts_of(run, benchmark, request, context)
     _check_grammars(prompted)
@@ -188,8 +187,6 @@ def judge_of(
 
     Runs over one benchmark share it, so that a repository's whole tests are run once. Results are cached in `home`.
     """
-    from repoeval_bench.embedding.storage import VectorCache
-
     if not request.execute:
         return None
     check_folders(benchmark, folders)
