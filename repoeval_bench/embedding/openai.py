@@ -11,7 +11,7 @@ from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.embedding.server import EmbeddingServer
-from repoeval_bench.embedding.text_encoder import Limit, unit_rows
+from repoeval_bench.embedding.text_encoder import Limit, Sending, unit_rows
 from repoeval_bench.embedding.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -126,6 +126,11 @@ class OpenAiEncoder:
     def cost(self, tokens: int) -> float | None:
         """What so many tokens cost; None without a price."""
         return None if self._options.price is None else tokens * self._options.price / 1e6
+
+    def sends(self, texts: Sequence[str], role: Role) -> Sending:
+        """What it would take to send these texts; nothing is sent."""
+        tokens = sum(self.most_tokens(texts, role))
+        return Sending(tokens, self.count_tokens is not None, self.cost(tokens))
 
     @property
     def cost_limit(self) -> float | None:

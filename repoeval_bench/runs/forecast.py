@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.registry import find, is_outside
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.embedding.openai import OpenAiEncoder
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.parts import choose_measures, choose_retriever, make_chunkers, make_parts
 from repoeval_bench.runs.planning import plan_all, select
 from repoeval_bench.runs.request import RunRequest, by_setting
 from repoeval_bench.runs.stages import texts_of
+
+if TYPE_CHECKING:
+    from repoeval_bench.embedding.text_encoder import Sending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +61,18 @@ def total(forecasts: Iterable[Forecast]) -> Forecast:
 def forecast(
     requests: Sequence[RunRequest], *, home: Path | None, notify: Callable[[str], None], without: frozenset[str]
 ) -> dict[RunRequest, Forecast]:
-    """Request -> what its run would send, for the requests whose embedder is a server; the others are not in it.
+    """Request -> what its run would send, for the requests whose embedder asks a server; the others are not in it.
 
     The texts of chunks and queries are counted that the vector cache lacks, each in the first run that needs it: how
     many they are, their tokens, and what these cost at the embedder's price. The data is fetched, read and chunked;
-    nothing is sent. `notify` is told where the cost may exceed the embedder's `cost_limit`. A BenchError in one
-    sentence where the data cannot be had, a chunker fails, or the cache cannot be read.
+    nothing is sent. `notify` is told where the cost may exceed the embedder's `cost_limit`, and of plug-ins that do not
+    say what they send. A BenchError in one sentence where the data cannot be had, a chunker fails, or the cache cannot
+    be read.
     """
     found: dict[RunRequest, Forecast] = {}
-    asking = [each for each in requests if each.needs_vectors and Spec.parse(each.embedder).name == "openai"]
+    embedders = dict.fromkeys(each.embedder for each in requests if each.needs_vectors)
+    asked = {embedder for embedder in embedders if _says_what_it_sends(embedder, notify)}
+    asking = [each for each in requests if each.needs_vectors and each.embedder in asked]
     if not asking:
         return found
     materials = Materials(asking[0], without=without, home=home, notify=notify)
@@ -75,9 +81,8 @@ def forecast(
     limits: dict[str, float | None] = {}
     for setting, members in by_setting(asking).items():
         embedder = materials.embedder(setting)
-        encoder = embedder.encoder if embedder else None
-        if embedder is None or not isinstance(encoder, OpenAiEncoder):  # its name spared loading the others
-            continue
+        assert embedder is not None
+        encoder: Any = embedder.encoder
         protocol = setting.resolved_protocol()
         cutters = make_chunkers(materials.benchmark, [each.chunker for each in members], setting, notify)
         _, plans = plan_all(
@@ -90,23 +95,39 @@ def forecast(
         ranked = choose_retriever(setting.retriever).vectors
         measured = "vectors" in inputs_of(choose_measures(setting.measures, setting.k, protocol.gold))
         for request, planned in zip(members, plans, strict=True):
-            texts = tokens = 0
+            sent: list[Sending] = []
+            texts = 0
             for role, missing in embedder.pending(texts_of([planned], ranked=ranked, measured=measured)).items():
                 new = [text for text in missing if (embedder.spec, encoder.prompt(role), text) not in counted]
                 counted |= {(embedder.spec, encoder.prompt(role), text) for text in new}
                 texts += len(new)
-                tokens += sum(encoder.most_tokens(new, role))
-            cost = encoder.cost(tokens)
+                sent.append(encoder.sends(new, role))
+            priced = [each.cost for each in sent if each.cost is not None]
+            cost = sum(priced) if len(priced) == len(sent) else None
             found[request] = Forecast(
                 texts=texts,
-                tokens=tokens,
-                exact=encoder.count_tokens is not None,
+                tokens=sum(each.tokens for each in sent),
+                exact=all(each.exact for each in sent),
                 cost=cost,
                 unpriced=texts if cost is None else 0,
             )
             costs[setting.embedder] = costs.get(setting.embedder, 0.0) + (cost or 0.0)
-            limits[setting.embedder] = encoder.cost_limit
+            limits[setting.embedder] = getattr(encoder, "cost_limit", None)
     for spec, limit in limits.items():
         if limit is not None and costs[spec] > limit:
             notify(f"note: {spec}: this may cost {costs[spec]:,.4f}; its cost_limit may end the command earlier")
     return found
+
+
+def _says_what_it_sends(embedder: str, notify: Callable[[str], None]) -> bool:
+    """Whether an embedder asks a server, as far as is known without making it: of built-in ones `openai` does."""
+    spec = Spec.parse(embedder)
+    if not is_outside("embedder", embedder):
+        return spec.name == "openai"
+    if hasattr(find("embedder", spec.name, spec.target).load(), "sends"):
+        return True
+    notify(
+        f"note: embedder {embedder} does not say what it sends; if it asks a server, its tokens and cost are not in "
+        "this list (see docs/plug-ins.md)"
+    )
+    return False

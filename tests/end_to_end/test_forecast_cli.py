@@ -91,3 +91,52 @@ def test_a_limit_of_cost_is_not_for_jobs(call):
     """Each worker would count its own."""
     done = call("--executor", "local:2", options=",price=1,cost_limit=1")
     assert "cost_limit is counted in one process" in one_sentence(done, 2)
+
+
+PLUG_IN = """
+class Letters:
+    identity = {"model": "letters"}
+
+    def encode(self, texts, role):
+        raise AssertionError("nothing is sent")
+"""
+HOOK = """
+    def sends(self, texts, role):
+        return GIVEN
+"""
+
+
+def with_plug_in(mirror, tmp_path, monkeypatch, code, name):
+    (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "bench.yaml"
+    file.write_text(f"chunkers: [fixed:max_nws=400, ast:max_nws=400]\nembedder: py:{name}:Letters\nretrievers: dense\n")
+    return bench("run", file, "--source", mirror, "--out", tmp_path / "out", "--dry-run", home=tmp_path / "home")
+
+
+def test_a_plug_in_that_says_what_it_sends_is_in_the_list(mirror, tmp_path, monkeypatch):
+    """Each text in the first run that needs it; its numbers are the most that it may be."""
+    hook = HOOK.replace("GIVEN", "len(texts) * 10, len(texts) * 0.5")
+    told = with_plug_in(mirror, tmp_path, monkeypatch, PLUG_IN + hook, "letters_that_say")
+    assert told.code == 0, told.err
+    lines = told.out.splitlines()
+    assert len(lines) == 3
+    texts = [int(line.split(" texts to send")[0].split()[-1].replace(",", "")) for line in lines]
+    assert texts[0] + texts[1] == texts[2] > 0
+    assert lines[2] == (
+        f"all together: {texts[2]:,} texts to send, at most {texts[2] * 10:,} tokens, cost at most {texts[2] / 2:,.4f}"
+    )
+
+
+def test_of_another_plug_in_it_is_told_that_this_is_not_known(mirror, tmp_path, monkeypatch):
+    told = with_plug_in(mirror, tmp_path, monkeypatch, PLUG_IN, "letters_that_are_silent")
+    assert told.code == 0, told.err
+    assert told.err.count("py:letters_that_are_silent:Letters does not say what it sends; if it asks a server") == 1
+    assert "texts to send" not in told.out
+
+
+@pytest.mark.parametrize("given", ["None", "5", "(-1, None)", "(1, float('nan'))", "('many', 1)"])
+def test_what_is_no_forecast_is_one_sentence(mirror, tmp_path, monkeypatch, given):
+    name = f"letters_{abs(hash(given))}"
+    told = with_plug_in(mirror, tmp_path, monkeypatch, PLUG_IN + HOOK.replace("GIVEN", given), name)
+    assert "as what it sends; sends gives (tokens, cost or None)" in one_sentence(told, 1)
