@@ -25,6 +25,7 @@ from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import GridRequest
+from repoeval_bench.runs.run_store import Results
 
 CELL = Cell("context", "bm25", "ndcg@10")
 
@@ -154,35 +155,35 @@ def committed(monkeypatch):
 def test_cells_are_read_back_to_the_last_digit(tmp_path, committed):
     """What was added is there for the same identity, and for no other."""
     values = np.array([1 / 3, 0.1, 1.0])
-    CellFile(tmp_path, "ast", {"k": 1}).add({CELL: values})
-    assert CellFile(tmp_path, "ast", {"k": 1}).get(CELL).tolist() == values.tolist()
-    assert CellFile(tmp_path, "ast", {"k": 2}).get(CELL) is None
+    CellFile(Results(tmp_path), "ast", {"k": 1}).add({CELL: values})
+    assert CellFile(Results(tmp_path), "ast", {"k": 1}).get(CELL).tolist() == values.tolist()
+    assert CellFile(Results(tmp_path), "ast", {"k": 2}).get(CELL) is None
 
 
 def test_a_killed_grid_keeps_what_was_written(tmp_path, committed):
     """A line broken off in the middle is passed over, and the next cells are read all the same."""
     first, second = CELL, Cell("body", "bm25", "ndcg@10")
-    kept = CellFile(tmp_path, "ast", {})
+    kept = CellFile(Results(tmp_path), "ast", {})
     kept.add({first: np.array([0.5])})
     kept.add({second: np.array([0.25])})
     broken = kept.path.read_text()[:-9]
     kept.path.write_text(broken)
-    again = CellFile(tmp_path, "ast", {})
+    again = CellFile(Results(tmp_path), "ast", {})
     assert (again.get(first).tolist(), again.get(second)) == ([0.5], None)
     again.add({second: np.array([0.75])})
-    assert CellFile(tmp_path, "ast", {}).get(second).tolist() == [0.75]
+    assert CellFile(Results(tmp_path), "ast", {}).get(second).tolist() == [0.75]
 
 
 @pytest.mark.parametrize(("old", "new"), [("0.25, 0.5", "0.25"), ("0.25", "0.75"), ("0.25", "NaN"), ("mrr", "map")])
 def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
     """A line that has changed since it was written, in its numbers or in their setting, is not a cell."""
     damaged, sound = Cell("body", "bm25", "mrr"), CELL
-    kept = CellFile(tmp_path, "ast", {})
+    kept = CellFile(Results(tmp_path), "ast", {})
     kept.add({damaged: np.array([0.25, 0.5]), sound: np.array([1.0, 0.0])})
     text = kept.path.read_text()
     assert old in text
     kept.path.write_text(text.replace(old, new))
-    again = CellFile(tmp_path, "ast", {})
+    again = CellFile(Results(tmp_path), "ast", {})
     assert [again.get(Cell("body", "bm25", measure)) for measure in ("mrr", "map")] == [None, None]
     assert again.get(sound).tolist() == [1.0, 0.0]
 
@@ -190,7 +191,7 @@ def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
 def test_changed_code_keeps_nothing(tmp_path, monkeypatch):
     """Where files differ from the commit, nothing is written and nothing is read."""
     monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: CodeState(commit="c" * 40, dirty=True))
-    CellFile(tmp_path, "ast", {}).add({CELL: np.array([1.0])})
+    CellFile(Results(tmp_path), "ast", {}).add({CELL: np.array([1.0])})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -198,7 +199,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, committed):
     """One sentence with the way out."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultError, match="choose another folder with --out"):
-        CellFile(tmp_path / "file", "ast", {}).add({CELL: np.array([1.0])})
+        CellFile(Results(tmp_path / "file"), "ast", {}).add({CELL: np.array([1.0])})
 
 
 def wrong(**asked):
