@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -101,15 +102,7 @@ def rank(*, results: Path, output: Path | None, form: str | None, site: Path | N
 @request_options(DataRequest, only=["source", "questions"])
 @out_option
 @home_option
-def add(
-    *,
-    folders: tuple[Path, ...],
-    allowed: tuple[str, ...],
-    source: str,
-    questions: str | None,
-    out: Path,
-    home: Path | None,
-) -> None:
+def add(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
     """Compute the numbers of run folders from elsewhere again, from their rankings, and copy them to the runs of --out.
 
     A run that is not what it claims is refused with the values that differ (exit 1). One that cannot be computed again,
@@ -119,7 +112,7 @@ def add(
 
     check_folders(folders)
     for folder in folders:
-        run = add_run(folder, out, source=source, questions=questions, allowed=allowed, home=home, notify=say)
+        run = add_run(folder, out, **asked, notify=say)
         echo(f"added {run.folder}: {run.mark}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,24 +26,14 @@ from repoeval_bench.runs.request import DataRequest
 @runs_folder
 @json_option
 @details_option
-def verify_command(
-    *,
-    run: str,
-    allowed: tuple[str, ...],
-    source: str,
-    questions: str | None,
-    home: Path | None,
-    out: Path,
-    as_json: bool,
-    details: bool,
-) -> int:
+def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **asked: Any) -> int:
     """Compute chunks, qrels, measures, means and intervals of RUN again, from its stored ranking and the data.
 
     Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
     Nothing in the folder is believed but its ranking and the texts that a model wrote, and no code or server that it
     names is used without --allow.
     """
-    found = verify(find_run(run, out), source, questions=questions, allowed=allowed, home=home, notify=say)
+    found = verify(find_run(run, out), **asked, notify=say)
     if as_json:
         print_json({"holds": found.holds, **asdict(found)})
     else:

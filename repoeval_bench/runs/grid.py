@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,16 +112,13 @@ class Grid:
         """One chunker in every cell; `corpora` is what it makes under each exclusion, where a cell is missing."""
         arms: dict[Exclusion, _Arm] = {}
         found: dict[Cell, Scores] = {}
+        for retriever, (policy, exclusion), missing in self._lacking(chunker):
+            assert corpora is not None
+            if exclusion not in arms:
+                arms[exclusion] = _Arm(self._benchmark, corpora[exclusion], self.parts.embedder, exclusion)
+            self._kept(chunker, retriever).add(self._score(arms[exclusion], retriever, policy, missing))
         for retriever in self.parts.retrievers:
             kept = self._kept(chunker, retriever)
-            for view in self._views():
-                missing = self._missing(kept, retriever, view)
-                if missing:
-                    assert corpora is not None
-                    policy, exclusion = view
-                    if exclusion not in arms:
-                        arms[exclusion] = _Arm(self._benchmark, corpora[exclusion], self.parts.embedder, exclusion)
-                    kept.add(self._score(arms[exclusion], retriever, policy, missing))
             for setting in self._settings:
                 repos = tuple(task.repo for task in setting.selected.tasks)
                 files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
@@ -150,11 +148,7 @@ class Grid:
 
     def kept(self, chunker: Chunker) -> bool:
         """Whether every cell of this chunker is on disk, so that `score` computes none."""
-        return not any(
-            self._missing(self._kept(chunker, retriever), retriever, view)
-            for retriever in self.parts.retrievers
-            for view in self._views()
-        )
+        return next(self._lacking(chunker), None) is None
 
     def _chunk(self, chunker: Chunker) -> _Corpora:
         """What a chunker makes under each exclusion of the grid."""
@@ -175,13 +169,7 @@ class Grid:
     def _embed(self, chunkers: Sequence[Chunker], corpora: Sequence[_Corpora]) -> None:
         texts: dict[Role, list[str]] = {"query": [], "document": []}
         for chunker, of_views in zip(chunkers, corpora, strict=True):
-            lacking = {
-                view
-                for retriever in self.parts.retrievers
-                if retriever.vectors
-                for view in self._views()
-                if self._missing(self._kept(chunker, retriever), retriever, view)
-            }
+            lacking = {view for retriever, view, _ in self._lacking(chunker) if retriever.vectors}
             for exclusion in sorted({exclusion for _, exclusion in lacking}):
                 texts["document"] += [chunk.vector_text for chunk in of_views[exclusion]]
             for policy in sorted({policy for policy, _ in lacking}):
@@ -204,14 +192,18 @@ class Grid:
             )
         return self._cells[key]
 
-    def _missing(self, kept: CellFile, retriever: ChosenRetriever, view: tuple[str, Exclusion]) -> list[_Setting]:
-        """The settings of a view, each with the measures whose cells are not kept yet."""
-        return [
-            replace(setting, measures=lacking)
-            for setting in self._settings
-            if (setting.protocol.query, setting.protocol.exclusion) == view
-            and (lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None))
-        ]
+    def _lacking(self, chunker: Chunker) -> Iterator[tuple[ChosenRetriever, tuple[str, Exclusion], list[_Setting]]]:
+        """(retriever, view, its settings with the measures whose cells are not kept yet) where there are such."""
+        for retriever, view in product(self.parts.retrievers, self._views()):
+            kept = self._kept(chunker, retriever)
+            missing = [
+                replace(setting, measures=lacking)
+                for setting in self._settings
+                if (setting.protocol.query, setting.protocol.exclusion) == view
+                and (lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None))
+            ]
+            if missing:
+                yield retriever, view, missing
 
     def _identity(self, chunker: Chunker, retriever: ChosenRetriever) -> dict[str, Any]:
         embedder = self.parts.embedder

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.words import count
+from repoeval_bench.report.page.assets import PageCell
 from repoeval_bench.report.text import probability
 
 if TYPE_CHECKING:
@@ -14,20 +15,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A figure of the table with a line below it; `value` is what the column is sorted by."""
-
-    text: str
-    below: str = ""
-    value: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
+class LeadRow:
     """What is said of one run's difference to the best; `run` is its position on the page."""
 
     run: int
-    cells: tuple[Cell, ...]
+    cells: tuple[PageCell, ...]
 
 
 COLUMNS = (
@@ -41,14 +33,14 @@ COLUMNS = (
 )
 
 
-def rows(differences: Sequence[Comparison], positions: Mapping[str, int]) -> list[Row]:
+def rows(differences: Sequence[Comparison], positions: Mapping[str, int]) -> list[LeadRow]:
     """A row for each primary difference; `positions` are those of the runs on the page, by name."""
     return [
-        Row(
+        LeadRow(
             positions[each.treatment],
             (
                 _estimate(each.difference, each.ci, f"p (Holm) {probability(each.p_adjusted)}"),
-                Cell(each.verdict),
+                PageCell(each.verdict),
                 _left_out(each.by_file, each),
                 _left_out(each.by_repository, each),
                 *_new(each.on_new_repositories),
@@ -75,28 +67,30 @@ def note(differences: Sequence[Comparison]) -> str:
     )
 
 
-def _estimate(value: float, ci: Interval, below: str) -> Cell:
-    return Cell(f"{value:+.4f}", f"{_ends(ci)}, {below}", value)
+def _estimate(value: float, ci: Interval, below: str) -> PageCell:
+    return PageCell(f"{value:+.4f}", f"{_ends(ci)}, {below}", value)
 
 
-def _left_out(found: Influence | None, of: Comparison) -> Cell:
+def _left_out(found: Influence | None, of: Comparison) -> PageCell:
     if found is None:
-        return Cell("\N{EN DASH}")
+        return PageCell("\N{EN DASH}")
     # Where Holm takes the verdict away already, nothing rests on a file.
     lost = (
         "" if found.rests_on is None or not of.rests_on_one else f"without {found.rests_on}: p {probability(found.p)}"
     )
-    return Cell(f"{found.low:+.4f} to {found.high:+.4f}", lost, found.low)
+    return PageCell(f"{found.low:+.4f} to {found.high:+.4f}", lost, found.low)
 
 
-def _new(found: NewRepositories | None) -> tuple[Cell, Cell, Cell]:
+def _new(found: NewRepositories | None) -> tuple[PageCell, PageCell, PageCell]:
     if found is None:
-        return Cell("one repository"), Cell("\N{EN DASH}"), Cell("\N{EN DASH}")
+        return PageCell("one repository"), PageCell("\N{EN DASH}"), PageCell("\N{EN DASH}")
     two = "" if found.two_level is None else f"; two-level {_ends(found.two_level)}"
     return (
         _estimate(found.difference, found.ci, f"p {probability(found.p)}{two}"),
-        Cell("\N{EN DASH}") if found.deviation is None else Cell(f"{found.deviation:.4f}", "", found.deviation),
-        Cell("\N{EN DASH}") if found.prediction is None else Cell(_ends(found.prediction), "", found.prediction[0]),
+        PageCell("\N{EN DASH}") if found.deviation is None else PageCell(f"{found.deviation:.4f}", "", found.deviation),
+        PageCell("\N{EN DASH}")
+        if found.prediction is None
+        else PageCell(_ends(found.prediction), "", found.prediction[0]),
     )
 
 

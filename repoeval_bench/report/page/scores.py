@@ -41,7 +41,7 @@ TITLES = {
     "line_recall@1500": "line recall at 1,500",
     "distinct_files@10": "files in top 10",
 }
-"""Column headings of measures whose short names say little."""
+"""ScoreColumn headings of measures whose short names say little."""
 
 NEUTRAL = frozenset({"distinct_files@10"})
 """Measures of which more is neither better nor worse by itself."""
@@ -51,7 +51,7 @@ BAR = 58.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ScoreCell:
     """One mean with its 95 % interval; `bar` places (dot, from, to) on a bar of width `BAR`."""
 
     value: float | None
@@ -70,13 +70,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class ScoreColumn:
     """A column of the headline table: one cell per run, in their order."""
 
     key: str
     title: str
     meaning: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ScoreCell, ...]
     judged: bool = True
     lowest_first: bool = False
 
@@ -89,7 +89,7 @@ class Column:
         return min(values) if self.lowest_first else max(values)
 
 
-def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
+def headline_columns(runs: Sequence[PageRun]) -> list[ScoreColumn]:
     """The table's columns; a measure that some run lacks has an empty cell there, one that all lack no column."""
     metrics = runs[0].stored.metrics
     over = metrics.headline
@@ -103,7 +103,7 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
         found = [means.get(name) for means in by_run]
         if any(cell is not None for cell in found):
             columns.append(
-                Column(
+                ScoreColumn(
                     key=name,
                     title=title(name),
                     meaning=meaning,
@@ -116,13 +116,15 @@ def headline_columns(runs: Sequence[PageRun]) -> list[Column]:
             columns.append(_shares(runs, first))
     latency = [run.stored.timings.by_step().get("retrieve", []) for run in runs]
     if any(latency):
-        cells = tuple(Cell(median(times), f"{median(times):.2f} ms") if times else Cell(None, "") for times in latency)
+        cells = tuple(
+            ScoreCell(median(times), f"{median(times):.2f} ms") if times else ScoreCell(None, "") for times in latency
+        )
         meaning = (
             "Median time to search for one query, on the machine that ran it. A dense query's vector is known already, "
             "while BM25 still splits its query into terms, so this does not compare retrievers fairly."
         )
         columns.append(
-            Column(key="search", title="search", meaning=meaning, cells=cells, judged=False, lowest_first=True)
+            ScoreColumn(key="search", title="search", meaning=meaning, cells=cells, judged=False, lowest_first=True)
         )
     return columns
 
@@ -145,7 +147,7 @@ def _means(run: PageRun, names: Sequence[str], over: str) -> dict[str, tuple[flo
     return {name: (stored.get(name, mean), interval) for name, mean, interval in found}
 
 
-def on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[Cell, ...]:
+def on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[ScoreCell, ...]:
     """Cells whose bars share one scale: from the lowest end of all intervals to the highest."""
     ends = [end for each in found if each for end in (each[0], *(each[1] or ()))]
     low, high = min(ends, default=0.0), max(ends, default=0.0)
@@ -153,20 +155,20 @@ def on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[Cell, 
     cells = []
     for each in found:
         if each is None:
-            cells.append(Cell(None, ""))
+            cells.append(ScoreCell(None, ""))
             continue
         value, interval = each
         text = f"{value:.2f}" if high > 1 else f"{value:.3f}"
         if interval is None:
-            cells.append(Cell(value, text))
+            cells.append(ScoreCell(value, text))
             continue
         dot, start, end = (round((at - low) * scale, 1) for at in (value, *interval))
-        cells.append(Cell(value, text, interval, (dot, start, end)))
+        cells.append(ScoreCell(value, text, interval, (dot, start, end)))
     return tuple(cells)
 
 
-def _shares(runs: Sequence[PageRun], measure: str) -> Column:
+def _shares(runs: Sequence[PageRun], measure: str) -> ScoreColumn:
     shares = [run.stored.metrics.shares_of_ceiling.get(measure) for run in runs]
-    cells = tuple(Cell(None, "") if share is None else Cell(share, f"{share:.1%}") for share in shares)
+    cells = tuple(ScoreCell(None, "") if share is None else ScoreCell(share, f"{share:.1%}") for share in shares)
     meaning = f"{title(measure)} over what a greedy ranker that knows the gold reaches; the rest the retriever lost."
-    return Column(key="share", title="% of ceiling", meaning=meaning, cells=cells)
+    return ScoreColumn(key="share", title="% of ceiling", meaning=meaning, cells=cells)

@@ -15,7 +15,7 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
-from repoeval_bench.report.page.scores import Cell, on_one_scale
+from repoeval_bench.report.page.scores import ScoreCell, on_one_scale
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SegmentRow:
     """One segment, as it is of the first run: a cell for each run.
 
     `few` where its intervals rest on too few clusters; `ahead` names the runs that are ahead here of the overall best.
     """
 
     segment: SegmentMean
-    cells: tuple[Cell, ...]
+    cells: tuple[ScoreCell, ...]
     few: bool
     ahead: tuple[str, ...]
 
@@ -39,7 +39,7 @@ class Row:
 class Segments:
     """The table's rows, what the clusters are called (plural), and the warnings that go with it."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SegmentRow, ...]
     clusters: str
     warnings: tuple[str, ...]
 
@@ -67,7 +67,7 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
             if difference.against:
                 ahead[place].append(run.short)
     rows = tuple(
-        Row(
+        SegmentRow(
             segment,
             tuple(column[at] for column in per_run),
             segment.n_clusters < FEW_CLUSTERS,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from repoeval_bench.report.leaderboard import (
     summary,
     told_apart,
 )
-from repoeval_bench.report.page.assets import TEMPLATES, environment, script, style
+from repoeval_bench.report.page.assets import TEMPLATES, PageCell, environment, script, style
 from repoeval_bench.report.page.scores import BAR, on_one_scale
 from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.plots.standings import frontier_figure, sizes_figure
@@ -227,12 +227,11 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
-def _cell(column: Column, cell: Cell) -> Mapping[str, Any]:
+def _cell(column: Column, cell: Cell) -> PageCell:
     if isinstance(cell, Estimate):
-        below = interval(cell.ci, column.number)
-        return {"text": format(cell.value, column.number), "below": below, "value": cell.value}
+        return PageCell(format(cell.value, column.number), interval(cell.ci, column.number), cell.value)
     if isinstance(cell, tuple):
         first, *rest = map(printable, cell)
-        return {"text": first, "below": ", ".join(rest), "value": None}
+        return PageCell(first, ", ".join(rest))
     value = cell if isinstance(cell, int | float) else None
-    return {"text": printable(column.written(cell)), "below": "", "value": value}
+    return PageCell(printable(column.written(cell)), value=value)
