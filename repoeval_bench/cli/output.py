@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.options import say
-from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import check_writable, write_named
 
@@ -64,11 +64,11 @@ summary_option = click.option(
 
 def append_summary(path: Path, markdown: str) -> None:
     """Append to a file that the user named; a ResultError where that fails."""
-    try:
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write(markdown)
-    except OSError as error:
-        raise ResultError(f"{path} cannot be written ({os_reason(error)}); choose another file") from error
+    with (
+        os_errors_as(ResultError, f"{path} cannot be written", "choose another file"),
+        path.open("a", encoding="utf-8") as stream,
+    ):
+        stream.write(markdown)
 
 
 def measures_option(meaning: str) -> Callable[..., Any]:

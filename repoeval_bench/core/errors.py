@@ -3,7 +3,8 @@
 Raise one with the thing, the value and the way out. They are caught in `cli` only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class BenchError(Exception):
@@ -70,6 +71,15 @@ def os_reason(error: Exception) -> str:
     The sentence around it names the file that was asked for, which may have been written under another name first.
     """
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+@contextmanager
+def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[None]:
+    """Within the block an error of the system, or of decoding, is one of a kind: `what (reason); way_out`."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise kind(f"{what} ({os_reason(error)}); {way_out}") from error
 
 
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:

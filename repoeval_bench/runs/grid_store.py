@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from repoeval_bench.core.errors import ResultError, UsageError, os_reason
+from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
 from repoeval_bench.core.spec import short_hash
 from repoeval_bench.runs.provenance import code_state, versions
@@ -91,24 +91,16 @@ class CellFile:
         lines = "".join(f"{short_hash(text, 16)} {text}\n" for text in map(json.dumps, rows))
         if self._store is not None:  # an object of its own: nobody's cells are replaced
             self._store.write(f"{self._name}/{short_hash(lines, 32)}", lines.encode())
-        try:
+        with os_errors_as(ResultError, f"{self.path} cannot be written", "choose another folder with --out"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
                 # A line that a killed grid left half-written ends here, and is skipped when the file is read.
                 stream.write(f"\n{lines}")
-        except OSError as error:
-            raise ResultError(
-                f"{self.path} cannot be written ({os_reason(error)}); choose another folder with --out"
-            ) from error
 
     def _read(self) -> dict[Cell, NDArray[np.float64]]:
         found: dict[Cell, NDArray[np.float64]] = {}
-        try:
+        with os_errors_as(ResultError, f"{self.path} cannot be read", "choose another folder with --out"):
             text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
-        except OSError as error:
-            raise ResultError(
-                f"{self.path} cannot be read ({os_reason(error)}); choose another folder with --out"
-            ) from error
         if store := self._store:
             text = "\n".join([text, *(store.read(name).decode("utf-8", "replace") for name in store.names(self._name))])
         for line in filter(None, text.split("\n")):

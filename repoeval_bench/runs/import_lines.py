@@ -7,11 +7,12 @@ cost. Without sources there are no line measures: a line without a size has no p
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
@@ -106,12 +107,9 @@ def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]
         if not path.is_relative_to(root) or not path.is_file():
             continue
         repository, _, rest = name.partition("/")
-        try:
+        with (
+            os_errors_as(ResultError, f"{path} cannot be read", "name another folder with --files"),
+            suppress(UnicodeDecodeError),
+        ):
             found[name] = SourceFile(repository, rest, decode(path.read_bytes()))
-        except UnicodeDecodeError:
-            continue
-        except OSError as error:
-            raise ResultError(
-                f"{path} cannot be read ({os_reason(error)}); name another folder with --files"
-            ) from error
     return found

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import folder_beside
 from repoeval_bench.runs.records import MANIFEST, TIMINGS
 
@@ -57,14 +57,8 @@ def _moved(made: Path, place: Path) -> bool:
     return True
 
 
-@contextmanager
-def _explained(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ResultError(
-            f"the results folder {out} cannot be written ({os_reason(error)}); choose another with --out"
-        ) from error
+def _explained(out: Path) -> AbstractContextManager[None]:
+    return os_errors_as(ResultError, f"the results folder {out} cannot be written", "choose another with --out")
 
 
 def differing(first: Path, second: Path) -> list[str]:

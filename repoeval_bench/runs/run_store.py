@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import error as ZlibError  # noqa: N812 - a class
 
-from repoeval_bench.core.errors import UsageError, os_reason
+from repoeval_bench.core.errors import UsageError, os_errors_as
 from repoeval_bench.core.files import path_problem, write_atomic
 from repoeval_bench.core.object_store import ObjectStore, is_url
 from repoeval_bench.core.progress import progress
@@ -59,13 +59,10 @@ class Results:
     def cache(cls, out: Path, url: str) -> Results:
         """A folder that is a cache of a store from now on; a UsageError where either cannot be had."""
         found = cls(out, ObjectStore(url))
-        try:
+        what = f"{out}, in which {url} is cached, cannot be written"
+        with os_errors_as(UsageError, what, "choose another --home"):
             if not (out / OF_STORE).is_file():
                 write_atomic(out / OF_STORE, url + "\n")
-        except OSError as error:
-            raise UsageError(
-                f"{out}, in which {url} is cached, cannot be written ({os_reason(error)}); choose another --home"
-            ) from error
         return found
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import check_writable as check_place
 from repoeval_bench.core.files import readable, sha256_text, write_atomic
 from repoeval_bench.core.spec import Spec, short_hash
@@ -162,15 +162,11 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
         TIMINGS: (_line(row) for row in files.timings),
         **files.inspection,
     }
-    try:
+    with os_errors_as(ResultError, f"the run folder {folder} cannot be written", "choose another with --out"):
         (folder / MANIFEST).unlink(missing_ok=True)
         for name, text in content.items():
             write_atomic(folder / name, text)
         write_atomic(folder / MANIFEST, pretty(files.manifest))
-    except OSError as error:
-        raise ResultError(
-            f"the run folder {folder} cannot be written ({os_reason(error)}); choose another with --out"
-        ) from error
     Results.at(folder.parent).put(folder)
     return folder
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from repoeval_bench.core.errors import ResultError, os_reason
+from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
 from repoeval_bench.core.notebook import html_table
@@ -191,10 +191,8 @@ class RunView:
 
     def text(self, name: str) -> str:
         """The text of one of the folder's files."""
-        try:
+        with os_errors_as(ResultError, f"{self.folder / name} cannot be read", _AGAIN):
             return (self.folder / name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ResultError(f"{self.folder / name} cannot be read ({os_reason(error)}); {_AGAIN}") from error
 
     def _rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
         with self._explained(name):

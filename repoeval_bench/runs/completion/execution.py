@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from repoeval_bench.core.errors import CacheError, CompletionError, UsageError, os_reason
+from repoeval_bench.core.errors import CacheError, CompletionError, UsageError, os_errors_as
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
@@ -183,12 +183,8 @@ def check_folders(benchmark: Benchmark, folders: Mapping[str, Path]) -> None:
         if not task.path.endswith(".py"):
             raise UsageError(f"{task.file}: tests are run by pytest, so --execute takes tasks in Python alone")
         path = folders[task.repo] / task.path
-        try:
+        with os_errors_as(UsageError, f"{path} cannot be read", "name the repository's folder with --repository"):
             text = path.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"{path} cannot be read ({os_reason(error)}); name the repository's folder with --repository"
-            ) from error
         if text.splitlines() != files[task.file].text.splitlines():
             raise UsageError(f"{path} is not the file of the task; name a checkout of that version with --repository")
 
