@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 # ranx's functions would be compiled for tens of seconds; as plain Python they are the same formulas. numba reads this
@@ -12,7 +13,11 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 import pytest
 from hypothesis import HealthCheck, settings
 
+from repoeval_bench.core.cores import usable_cores
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from support.embedding_server import Server
 
 # A slow machine is not a fault of the code: `make bench` shows times, and tests never assert them.
@@ -20,10 +25,16 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tests' homes: pytest looks through all that lies beside a folder to number it."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fetched data goes to a folder of the test; no proxy is used between a test and its local server."""
-    monkeypatch.setenv("REPOEVAL_HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setenv("REPOEVAL_HOME", mkdtemp(dir=homes))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
@@ -44,6 +55,14 @@ def real_source(request: pytest.FixtureRequest) -> str:
     if not source:
         pytest.skip("REPOEVAL_SOURCE is not set: it names the folder or address of the real RepoEval data")
     return source
+
+
+def pytest_xdist_auto_num_workers() -> int | None:
+    """With `-n auto` one process more than there are cores: slow tests also wait.
+
+    They wait for a package index, for workers of a cluster, for a browser. xdist's own variable comes first.
+    """
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else usable_cores() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
