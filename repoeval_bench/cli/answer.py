@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.console import at_terminal, print_paragraph, print_table, print_tables
@@ -21,11 +19,6 @@ from repoeval_bench.runs.request import shell_line
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.runs.view import RunView
-
-
-def details_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --details (a bool)."""
-    return click.option("--details", is_flag=True, help="Print every table and note, not the answer alone.")(command)
 
 
 def answer_to(

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.analysis.choosing import choose
-from repoeval_bench.analysis.comparison import check_margin, compare
-from repoeval_bench.cli.answer import answer_to, details_option, print_answer, print_comparison
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.completion import run_argument
-from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import (
+    details_option,
     execution_options,
     refuse_unread,
     request_options,
@@ -25,11 +22,7 @@ from repoeval_bench.cli.options import (
 from repoeval_bench.cli.output import append_summary, page_of, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.report.answer import answer_markdown
-from repoeval_bench.report.choosing import choice_record
-from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.runs.execution import experiment_on
-from repoeval_bench.runs.naming import find_run, is_chunker, remember
+from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
 from repoeval_bench.runs.run_store import Results
 
@@ -64,6 +57,19 @@ def compare_command(
 
     Without --baseline every pair is compared, the later minus the earlier.
     """
+    if len(chunker) > 1 and asked["limit"] is None and execution.executor is None and not commands:
+        start_server()
+    # These take as long to import as the server to start, so they are imported while it does.
+    from repoeval_bench.analysis.choosing import choose
+    from repoeval_bench.analysis.comparison import check_margin, compare
+    from repoeval_bench.cli.answer import answer_to, print_answer, print_comparison
+    from repoeval_bench.cli.console import print_json
+    from repoeval_bench.report.answer import answer_markdown
+    from repoeval_bench.report.choosing import choice_record
+    from repoeval_bench.report.comparison import comparison_records
+    from repoeval_bench.runs.execution import experiment_on
+    from repoeval_bench.runs.naming import find_run, remember
+
     check_margin(equivalence)
     if not chunker:
         of_runs = {*RunRequest.model_fields, *ExecutionRequest.model_fields, "home"} - {"measures"}
@@ -78,11 +84,10 @@ def compare_command(
         Results.at(out).fetch(say)
     stored = [find_run(name, out) for name in runs]
     if chunker:
-        soon = len(chunker) > 1 and asked["limit"] is None
         requests = requests_of(chunker, asked)
-        with experiment_on(
-            execution, requests, soon=soon, out=out, home=home, notify=say, told=page_of(execution)
-        ) as experiment:
+        with experiment_on(execution, requests, out=out, home=home, notify=say, told=page_of(execution)) as experiment:
+            import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
+
             stored += [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
     if len(stored) < 2:
         raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
@@ -108,6 +113,8 @@ def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunVi
     """
     if name is None:
         return None
+    from repoeval_bench.runs.naming import find_run, is_chunker
+
     fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or is_chunker(name, run.metrics.chunker)]
     if len(fitting) > 1:
         raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in fitting)}; name one")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.answer import details_option, print_answer, print_scores
+from repoeval_bench.cli.answer import print_answer, print_scores
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import refuse_unread, requests_of, run_options, say
+from repoeval_bench.cli.options import details_option, refuse_unread, requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import inputs_of

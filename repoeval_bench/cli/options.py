@@ -36,6 +36,9 @@ home_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
 """--json (as_json)."""
 
+details_option = click.option("--details", is_flag=True, help="Print every table and note, not the answer alone.")
+"""--details (a bool)."""
+
 
 class _Place(click.Path):
     """A folder, or the URL of a store as it was typed."""

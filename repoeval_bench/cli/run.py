@@ -10,10 +10,18 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.answer import details_option, print_answer, print_comparison, print_scores
+from repoeval_bench.cli.answer import print_answer, print_comparison, print_scores
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, refuse_unread, say
+from repoeval_bench.cli.options import (
+    details_option,
+    execution_options,
+    home_option,
+    json_option,
+    out_option,
+    refuse_unread,
+    say,
+)
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record

@@ -9,10 +9,17 @@ from typing import Any
 import click
 
 from repoeval_bench.analysis.verification import verify
-from repoeval_bench.cli.answer import details_option
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
-from repoeval_bench.cli.options import allow_option, home_option, json_option, request_options, runs_folder, say
+from repoeval_bench.cli.options import (
+    allow_option,
+    details_option,
+    home_option,
+    json_option,
+    request_options,
+    runs_folder,
+    say,
+)
 from repoeval_bench.report.verification import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import DataRequest

@@ -90,19 +90,19 @@ def runs_on(
 
 @contextmanager
 def experiment_on(
-    execution: ExecutionRequest, requests: Sequence[RunRequest], *, soon: bool = False, **options: Any
+    execution: ExecutionRequest, requests: Sequence[RunRequest], **options: Any
 ) -> Iterator[Experiment | RunJobs]:
     """The experiment of these requests, made where `execution` says; `options` are those of `runs_on`.
 
     Without an executor, runs are made together: chunked side by side and embedded in one pass. With one, each is a job;
-    at the end of the context, the runs that could not be made are one ResultError. `soon`: see `ProcessPool`.
+    at the end of the context, the runs that could not be made are one ResultError.
     """
     with runs_on(execution, **options) as as_jobs:
         if as_jobs is not None:
             yield as_jobs(requests)
             return
         options.pop("told", None)
-        with ProcessPool(soon=soon) as pool:
+        with ProcessPool() as pool:
             yield Experiment(requests, executor=pool, **options)
 
 

@@ -59,7 +59,6 @@ _PRELOADED = [
             "retrieval.dense",
         )
     ),
-    "chonkie",
 ]
 
 _METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
@@ -104,7 +103,7 @@ class _Handed(Generic[T]):
 class ProcessPool:
     """As many jobs at once as there are cores, each in a worker process; a context that ends the workers.
 
-    Workers start with the first two jobs; with `soon` their server starts at once, while the caller does other things.
+    Workers start with the first two jobs, and with the first their server, unless `start_server` has started it.
     Where the context is left by an error or an interrupt they are ended at once, and what they were writing is removed.
 
     A worker that is killed takes the pool with it. What was begun and not done is then tried again, one job alone at a
@@ -112,11 +111,9 @@ class ProcessPool:
     what `failed` makes of the reason is its result, a BenchError without it.
     """
 
-    def __init__(
-        self, workers: int | None = None, *, soon: bool = False, failed: Callable[[str], Any] | None = None
-    ) -> None:
+    def __init__(self, workers: int | None = None, *, failed: Callable[[str], Any] | None = None) -> None:
         self.workers = workers or usable_cores()
-        self._soon, self._failed = soon, failed
+        self._failed = failed
         self._pool: ProcessPoolExecutor | None = None
         self._others: frozenset[int | None] = frozenset()
         self._handed: deque[_Handed[Any]] = deque()
@@ -124,10 +121,6 @@ class ProcessPool:
         self._idle = 0
 
     def __enter__(self) -> Self:
-        if self._soon and self.workers > 1 and _METHOD == "forkserver":
-            multiprocessing.get_context(_METHOD).set_forkserver_preload(_PRELOADED)
-            with _interrupts_held():
-                forkserver.ensure_running()
         return self
 
     def __exit__(
@@ -244,6 +237,14 @@ class ProcessPool:
 
 
 IN_PROCESS = InProcess()
+
+
+def start_server() -> None:
+    """Start the server of workers now, where there will be some: it imports what they need while the caller does."""
+    if usable_cores() > 1 and _METHOD == "forkserver":
+        multiprocessing.get_context(_METHOD).set_forkserver_preload(_PRELOADED)
+        with _interrupts_held():
+            forkserver.ensure_running()
 
 
 @contextmanager
