@@ -28,41 +28,48 @@ except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a co
 
 
 COMMANDS = {
-    "recommend": "repoeval_bench.cli.recommend:recommend_command",
-    "eval": "repoeval_bench.cli.evaluate:evaluate_command",
-    "run": "repoeval_bench.cli.run:run_command",
-    "complete": "repoeval_bench.cli.complete:complete_command",
-    "validity": "repoeval_bench.cli.validity:validity_command",
-    "compare": "repoeval_bench.cli.compare:compare_command",
-    "runs": "repoeval_bench.cli.runs:runs_command",
-    "diff": "repoeval_bench.cli.diff:diff_command",
-    "segments": "repoeval_bench.cli.diff:segments_command",
-    "diagnose": "repoeval_bench.cli.diagnose:diagnose_command",
-    "gate": "repoeval_bench.cli.gate:gate_command",
-    "retrieval": "repoeval_bench.cli.retrieval:retrieval_command",
-    "hard-negatives": "repoeval_bench.cli.retrieval:hard_negatives_command",
-    "pool": "repoeval_bench.cli.bounds:pool_command",
-    "bounds": "repoeval_bench.cli.bounds:bounds_command",
-    "merge": "repoeval_bench.cli.merge:merge_command",
-    "import-run": "repoeval_bench.cli.import_run:import_run_command",
-    "verify": "repoeval_bench.cli.verify:verify_command",
-    "sweep": "repoeval_bench.cli.sweep:sweep_command",
-    "sensitivity": "repoeval_bench.cli.sensitivity:sensitivity_command",
-    "reproduce": "repoeval_bench.cli.reproduce:reproduce_command",
-    "leaderboard": "repoeval_bench.cli.leaderboard:leaderboard_group",
-    "report": "repoeval_bench.cli.report:report_command",
-    "cite": "repoeval_bench.cli.cite:cite_command",
-    "export": "repoeval_bench.cli.export:export_command",
-    "export-beir": "repoeval_bench.cli.export_beir:export_beir_command",
-    "data": "repoeval_bench.cli.data:data_group",
-    "cache": "repoeval_bench.cli.cache:cache_group",
-    "list": "repoeval_bench.cli.listing:list_command",
-    "explain": "repoeval_bench.cli.explain:explain_command",
-    "score": "repoeval_bench.cli.score:score_command",
-    "chunk": "repoeval_bench.cli.chunk:chunk_command",
-    "chunk-stats": "repoeval_bench.cli.chunk:chunk_stats_command",
-    "check-chunker": "repoeval_bench.cli.chunk:check_chunker_command",
+    "recommend": ("recommend:recommend_command", "Say which chunker and size to use for some code."),
+    "eval": ("evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
+    "run": ("run:run_command", "Run a benchmark described by a YAML file."),
+    "complete": (
+        "complete:complete_command",
+        "Let a language model complete the tasks of stored runs, and score what it writes.",
+    ),
+    "validity": ("validity:validity_command", "Show which measure of retrieval predicts completions."),
+    "compare": ("compare:compare_command", "Test which differences between runs are real."),
+    "runs": ("runs:runs_command", "List the stored runs and their names."),
+    "diff": ("diff:diff_command", "List the queries whose score changed, and why."),
+    "segments": ("diff:segments_command", "Show for which queries a run is good, or which of two runs."),
+    "diagnose": ("diagnose:diagnose_command", "Find what is wrong with a run, and show its worst queries."),
+    "gate": ("gate:gate_command", "Fail if a run does not meet the limits in a file."),
+    "retrieval": ("retrieval:retrieval_command", "Measure a log's reranker, router, freshness, …"),
+    "hard-negatives": ("retrieval:hard_negatives_command", "Put hard negatives at a run's top and report the loss."),
+    "pool": ("bounds:pool_command", "Write the top of several runs into one file to judge."),
+    "bounds": ("bounds:bounds_command", "Bound a run's scores with a second set of judgements."),
+    "merge": ("merge:merge_command", "Bring the runs of several folders together."),
+    "import-run": ("import_run:import_run_command", "Score a run log of another system, or a TREC or ranx run."),
+    "verify": ("verify:verify_command", "Compute a run's numbers again, and say whether it is what it claims."),
+    "sweep": ("sweep:sweep_command", "Show the effect of size alone, or how scores grow with k."),
+    "sensitivity": ("sensitivity:sensitivity_command", "Count the settings in which one chunker beats another."),
+    "reproduce": ("reproduce:reproduce_command", "Measure published numbers again, and say which are reproduced."),
+    "leaderboard": ("leaderboard:leaderboard_group", "Rank all runs of a folder; add a run to them."),
+    "report": ("report:report_command", "Write stored runs as one HTML page."),
+    "cite": ("cite:cite_command", "Print a methods paragraph and BibTeX for a paper."),
+    "export": ("export:export_command", "Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots."),
+    "export-beir": (
+        "export_beir:export_beir_command",
+        "Write runs' corpus, queries and qrels as BEIR, datasets and MTEB read them.",
+    ),
+    "data": ("data:data_group", "Fetch, verify and describe the benchmark's data."),
+    "cache": ("cache:cache_group", "Describe, verify, prune and share the cache of vectors."),
+    "list": ("listing:list_command", "List chunkers, protocols, retrievers, measures, …"),
+    "explain": ("explain:explain_command", "Explain a chunker, a protocol, a retriever, a measure, …"),
+    "score": ("score:score_command", "Score a TREC run file against a qrels file."),
+    "chunk": ("chunk:chunk_command", "Show the chunks of a file or folder."),
+    "chunk-stats": ("chunk:chunk_stats_command", "Sizes of chunks, definitions kept whole, lines that appear twice."),
+    "check-chunker": ("chunk:check_chunker_command", "Test a chunker on inputs that often break chunkers."),
 }
+"""Name -> (where it is in this package, what it is for). `--help` shows them without importing any."""
 
 _RUNS = {"recommend", "eval", "run", "complete", "compare", "sweep", "sensitivity", "reproduce", "report", "verify"}
 _GOES_ON = {*_RUNS, "data", "cache", "merge"}
@@ -114,12 +121,17 @@ class LazyGroup(click.Group):
         """Import the command's module and take the command out of it."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command = getattr(import_module(module), attribute)
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(f"{__name__}.{module}"), attribute)
         assert isinstance(command, click.Command)
         if "Examples:" not in (command.epilog or ""):
             command.epilog = "\n\n".join(filter(None, [command.epilog, epilog(cmd_name)]))
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands in `--help`."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -23,7 +23,7 @@ _CALIBRATION = "JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted 
 _GOLD = "Write gold plus judge as gold for import-run, gain 0 for what is not relevant."
 
 
-@click.command("bounds", short_help="Bound a run's scores with a second set of judgements.")
+@click.command("bounds")
 @run_argument()
 @click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
 @click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
@@ -75,7 +75,7 @@ def bounds_command(
         echo(f"note: no chunk of the top {found.k} has a grade, so no precision can be corrected")
 
 
-@click.command("pool", short_help="Write the top of several runs into one file to judge.")
+@click.command("pool")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN…")
 @depth_option("How many chunks of each ranking.")
 @click.option("--skip-gold", is_flag=True, help="Leave out what the gold calls relevant.")

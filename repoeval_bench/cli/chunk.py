@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
 
 
-@click.command("chunk", short_help="Show the chunks of a file or folder.")
+@click.command("chunk")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--chunker",
@@ -61,7 +61,7 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
                 echo(chunk.embed_text, nl=not chunk.embed_text.endswith("\n"))
 
 
-@click.command("chunk-stats", short_help="Sizes of chunks, definitions kept whole, lines that appear twice.")
+@click.command("chunk-stats")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[PATH]...")
 @click.option("--against", metavar="NEW", help="A new version of PATH: count the texts that must be embedded again.")
 @click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
@@ -105,7 +105,7 @@ def chunk_stats_command(
     _print_stats(found)
 
 
-@click.command("check-chunker", short_help="Test a chunker on inputs that often break chunkers.")
+@click.command("check-chunker")
 @click.argument("spec")
 @click.option("--examples", type=click.IntRange(min=0), default=40, show_default=True, help="Generated files to add.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")

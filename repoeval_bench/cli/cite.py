@@ -15,7 +15,7 @@ from repoeval_bench.report.citation import citation
 from repoeval_bench.runs.naming import find_run
 
 
-@click.command("cite", short_help="Print a methods paragraph and BibTeX for a paper.")
+@click.command("cite")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @runs_folder
 def cite_command(*, runs: tuple[str, ...], out: Path) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-@click.command("compare", short_help="Test which differences between runs are real.")
+@click.command("compare")
 @run_argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
 @request_options(ComparisonRequest)

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-@click.command(
-    "complete", short_help="Let a language model complete the tasks of stored runs, and score what it writes."
-)
+@click.command("complete")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @request_options(CompletionRequest)
 @click.option("--show", is_flag=True, help="Print one prompt and its hash, and ask no server.")

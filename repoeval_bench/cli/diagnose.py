@@ -29,7 +29,6 @@ _THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, 
 
 @click.command(
     "diagnose",
-    short_help="Find what is wrong with a run, and show its worst queries.",
     epilog=f"Thresholds: {_THRESHOLDS}.",
 )
 @run_argument()

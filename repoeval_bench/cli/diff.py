@@ -26,7 +26,7 @@ from repoeval_bench.runs.naming import find_run
 _BY = "repo, file, or a fact such as is_method; repeat it. All but files if not given."
 
 
-@click.command("diff", short_help="List the queries whose score changed, and why.")
+@click.command("diff")
 @run_argument("baseline", metavar="RUN")
 @run_argument("treatment", metavar="RUN")
 @click.option("--measure", "-m", default="ndcg@10", show_default=True, help="The measure that is compared.")
@@ -47,7 +47,7 @@ def diff_command(*, baseline: str, treatment: str, measure: str, limit: int, out
     print_lines(diff_summary(found, limit))
 
 
-@click.command("segments", short_help="Show for which queries a run is good, or which of two runs.")
+@click.command("segments")
 @run_argument()
 @run_argument("other", metavar="[RUN]", required=False)
 @click.option("--by", multiple=True, metavar="FACT", help=_BY)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.request import RunRequest
 
 
-@click.command("eval", short_help="Run chunkers and say how well they retrieve.")
+@click.command("eval")
 @run_options
 @click.argument("more_measures", nargs=-1, metavar="")
 @click.option("--dry-run", is_flag=True, help="Print what would be embedded, without computing it.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from repoeval_bench.protocols.protocol import Protocol
 
 
-@click.command("explain", short_help="Explain a chunker, a protocol, a retriever, a measure, …")
+@click.command("explain")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the text.")
 def explain_command(*, name: str, as_json: bool) -> None:

@@ -35,7 +35,7 @@ _PAPER = ("markdown", "latex")
 FORMATS = ("markdown", "latex", "csv", "json", "trec")
 
 
-@click.command("export", short_help="Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots.")
+@click.command("export")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--format",

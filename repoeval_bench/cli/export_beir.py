@@ -19,7 +19,7 @@ from repoeval_bench.runs.replay import data_of
 from repoeval_bench.runs.request import DataRequest
 
 
-@click.command("export-beir", short_help="Write runs' corpus, queries and qrels as BEIR, datasets and MTEB read them.")
+@click.command("export-beir")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "-o",

@@ -19,7 +19,7 @@ from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary,
 from repoeval_bench.runs.naming import find_run
 
 
-@click.command("gate", short_help="Fail if a run does not meet the limits in a file.")
+@click.command("gate")
 @run_argument()
 @click.option("--config", required=True, type=INPUT, metavar="FILE", help="The gate file (YAML).")
 @click.option("--baseline", metavar="RUN", help="Run that drops are measured from; overrides the file's baseline.")

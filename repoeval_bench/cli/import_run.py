@@ -33,7 +33,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
         context.exit()
 
 
-@click.command("import-run", short_help="Score a run log of another system, or a TREC or ranx run.")
+@click.command("import-run")
 @click.argument("log", metavar="LOG", type=INPUT)
 @click.option(
     "--gold",

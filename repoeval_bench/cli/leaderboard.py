@@ -37,7 +37,7 @@ class _RanksByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group("leaderboard", cls=_RanksByDefault, short_help="Rank all runs of a folder; add a run to them.")
+@click.group("leaderboard", cls=_RanksByDefault)
 def leaderboard_group() -> None:
     """Rank the runs of a folder, or add one to them. Without a command's name, `rank` is meant."""
 

@@ -124,7 +124,6 @@ LISTS: dict[str, Callable[[], Table]] = {
 
 @click.command(
     "list",
-    short_help="List chunkers, protocols, retrievers, measures, …",
     help=f"List the available names; WHAT is one of {', '.join(LISTS)}.",
 )
 @click.argument("what")

@@ -17,7 +17,7 @@ from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.store import check_writable
 
 
-@click.command("merge", short_help="Bring the runs of several folders together.")
+@click.command("merge")
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER|URL...")
 @out_option
 @json_option

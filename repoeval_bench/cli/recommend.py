@@ -31,7 +31,7 @@ _OF_DATA = {"questions", "limit"}
 _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA or name not in DataRequest.model_fields]
 
 
-@click.command("recommend", short_help="Say which chunker and size to use for some code.")
+@click.command("recommend")
 @click.argument("source", metavar="PATH")
 @request_options(RecommendRequest, only=_CHOICES)
 @click.option("--report", type=OUTPUT, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-@click.command("report", short_help="Write stored runs as one HTML page.")
+@click.command("report")
 @run_argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(
     "-o",

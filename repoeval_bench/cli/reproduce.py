@@ -22,7 +22,7 @@ from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.store import check_writable
 
 
-@click.command("reproduce", short_help="Measure published numbers again, and say which are reproduced.")
+@click.command("reproduce")
 @click.option(
     "--embedder",
     "embedders",

@@ -20,7 +20,7 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not gi
 _EVIDENCE = "What a chunk must score to count as evidence (no-answer); any chunk if not given."
 
 
-@click.command("retrieval", short_help="Measure a log's reranker, router, freshness, …")
+@click.command("retrieval")
 @run_argument()
 @depth_option("How many results are read.")
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
@@ -62,7 +62,7 @@ def retrieval_command(
             print_lines(f"note: {note}" for note in section.notes)
 
 
-@click.command("hard-negatives", short_help="Put hard negatives at a run's top and report the loss.")
+@click.command("hard-negatives")
 @run_argument()
 @click.option(
     "-n",

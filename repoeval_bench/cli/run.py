@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-@click.command("run", short_help="Run a benchmark described by a YAML file.")
+@click.command("run")
 @click.argument("file")
 @click.option("--source", metavar="SOURCE", help="Where data comes from, instead of where the file says.")
 @out_option

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-@click.command("runs", short_help="List the stored runs and their names.")
+@click.command("runs")
 @runs_folder
 @json_option
 def runs_command(*, out: Path, as_json: bool) -> None:

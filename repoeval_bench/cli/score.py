@@ -16,7 +16,7 @@ from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_r
 from repoeval_bench.runs.trec import read_qrels, read_run
 
 
-@click.command("score", short_help="Score a TREC run file against a qrels file.")
+@click.command("score")
 @click.argument("run", metavar="RUN.trec", type=INPUT)
 @click.argument("qrels", metavar="QRELS.trec", type=INPUT)
 @measures_option(f"A measure; repeat it.  [default: {' '.join(DEFAULT_MEASURES)}]")

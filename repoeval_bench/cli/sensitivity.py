@@ -34,7 +34,7 @@ SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""
 
 
-@click.command("sensitivity", short_help="Count the settings in which one chunker beats another.")
+@click.command("sensitivity")
 @request_options(GridRequest)
 @click.option("--output", "-o", type=OUTPUT, help="Write the cells there as JSON.")
 @cells_folder

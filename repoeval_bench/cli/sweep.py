@@ -41,7 +41,7 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-@click.command("sweep", short_help="Show the effect of size alone, or how scores grow with k.")
+@click.command("sweep")
 @run_options
 @execution_options
 @click.option(

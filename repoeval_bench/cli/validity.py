@@ -15,7 +15,7 @@ from repoeval_bench.report.completion import validity_tables
 from repoeval_bench.runs.naming import find_run
 
 
-@click.command("validity", short_help="Show which measure of retrieval predicts completions.")
+@click.command("validity")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--measure",

@@ -25,7 +25,7 @@ from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import DataRequest
 
 
-@click.command("verify", short_help="Compute a run's numbers again, and say whether it is what it claims.")
+@click.command("verify")
 @run_argument()
 @allow_option
 @request_options(DataRequest, only=["source", "questions"])

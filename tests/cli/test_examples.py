@@ -1,6 +1,8 @@
-"""The examples below every command's help are lines that the command takes."""
+"""The list of commands, and the examples below every command's help, which are lines that the command takes."""
 
 import shlex
+import subprocess
+import sys
 
 import click
 import pytest
@@ -9,6 +11,21 @@ from repoeval_bench.cli import COMMANDS, app, examples
 from support.command import bench
 
 LINES = [(line.partition(" ")[0], line) for line in examples.LINES]
+
+
+def test_the_list_of_commands_imports_none():
+    """`--help` names each with what it is for, and loads neither numpy nor pydantic for it."""
+    script = """
+import sys
+from repoeval_bench.cli import app
+app.main(["--help"], standalone_mode=False)
+assert not {"numpy", "pydantic"} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    listed = done.stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed if line[2:3].strip()] == list(COMMANDS)
+    assert all(purpose.endswith((".", "…")) for _, purpose in COMMANDS.values())
 
 
 def test_every_command_has_an_example():
