@@ -26,6 +26,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from repoeval_bench.analysis.comparison import ties_tell
+from repoeval_bench.analysis.new_repositories import one_more
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs
 from repoeval_bench.analysis.statistics import Sample
@@ -179,7 +180,8 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
     variance = FILE_DEVIATION**2 + QUERY_DEVIATION**2
     deviation = sqrt(variance * REPOSITORY_CORRELATION / (1 - REPOSITORY_CORRELATION))
     n_repositories = int(layout.repositories.max()) + 1
-    by_files = by_repositories = two_levels = 0
+    by_files = by_repositories = two_levels = predicted = 0
+    others = np.random.default_rng(13)
     weights_r = np.full(n_repositories, 1 / n_repositories)
     t = float(stdtrit(n_repositories - 1, 0.975))
     for _ in range(samples // BATCH):
@@ -192,11 +194,16 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
         over = flip_signs(means * weights_r[:, None], weights_r, rng)
         by_repositories += int(((over.low <= 0) & (over.high >= 0)).sum())
         errors = np.array([robust_error(one).error for one in by_repository(layout, sums)])
-        half = t * np.sqrt(np.maximum(means.var(axis=0, ddof=1), (errors**2).mean(axis=0)) / n_repositories)
+        spread, within = means.var(axis=0, ddof=1), (errors**2).mean(axis=0)
+        half = t * np.sqrt(np.maximum(spread, within) / n_repositories)
         two_levels += int((np.abs(means.mean(axis=0)) <= half).sum())
+        ahead = [one_more(*each, n_repositories) for each in zip(spread.tolist(), within.tolist(), strict=True)]
+        off = np.abs(means.mean(axis=0) - deviation * others.normal(0, 1, BATCH))
+        predicted += int((off <= np.maximum(half, ahead)).sum())
     return (
         f"interval over files {share(by_files, samples)}, over repositories {share(by_repositories, samples)}, "
-        f"two-level {share(two_levels, samples)}"
+        f"two-level {share(two_levels, samples)}; "
+        f"a new repository lies where it is predicted {share(predicted, samples)}"
     )
 
 

@@ -6,6 +6,7 @@ mean difference as one observation, whatever the number of its tasks.
 
 from __future__ import annotations
 
+from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.95
+
+_DRAWN = 250
+"""Quantiles that stand for a distribution: of this many variances and of this many deviations under each."""
 
 
 def new_repositories(
@@ -77,11 +81,24 @@ def _between(
     known = errors[~np.isnan(errors)]
     # A repository of one file tells nothing of its own error; it is taken from the others.
     within = float((known**2).mean()) if known.size else 0.0
-    between = max(0.0, spread - within)
-    times, middle = float(stdtrit(n - 1, (1 + LEVEL) / 2)), float(means.mean())
+    middle = float(means.mean())
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * sqrt(max(spread, within) / n)
+    # One repository is not known better than the mean of all.
+    ahead = max(half, one_more(spread, within, n))
+    return sqrt(max(0.0, spread - within)), (middle - ahead, middle + ahead), (middle - half, middle + half)
 
-    def around(variance: float) -> tuple[float, float]:
-        half = times * float(np.sqrt(variance))
-        return middle - half, middle + half
 
-    return float(np.sqrt(between)), around(between + spread / n), around((between + within) / n)
+def one_more(spread: float, within: float, n: int) -> float:
+    """Half of the interval of one more repository's true difference, around the mean of `n`.
+
+    How much repositories vary is itself estimated from few: (n - 1) `spread` / chi-squared is drawn from what their
+    variance and that of the files `within` them may be together, and the interval holds 95 % of all that these say
+    (Nagashima et al. 2019). With no variance within repositories that is Student's t.
+    """
+    from scipy.special import chdtri, ndtri
+
+    left = (np.arange(_DRAWN) + 0.5) / _DRAWN
+    both = (n - 1) * spread / chdtri(n - 1, 1 - left)
+    deviations = np.sqrt(np.maximum(0.0, both - within) + both / n)
+    drawn = np.sort(np.multiply.outer(deviations, ndtri((1 + left) / 2)).ravel())
+    return float(drawn[ceil(LEVEL * drawn.size) - 1])

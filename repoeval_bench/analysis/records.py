@@ -91,9 +91,10 @@ class NewRepositories:
     `ci` and `p` are those of sign flips over repositories: exact up to 14, `ci` None for fewer than 6. `deviation` is
     the standard deviation of the true differences between repositories (moments: the variance of the repositories'
     means less the mean of their squared errors, at least 0), `prediction` the 95 % interval of a new repository's true
-    difference (t with n - 1 degrees of freedom). `two_level` is the 95 % interval of the mean over repositories from
-    the variance between them and that of files within them (t, n - 1): never shorter than files alone make it. These
-    three are None where fewer than three repositories tell.
+    difference, which holds what is not known of that deviation, and never less than `two_level`. That is the 95 %
+    interval of the mean over repositories from the variance between them and that of files within them (t with n - 1
+    degrees of freedom): never shorter than files alone make it. These three are None where fewer than three
+    repositories tell.
     """
 
     difference: float

@@ -41,7 +41,7 @@ INTERVALS = "intervals"
 
 NOT_COMPUTED = (
     "the ranking itself with its scores (run.trec), which is where the computation starts",
-    "tokens, truncation and pairs that a model counts",
+    "tokens, truncation and pairs that a model counts, and which part of a query it reads",
     "timings.jsonl, versions, the commit and the time",
     "of manifest.json and the run log: source, index, first_stage and k_raw",
 )
@@ -202,10 +202,14 @@ def _contents(run: RunView) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _judged(run: RunView) -> dict[str, Any]:
-    """`query chunk` -> gain; `query` -> whether it is there."""
+    """`query chunk` -> gain; `query` -> whether it is there; what stands in every line's second field."""
     qrels = read_qrels(run.folder / QRELS, run.manifest.qrels_gain_factor)
     gains = {f"{query} {chunk}": gain for query, each in qrels.items() for chunk, gain in each.items()}
-    return gains | dict.fromkeys(qrels, "judged")
+    found: dict[str, Any] = gains | dict.fromkeys(qrels, "judged")
+    # No reader looks at it, and all the same it is not what was written.
+    second = {field for line in run.text(QRELS).splitlines() for field in line.split()[1:2]}
+    found["second field"] = ", ".join(sorted(second))
+    return found
 
 
 def _ranked(run: RunView) -> dict[str, Any]:

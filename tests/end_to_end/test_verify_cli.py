@@ -139,6 +139,7 @@ TEXTS = {
     "another ranking": ("run.trec", _swap, "per_query.jsonl"),
     "a chunk that is not there": ("run.trec", _foreign, "no/such/file.py@0-9"),
     "a judgement more": ("qrels.trec", lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n", "made/up.py@0-9"),
+    "a field that no reader looks at": ("qrels.trec", lambda text: text.replace(" 0 ", " 7 ", 1), "0, 7"),
     "a judgement less": ("qrels.trec", lambda text: text.partition("\n")[2], "qrels.trec"),
     "a query less": ("per_query.jsonl", lambda text: text.partition("\n")[2], "per_query.jsonl"),
 }
