@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from repoeval_bench.analysis.recommendation import Recommendation, check_recommendation, recommend
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
@@ -19,6 +20,7 @@ from repoeval_bench.report.recommendation import answer_sentences, recommendatio
 from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember
+from repoeval_bench.runs.parts import installed
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, shell_line
 from repoeval_bench.runs.store import check_writable
@@ -55,7 +57,7 @@ def recommend_command(
     answer: which chunker, how sure that is, what it gains over `fixed`, and what a query costs. That there is too
     little data is an answer too. An interrupted command goes on where it stopped.
     """
-    request = RecommendRequest.of({"source": source, **asked}, typed=True)
+    request = _with_what_is_here(RecommendRequest.of({"source": source, **asked}, typed=True))
     _check(request, execution, home)
     check_writable(out)
     data = _data(request, out)
@@ -72,6 +74,13 @@ def recommend_command(
     # Where jobs failed, that has been told by now.
     if not found.answers:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
+
+
+def _with_what_is_here(request: RecommendRequest) -> RecommendRequest:
+    """The request, of its usual chunkers and retrievers only those that are installed; what was typed is as it is."""
+    source_of = click.get_current_context().get_parameter_source
+    usual = [kind for kind in ("chunker", "retriever") if source_of(f"{kind}s") is ParameterSource.DEFAULT]
+    return request.model_copy(update={f"{kind}s": installed(kind, getattr(request, f"{kind}s"), say) for kind in usual})
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, home: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import choose, known
 from repoeval_bench.core.spec import Spec, format_spec
 
@@ -67,9 +68,12 @@ class ChosenRetriever:
 
     def check_installed(self) -> None:
         """A UsageError where a package is missing that it, or its first stage, needs."""
-        for stage in (self, self.first):
-            if stage is not None:
-                stage.part.check_installed()
+        try:
+            for stage in (self, self.first):
+                if stage is not None:
+                    stage.part.check_installed()
+        except UsageError as error:
+            raise UsageError(f"{error}, or choose bm25, which needs no extra") from error
 
     def build(self, material: Material) -> Retriever:
         """The retriever over this material."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
 from repoeval_bench.protocols.uses import is_uses
@@ -126,6 +127,19 @@ def make_embedder(
     elif placed is not None:
         encoder = placed(encoder)
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home), notify), policies)
+
+
+def installed(kind: str, specs: Sequence[str], notify: Callable[[str], None]) -> tuple[str, ...]:
+    """Those of the specs whose packages are installed; a line names what each of the others needs."""
+    kept = []
+    for spec in specs:
+        try:
+            choose(kind, spec).check_installed()
+        except UsageError as error:
+            notify(f"left out: {error}")
+        else:
+            kept.append(spec)
+    return tuple(kept)
 
 
 def usual_measures(gold: str) -> tuple[str, ...]:

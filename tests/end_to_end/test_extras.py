@@ -9,6 +9,7 @@ import pytest
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import EXTRAS, require
 from repoeval_bench.core.registry import KINDS, rows
+from support.codebase import LEDGER_PY
 from support.command import bench
 
 
@@ -69,6 +70,21 @@ def test_a_command_reports_all_that_is_missing(base, mirror, tmp_path, words, se
     assert (done.code, done.out) == (2, "")
     assert all(sentence in done.err for sentence in sentences)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base, tmp_path):
+    """The usual chunkers and retrievers; one that was typed and is missing is a mistake."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
+    asked = ("recommend", tmp_path / "code", "--out", tmp_path / "runs", "--sizes", "200")
+    done = bench(*asked, home=tmp_path / "home")
+    assert done.code == 0, done.err
+    for missing, extra in (("chunker chonkie needs chonkie", "chonkie"), ("retriever dense needs faiss", "dense")):
+        assert f"left out: {missing}; run pip install 'repoeval-bench[{extra}]'\n" in done.err
+    typed = bench(*asked, "-c", "fixed", "-c", "chonkie", "--retriever", "dense", home=tmp_path / "home")
+    assert (typed.code, typed.out) == (2, "")
+    assert "chunker chonkie needs chonkie" in typed.err
+    assert "'repoeval-bench[dense]', or choose bm25, which needs no extra" in typed.err
 
 
 def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
