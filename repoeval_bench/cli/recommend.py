@@ -58,7 +58,7 @@ def recommend_command(
     little data is an answer too. An interrupted command goes on where it stopped.
     """
     request = _with_what_is_here(RecommendRequest.of({"source": source, **asked}, typed=True))
-    _check(request, execution, home)
+    _check(request, execution, report, home)
     check_writable(out)
     data = _data(request, out)
     benchmark = load_benchmark(**data, home=home, notify=say)
@@ -83,9 +83,14 @@ def _with_what_is_here(request: RecommendRequest) -> RecommendRequest:
     return request.model_copy(update={f"{kind}s": installed(kind, getattr(request, f"{kind}s"), say) for kind in usual})
 
 
-def _check(request: RecommendRequest, execution: ExecutionRequest, home: Path | None) -> None:
+def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
     """Tell all that is known to be wrong before code is read or fetched."""
     problems = Problems()
+    if report is not None:
+        from repoeval_bench.report.page.assets import check_page
+
+        with problems.about("report"):
+            check_page("--report")
     with problems.about("executor"):
         check_execution(execution)
     check_recommendation(request, home, problems)

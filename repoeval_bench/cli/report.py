@@ -60,8 +60,10 @@ def report_command(
 
     The page is one file that needs no network.
     """
+    from repoeval_bench.report.page.assets import check_page
     from repoeval_bench.report.page.report import report_page
 
+    check_page()
     if not bm25:
         refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
     stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)

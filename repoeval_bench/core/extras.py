@@ -33,6 +33,7 @@ EXTRAS = {
     "sentence_transformers": "dense",
     "sklearn": "dense",
     "tokenizers": "dense",
+    "torch": "dense",
 }
 """Package as it is imported -> extra."""
 

@@ -1,5 +1,6 @@
 """What is missing is named with the extra that installs it, before anything is read or computed."""
 
+import ast
 import importlib.util
 import tomllib
 from pathlib import Path
@@ -9,14 +10,18 @@ import pytest
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import EXTRAS, require
 from repoeval_bench.core.registry import KINDS, rows
+from repoeval_bench.embedding.device import find_device
 from support.codebase import LEDGER_PY
 from support.command import bench
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def base(monkeypatch):
     """As if only the base package were installed."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: None if package in EXTRAS else package)
+    find_device.cache_clear()
 
 
 def test_one_sentence_names_all_that_is_missing(monkeypatch):
@@ -31,11 +36,20 @@ def test_one_sentence_names_all_that_is_missing(monkeypatch):
 
 
 def test_every_requirement_has_an_extra_that_exists():
-    """Of rows and of the table; the extras are those of pyproject.toml."""
-    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+    """Of rows, of calls and of the table; the extras are those of pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].keys()
     required = {package for kind in KINDS for row in rows(kind) for package in row.requires}
-    assert required <= EXTRAS.keys()
+    calls = [
+        node
+        for room in ("repoeval_bench", "chunkers")
+        for path in (ROOT / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require"
+    ]
+    named = {word.value for node in calls for word in node.args[1:] if isinstance(word, ast.Constant)}
+    assert {"torch", "jinja2"} <= named
+    assert required | named <= EXTRAS.keys()
     assert set(EXTRAS.values()) <= extras
 
 
@@ -53,6 +67,10 @@ def test_every_requirement_has_an_extra_that_exists():
         (
             "eval -c chonkie --retriever bm25",
             ["chunker chonkie needs chonkie; run pip install 'repoeval-bench[chonkie]'"],
+        ),
+        (
+            "eval -c ast --device auto",
+            ["device=auto needs torch; run pip install 'repoeval-bench[dense]'"],
         ),
         (
             "sensitivity -c fixed -c ast --retriever hybrid --retriever bm25",
@@ -95,6 +113,20 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     assert done.err == (
         "error: the page needs jinja2 and matplotlib and pygments; run pip install 'repoeval-bench[report]'\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("recommend . --retriever bm25 -c fixed --report page.html", "--report"),
+        ("leaderboard results --site site", "--site"),
+        ("report ast --bm25", "the page"),
+    ],
+)
+def test_pages_are_refused_before_anything_is_computed(base, tmp_path, words, what):
+    done = bench(*words.split(), cwd=tmp_path, home=tmp_path / "home")
+    needed = f"error: {what} needs jinja2 and matplotlib and pygments; run pip install 'repoeval-bench[report]'\n"
+    assert (done.code, done.out, done.err) == (2, "", needed)
 
 
 def test_the_table_names_packages_that_exist():

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.visible import visible
 from repoeval_bench.report.plots import css
 
@@ -27,6 +28,11 @@ class PageCell:
     text: str
     below: str = ""
     value: float | None = None
+
+
+def check_page(what: str = "the page") -> None:
+    """A UsageError where what pages are made with is not installed."""
+    require(what, "jinja2", "matplotlib", "pygments")
 
 
 @lru_cache(maxsize=1)

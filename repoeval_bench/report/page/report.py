@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import headline_measure
-from repoeval_bench.core.extras import require
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.choosing import choice_notes, standing
 from repoeval_bench.report.page import rests
 from repoeval_bench.report.page.artefacts import artefacts
-from repoeval_bench.report.page.assets import environment, script, style
+from repoeval_bench.report.page.assets import check_page, environment, script, style
 from repoeval_bench.report.page.payload import pack, payload
 from repoeval_bench.report.page.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.page.scores import BAR, headline_columns, title
@@ -53,7 +52,7 @@ def report_page(
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
-    require("the page", "jinja2", "matplotlib", "pygments")
+    check_page()
     from markupsafe import Markup
 
     runs = page_runs(stored)

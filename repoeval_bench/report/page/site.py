@@ -27,7 +27,7 @@ from repoeval_bench.report.leaderboard import (
     summary,
     told_apart,
 )
-from repoeval_bench.report.page.assets import TEMPLATES, PageCell, environment, script, style
+from repoeval_bench.report.page.assets import TEMPLATES, PageCell, check_page, environment, script, style
 from repoeval_bench.report.page.scores import BAR, on_one_scale
 from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.plots.standings import frontier_figure, sizes_figure
@@ -68,6 +68,7 @@ def write_site(found: Leaderboard, folder: Path, *, updates: Path | None = None)
 
 def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
     """Name -> content of every file of the site."""
+    check_page()
     ranked = standings(found.boards, updates)
     pages: dict[tuple[str, str], list[Standing]] = {}
     for each in ranked:
