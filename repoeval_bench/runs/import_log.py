@@ -172,33 +172,25 @@ class _Log:
         rankings: dict[str, list[tuple[str, float]]] = {}
         ids: dict[str, str] = {}
         ranked: dict[str, ChunkPlace] = {}
+        places: dict[str, dict[str, Any]] = {}
         first: LogRow | None = None
-
-        def spooled() -> Iterator[LogRow]:
-            nonlocal first
-            for row in log:
-                first = first or row
-                rows[row.query_id] = _Row(
-                    facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
-                    names=names_of(row, cluster_by),
-                    query=row.query if placed else None,
-                    as_of=row.as_of,
-                    latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
-                )
-                # A chunk is retrieved for many queries: its id is held once.
-                rankings[row.query_id] = [
-                    (ids.setdefault(each.chunk_id, each.chunk_id), each.score) for each in row.topk
-                ]
-                for each in row.topk if placed else ():
-                    add_place(ranked, each)
-                # Without empty fields, so that a field more in the contract gives no run another name.
-                spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
-                yield row
-
-        places = places_of(spooled()) if shown else {}
-        if not shown:
-            for _ in spooled():
-                pass
+        for row in log:
+            first = first or row
+            rows[row.query_id] = _Row(
+                facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
+                names=names_of(row, cluster_by),
+                query=row.query if placed else None,
+                as_of=row.as_of,
+                latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
+            )
+            # A chunk is retrieved for many queries: its id is held once.
+            rankings[row.query_id] = [(ids.setdefault(each.chunk_id, each.chunk_id), each.score) for each in row.topk]
+            for each in row.topk if placed else ():
+                add_place(ranked, each)
+            for file, held in places_of([row]).items() if shown else ():
+                places.setdefault(file, {}).update(held)
+            # Without empty fields, so that a field more in the contract gives no run another name.
+            spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
         assert first is not None
         return cls(path=path, rows=rows, rankings=rankings, shown=places, places=ranked, first=first, spool=spool)
 
