@@ -14,7 +14,7 @@ import click
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import dataset_options, json_option, refuse_unread, say
+from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES
 from repoeval_bench.core.progress import progress
@@ -67,7 +67,8 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
 @click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
 @_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
-@dataset_options
+@request_options(DataRequest)
+@home_option
 def chunk_stats_command(
     *,
     paths: tuple[Path, ...],

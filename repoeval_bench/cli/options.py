@@ -132,11 +132,6 @@ allow_option = click.option(
 )
 
 
-def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`set_options` and the part of the set: --repos (a tuple of names or None) and --limit (int or None)."""
-    return request_options(DataRequest)(home_option(command))
-
-
 def requests_of(chunkers: Sequence[str], asked: Mapping[str, Any]) -> list[RunRequest]:
     """A request for each chunker, or one without any."""
     return [RunRequest.of({**asked, "chunker": chunker}, typed=True) for chunker in chunkers or (None,)]

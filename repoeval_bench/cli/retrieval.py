@@ -13,7 +13,7 @@ from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, refuse_unread, runs_folder
 from repoeval_bench.cli.output import INPUT, plain, title_of
-from repoeval_bench.report.retrieval import missing_line, section_tables
+from repoeval_bench.report.retrieval import section_tables
 from repoeval_bench.runs.naming import find_run
 
 _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not given."
@@ -56,7 +56,7 @@ def retrieval_command(
     for section in found.sections:
         echo()
         if section.missing:
-            echo(missing_line(section))
+            echo(f"{section.title}: not in this log ({section.missing})")
         else:
             print_tables(section_tables(section))
             print_lines(f"note: {note}" for note in section.notes)

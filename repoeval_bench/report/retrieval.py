@@ -51,11 +51,6 @@ def section_tables(section: Section) -> list[Table]:
     return tables
 
 
-def missing_line(section: Section) -> str:
-    """One line for a section that the log does not support."""
-    return f"{section.title}: not in this log ({section.missing})"
-
-
 def bounds_table(found: Sequence[Bounds], title: str) -> Table:
     """One row per measure: by gold alone, the ends of the truth, by gold plus judge."""
     names = ("gold alone", "lower bound, 95 % CI", "upper bound, 95 % CI", "gold plus judge")

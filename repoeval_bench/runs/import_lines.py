@@ -26,18 +26,12 @@ INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
 """What line measures need."""
 
 
-def place_of(chunk: Retrieved | Place) -> ChunkPlace | None:
-    """Where a chunk is and what its header costs; None where it names no file or no lines."""
-    if chunk.file is None or chunk.lines is None:
-        return None
-    return ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
-
-
 def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | Place) -> None:
-    """Add a chunk's place, if it has one; a second place of the same chunk is a ResultError."""
-    place = place_of(chunk)
-    if place is not None and places.setdefault(chunk.chunk_id, place) != place:
-        known = places[chunk.chunk_id]
+    """Add a chunk's place and what its header costs, if it names lines; a second place of it is a ResultError."""
+    if chunk.file is None or chunk.lines is None:
+        return
+    place = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
+    if (known := places.setdefault(chunk.chunk_id, place)) != place:
         raise ResultError(
             f"chunk {chunk.chunk_id!r} is {_words(place)} after {_words(known)}; give a chunk one place and one header"
         )
