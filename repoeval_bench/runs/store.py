@@ -17,33 +17,10 @@ from repoeval_bench.core.files import check_writable as check_place
 from repoeval_bench.core.files import readable, sha256_text, write_atomic
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.runs import records
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import (
-    EMBED_STEP,
-    MANIFEST,
-    METRICS,
-    PER_QUERY,
-    QRELS,
-    RETRIEVED,
-    RUN,
-    SCHEMA,
-    TIMINGS,
-    Averages,
-    Counts,
-    DatasetRecord,
-    FirstStage,
-    IndexCost,
-    Manifest,
-    Means,
-    Metrics,
-    PartRecord,
-    Record,
-    RunConfig,
-    SampleRecord,
-    Sizes,
-)
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.trec import format_qrels, format_run
@@ -69,7 +46,7 @@ class Outcome:
     embedded. `inspection` is file name -> content.
     """
 
-    config: RunConfig
+    config: records.RunConfig
     planned: Plan
     judged: JudgedCorpus
     run: Run
@@ -77,11 +54,11 @@ class Outcome:
     ceilings: RunScores
     leak: Mapping[str, Mapping[str, float]]
     facts: Mapping[str, Mapping[str, Fact]]
-    counts: Counts
-    chunk_tokens: Sizes | None
+    counts: records.Counts
+    chunk_tokens: records.Sizes | None
     seconds: Mapping[str, float]
-    index: IndexCost | None
-    first_stage: FirstStage | None
+    index: records.IndexCost | None
+    first_stage: records.FirstStage | None
     inspection: Mapping[str, bytes]
 
     @property
@@ -101,8 +78,8 @@ class Outcome:
 class RunFiles:
     """The content of a run folder; the lines of the TREC run and of the log may come in pieces."""
 
-    manifest: Manifest
-    metrics: Metrics
+    manifest: records.Manifest
+    metrics: records.Metrics
     queries: Iterable[QueryRow]
     timings: Iterable[TimeRow]
     run: str | Iterable[str]
@@ -118,8 +95,8 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
     """
     qrels, gain_factor = format_qrels(outcome.judged.qrels)
     dataset = _dataset(outcome.planned.benchmark)
-    manifest = Manifest(
-        schema=SCHEMA,
+    manifest = records.Manifest(
+        schema=records.SCHEMA,
         run_id=outcome.run_id,
         created=created,
         dataset=dataset,
@@ -154,19 +131,19 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
     A ResultError where they cannot be written.
     """
     content: dict[str, str | bytes | Iterable[str]] = {
-        METRICS: pretty(files.metrics),
-        PER_QUERY: (_line(row) for row in files.queries),
-        RUN: files.run,
-        QRELS: files.qrels,
-        RETRIEVED: files.log,
-        TIMINGS: (_line(row) for row in files.timings),
+        records.METRICS: pretty(files.metrics),
+        records.PER_QUERY: (_line(row) for row in files.queries),
+        records.RUN: files.run,
+        records.QRELS: files.qrels,
+        records.RETRIEVED: files.log,
+        records.TIMINGS: (_line(row) for row in files.timings),
         **files.inspection,
     }
     with os_errors_as(ResultError, f"the run folder {folder} cannot be written", "choose another with --out"):
-        (folder / MANIFEST).unlink(missing_ok=True)
+        (folder / records.MANIFEST).unlink(missing_ok=True)
         for name, text in content.items():
             write_atomic(folder / name, text)
-        write_atomic(folder / MANIFEST, pretty(files.manifest))
+        write_atomic(folder / records.MANIFEST, pretty(files.manifest))
     Results.at(folder.parent).put(folder)
     return folder
 
@@ -181,8 +158,8 @@ def check_writable(results: Path) -> None:
         store.check_writable()
 
 
-def _dataset(benchmark: Benchmark) -> DatasetRecord:
-    return DatasetRecord(
+def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
+    return records.DatasetRecord(
         name=benchmark.name,
         fingerprint=benchmark.fingerprint,
         label=benchmark.label,
@@ -196,7 +173,7 @@ def _dataset(benchmark: Benchmark) -> DatasetRecord:
     )
 
 
-def _part(benchmark: Benchmark) -> dict[str, PartRecord]:
+def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """The field `part`, where a part of the data was asked for."""
     asked: dict[str, Any] = {}
     if benchmark.repos:
@@ -204,17 +181,17 @@ def _part(benchmark: Benchmark) -> dict[str, PartRecord]:
     if benchmark.limit is not None:
         asked["limit"] = benchmark.limit
     if benchmark.sample:
-        asked["sample"] = SampleRecord(**asdict(benchmark.sample), rule="files in turn")
-    return {"part": PartRecord(**asked)} if asked else {}
+        asked["sample"] = records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
+    return {"part": records.PartRecord(**asked)} if asked else {}
 
 
-def _metrics(outcome: Outcome, dataset: DatasetRecord) -> Metrics:
+def _metrics(outcome: Outcome, dataset: records.DatasetRecord) -> records.Metrics:
     config, planned = outcome.config, outcome.planned
     repos = [query.repo for query in planned.queries]
-    means = Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
-    leak = Means.of({name: list(values.values()) for name, values in outcome.leak.items()}, repos)
+    means = records.Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
+    leak = records.Means.of({name: list(values.values()) for name, values in outcome.leak.items()}, repos)
     expand: dict[str, Any] = {} if config.expand == NOTHING else {"expand": config.expand}
-    return Metrics(
+    return records.Metrics(
         run_id=outcome.run_id,
         dataset=dataset,
         protocol=config.protocol.name,
@@ -226,13 +203,13 @@ def _metrics(outcome: Outcome, dataset: DatasetRecord) -> Metrics:
         **expand,
         k=config.k,
         counts=outcome.counts,
-        chunk_nws=Sizes.model_validate(planned.corpus.sizes()),
+        chunk_nws=records.Sizes.model_validate(planned.corpus.sizes()),
         chunk_tokens=outcome.chunk_tokens,
         micro=means.micro,
         macro=means.macro,
         per_repo=means.per_repo,
-        ceilings=Means.of({name: values.tolist() for name, values in outcome.ceilings.values.items()}, repos),
-        leak=Averages(micro=leak.micro, macro=leak.macro),
+        ceilings=records.Means.of({name: values.tolist() for name, values in outcome.ceilings.values.items()}, repos),
+        leak=records.Averages(micro=leak.micro, macro=leak.macro),
     )
 
 
@@ -316,7 +293,7 @@ def _time_rows(outcome: Outcome) -> Iterator[TimeRow]:
     planned, run = outcome.planned, outcome.run
     for step, seconds in outcome.seconds.items():
         # With warm vectors nothing is encoded, and the step's seconds say nothing of the model's speed.
-        if step == EMBED_STEP:
+        if step == records.EMBED_STEP:
             yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded, usage=dict(planned.usage))
         else:
             yield TimeRow(step=step, seconds=round(seconds, 4))
@@ -335,6 +312,6 @@ def jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(_ENCODER.encode(row) + "\n" for row in rows)
 
 
-def pretty(record: Record) -> str:
+def pretty(record: records.Record) -> str:
     """A record as JSON of several lines, with a final line end."""
     return json.dumps(record.as_json(), indent=2, ensure_ascii=False) + "\n"
