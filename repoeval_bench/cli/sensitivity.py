@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.analysis.sensitivity import PairedResult, flips, sensitivity
-from repoeval_bench.cli.console import print_table
+from repoeval_bench.analysis.sensitivity import sensitivity
+from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT, page_of
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, spec_column
+from repoeval_bench.report.sensitivity import sensitivity_tables
 from repoeval_bench.runs.execution import log_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_jobs import GridJobs
@@ -29,9 +26,6 @@ from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, GridRequest
 from repoeval_bench.runs.store import check_writable
-
-SHOWN = 12
-"""Cells that flip a verdict are listed up to so many; --json has all."""
 
 
 @click.command("sensitivity")
@@ -88,64 +82,4 @@ def sensitivity_command(
         echo(text)
     else:
         echo(benchmark.label)
-        _print(found)
-
-
-def _print(found: Sequence[PairedResult]) -> None:
-    print_table(_summary(found))
-    echo(_bands(found), nl=False)
-    against = flips(found)
-    if not against:
-        echo("no decided cell contradicts another of the same pair")
-        return
-    print_table(_cells(against[:SHOWN]))
-    if len(against) > SHOWN:
-        echo(f"and {len(against) - SHOWN} more cells against the majority; --json lists all")
-
-
-def _summary(found: Sequence[PairedResult]) -> Table:
-    verdicts, title = ["wins", "loses", "undecided"], "settings in which the chunker wins, loses, or is undecided"
-    if any(contest.band is not None for contest in found):
-        verdicts.append("noise")
-        title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
-    tallies: dict[tuple[str, str, str, str], Counter[str]] = {}
-    for contest in found:
-        key = (contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.measure)
-        tallies.setdefault(key, Counter())[contest.verdict] += 1
-    names = ("chunker", "against", "sizes", "measure", "cells", *verdicts)
-    rows = [(*key, tally.total(), *(tally[verdict] for verdict in verdicts)) for key, tally in tallies.items()]
-    return make_table([spec_column(name, 34) for name in names], rows, title=title)
-
-
-def _bands(found: Sequence[PairedResult]) -> str:
-    """How wide the placebo band is, by measure, over the cells; "" where none was measured."""
-    bands: dict[str, list[float]] = defaultdict(list)
-    for contest in found:
-        if contest.band is not None:
-            bands[contest.cell.measure].append(contest.band)
-    parts = [
-        f"{measure} {min(values):.4f} to {max(values):.4f} (median {median(values):.4f})"
-        for measure, values in bands.items()
-    ]
-    return f"placebo band over the cells: {', '.join(parts)}\n" if parts else ""
-
-
-def _cells(found: Sequence[PairedResult]) -> Table:
-    rows = [
-        (
-            contest.a,
-            contest.b,
-            contest.sizes.partition(" ")[0],
-            contest.cell.protocol,
-            contest.cell.retriever,
-            contest.cell.measure,
-            Estimate(contest.difference, contest.ci),
-            contest.band,
-            contest.verdict,
-        )
-        for contest in found
-    ]
-    specs = ("chunker", "against", "sizes", "protocol", "retriever", "measure")
-    columns = [*(spec_column(name, 34) for name in specs), *figures("difference", number="+.4f")]
-    columns += [*figures("band", missing=""), Column(name="verdict")]
-    return make_table(columns, rows, title="decided cells that contradict the majority of their pair")
+        print_tables(sensitivity_tables(found))

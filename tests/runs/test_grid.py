@@ -11,13 +11,13 @@ import pytest
 from repoeval_bench.analysis.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.cli.sensitivity import _bands, _summary
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.report.sensitivity import sensitivity_tables
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.grid import _Arm, _Setting, make_protocols
 from repoeval_bench.runs.grid_problems import check_grid, grid_problems, scoring_protocols
@@ -82,7 +82,7 @@ def test_the_band_is_the_spread_of_the_means():
 @pytest.mark.parametrize("band", [None, 0.1])
 def test_noise_is_spoken_of_where_it_was_measured(band):
     """Without a placebo band, the column of noise is left out and the title names no band."""
-    table = _summary([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
+    (table,) = sensitivity_tables([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
     assert ("noise" in [column.name for column in table.columns]) == (band is not None)
     assert ("placebo" in " ".join(table.title)) == (band is not None)
 
@@ -319,5 +319,8 @@ def test_the_width_of_the_bands_is_told_by_measure():
     cells = [
         result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro") for band in (0.1, 0.2, 0.6)
     ]
-    assert _bands(cells) == "placebo band over the cells: ndcg@10 0.1000 to 0.6000 (median 0.2000)\n"
-    assert _bands([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")]) == ""
+    assert sensitivity_tables(cells)[0].notes[0] == (
+        "placebo band over the cells: ndcg@10 0.1000 to 0.6000 (median 0.2000)"
+    )
+    (table,) = sensitivity_tables([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")])
+    assert table.notes == ("no decided cell contradicts another of the same pair",)

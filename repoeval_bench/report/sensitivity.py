@@ -1,0 +1,67 @@
+"""The cells of a sensitivity grid as tables: who wins how often, and which cells say otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from statistics import median
+
+from repoeval_bench.analysis.sensitivity import PairedResult, flips
+from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, spec_column
+
+SHOWN = 12
+"""Cells that flip a verdict are listed up to so many; --json has all."""
+
+
+def sensitivity_tables(found: Sequence[PairedResult]) -> list[Table]:
+    """Verdicts counted by pair, sizes and measure; then the decided cells that contradict the majority of a pair."""
+    against = flips(found)
+    if not against:
+        return [_summary(found, [*_bands(found), "no decided cell contradicts another of the same pair"])]
+    return [_summary(found, _bands(found)), _cells(against)]
+
+
+def _summary(found: Sequence[PairedResult], notes: Sequence[str]) -> Table:
+    verdicts, title = ["wins", "loses", "undecided"], "settings in which the chunker wins, loses, or is undecided"
+    if any(contest.band is not None for contest in found):
+        verdicts.append("noise")
+        title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
+    tallies: dict[tuple[str, str, str, str], Counter[str]] = {}
+    for contest in found:
+        key = (contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.measure)
+        tallies.setdefault(key, Counter())[contest.verdict] += 1
+    names = ("chunker", "against", "sizes", "measure", "cells", *verdicts)
+    rows = [(*key, tally.total(), *(tally[verdict] for verdict in verdicts)) for key, tally in tallies.items()]
+    return make_table([spec_column(name, 34) for name in names], rows, title=title, notes=notes)
+
+
+def _bands(found: Sequence[PairedResult]) -> list[str]:
+    """How wide the placebo band is, by measure, over the cells; nothing where none was measured."""
+    bands: dict[str, list[float]] = defaultdict(list)
+    for contest in found:
+        if contest.band is not None:
+            bands[contest.cell.measure].append(contest.band)
+    parts = [
+        f"{measure} {min(values):.4f} to {max(values):.4f} (median {median(values):.4f})"
+        for measure, values in bands.items()
+    ]
+    return [f"placebo band over the cells: {', '.join(parts)}"] if parts else []
+
+
+def _cells(against: Sequence[PairedResult]) -> Table:
+    rows = [
+        (
+            *(contest.a, contest.b, contest.sizes.partition(" ")[0]),
+            *(contest.cell.protocol, contest.cell.retriever, contest.cell.measure),
+            Estimate(contest.difference, contest.ci),
+            contest.band,
+            contest.verdict,
+        )
+        for contest in against[:SHOWN]
+    ]
+    specs = ("chunker", "against", "sizes", "protocol", "retriever", "measure")
+    columns = [*(spec_column(name, 34) for name in specs), *figures("difference", number="+.4f")]
+    columns += [*figures("band", missing=""), Column(name="verdict")]
+    more = len(against) - SHOWN
+    notes = [f"and {more} more cells against the majority; --json lists all"] if more > 0 else []
+    return make_table(columns, rows, title="decided cells that contradict the majority of their pair", notes=notes)
