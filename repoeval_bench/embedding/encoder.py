@@ -93,7 +93,9 @@ class SentenceTransformerEncoder(Unchecked):
     ) -> Iterator[tuple[list[int], dict[str, Any]]]:
         """Positions of a batch's texts, and the model's input for them and for the rows that fill the batch up."""
         for batch in batches(tokens, limit=self.files.max_tokens, tokens=self.batch_tokens):
-            read = [self._beginning(texts[i], batch) for i in batch.positions]
+            # A text of few tokens has no beginning that holds more of them.
+            enough = batch.width + BUCKET_TOKENS
+            read = [self._beginning(texts[i], batch) if tokens[i] > enough else texts[i] for i in batch.positions]
             prompt = self.prompt(role) or None
             yield batch.positions, features(self.model, read, batch, truncation=True, prompt=prompt)
 

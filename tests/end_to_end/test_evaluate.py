@@ -363,14 +363,15 @@ class Strings:
 """
 
 
-def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path):
+def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path, monkeypatch):
     """A failure stops the run with the file's name; with --skip-errors it is counted under the table."""
     (tmp_path / "broken.py").write_text(BROKEN)
-    asked, path = ("-c", "py:broken:Fails", "--retriever", "bm25"), {"PYTHONPATH": str(tmp_path)}
-    sentence = one_sentence(evaluate(*asked, **path), 1)
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = ("-c", "py:broken:Fails", "--retriever", "bm25")
+    sentence = one_sentence(evaluate(*asked), 1)
     assert "stock.py" in sentence
     assert "RuntimeError: cannot read stock" in sentence
-    done = evaluate(*asked, "--skip-errors", **path)
+    done = evaluate(*asked, "--skip-errors")
     assert done.code == 0, done.err
     assert "files the chunker failed on, left out: 1" in done.out
 
@@ -391,17 +392,19 @@ def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path):
         ("return [Chunk.cut(file, CharSpan(9, 20)), Chunk.cut(file, CharSpan(0, 9))]", "starts before"),
     ],
 )
-def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, body, message):
+def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, monkeypatch, body, message):
     """Anything a plug-in returns that is not a chunk of its file is named, and nothing is scored."""
-    (tmp_path / "wrong.py").write_text(
+    module = f"wrong_{hashlib.sha256(body.encode()).hexdigest()[:8]}"  # a name of its own: a module is imported once
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / f"{module}.py").write_text(
         "from dataclasses import replace\n"
         "from repoeval_bench.core.source import Chunk\n"
         "from repoeval_bench.core.spans import CharSpan\n"
         "def whole(file): return Chunk.cut(file, CharSpan(0, len(file.text)))\n"
-        "class Cutter:\n    spec = 'py:wrong:Cutter'\n    def chunk(self, file):\n"
+        f"class Cutter:\n    spec = 'py:{module}:Cutter'\n    def chunk(self, file):\n"
         f"        if not file.text: return []\n        {body}\n"
     )
-    assert message in one_sentence(evaluate("-c", "py:wrong:Cutter", PYTHONPATH=str(tmp_path)), 1)
+    assert message in one_sentence(evaluate("-c", f"py:{module}:Cutter"), 1)
     assert not (tmp_path / "results").exists()
 
 

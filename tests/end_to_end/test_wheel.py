@@ -129,10 +129,16 @@ TOOLS = {
 """Installer -> the program, how it installs the wheel, and how the command is called then."""
 
 
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory):
+    """The folder in which uv keeps what it has fetched."""
+    return tmp_path_factory.mktemp("downloads")
+
+
 @pytest.mark.network
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOOLS)
-def test_installers_of_commands_take_the_wheel(site, tmp_path, mirror, name):
+def test_installers_of_commands_take_the_wheel(site, tmp_path, mirror, name, downloads):
     """In an environment of the tool's own the command answers and evaluates."""
     program, install, call = TOOLS[name]
     found = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
@@ -141,7 +147,6 @@ def test_installers_of_commands_take_the_wheel(site, tmp_path, mirror, name):
     places = {
         "UV_TOOL_DIR": "tools",
         "UV_TOOL_BIN_DIR": "bin",
-        "UV_CACHE_DIR": "cache",
         "PIPX_HOME": "pipx",
         "PIPX_BIN_DIR": "bin",
         "PIPX_MAN_DIR": "man",
@@ -151,7 +156,8 @@ def test_installers_of_commands_take_the_wheel(site, tmp_path, mirror, name):
     environment |= {name: str(tmp_path / folder) for name, folder in places.items()}
     pins = str(CHECKOUT / "constraints.txt")
     environment |= {"UV_CONSTRAINT": pins, "PIP_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
-    environment |= {"PIPX_DEFAULT_PYTHON": sys.executable}
+    # pip reads the second as the value of compiling: what a command imports is compiled then, and nothing else.
+    environment |= {"PIPX_DEFAULT_PYTHON": sys.executable, "PIP_NO_COMPILE": "0", "UV_CACHE_DIR": str(downloads)}
     words = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": found}
 
     def call_of(command):
