@@ -52,7 +52,7 @@ class Code:
             if here.versions.get(name) != self.versions.get(name)
         ]
         if here.state != self.state:
-            other.append(f"commit {here.state.commit} instead of {self.state.commit}")
+            other.append(f"commit {here.state} instead of {self.state}")
         if other:
             raise BenchError(f"{platform.node()} has {', '.join(other)}; install the same there")
 

@@ -343,6 +343,9 @@ class CodeState(Record):
     commit: str | None
     dirty: bool | None
 
+    def __str__(self) -> str:
+        return f"{self.commit or 'unknown'}{' with changes' if self.dirty else ''}"
+
 
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported one what it was `imported` from."""
