@@ -49,6 +49,8 @@ class ObjectStore:
             raise UsageError(
                 f"{url} is not the address of a store ({error}); give one such as file:///shared"
             ) from error
+        except Exception as error:  # implementations of fsspec raise what they like, some of them where they connect
+            raise StoreError(f"the store {url} cannot be reached ({_reason(error)})") from error
         self._local = type(self._system).__name__ == "LocalFileSystem"
 
     def __eq__(self, other: object) -> bool:
@@ -158,8 +160,11 @@ class ObjectStore:
         except FileNotFoundError:
             raise
         except Exception as error:  # implementations of fsspec raise what they like
-            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             raise StoreError(
-                f"{name} of the store {self.url} cannot be {verb} after {TRIES} tries ({reason}); run the same command "
-                "again when the store answers"
+                f"{name} of the store {self.url} cannot be {verb} after {TRIES} tries ({_reason(error)}); run the same "
+                "command again when the store answers"
             ) from error
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
