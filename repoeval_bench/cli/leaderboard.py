@@ -11,7 +11,15 @@ import click
 from repoeval_bench.analysis.leaderboard import Leaderboard, leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import allow_option, home_option, out_option, request_options, say
+from repoeval_bench.cli.options import (
+    RUNS_PLACE,
+    allow_option,
+    folder_at,
+    home_option,
+    out_option,
+    request_options,
+    say,
+)
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
@@ -43,7 +51,7 @@ def leaderboard_group() -> None:
 
 
 @leaderboard_group.command("rank", short_help="Rank all runs of a folder.")
-@click.argument("results", type=click.Path(path_type=Path), default=RESULTS)
+@click.argument("results", type=RUNS_PLACE, default=RESULTS, metavar="[RESULTS|URL]")
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE", help=_OUTPUT)
 @click.option(
     "--format",
@@ -63,14 +71,17 @@ def leaderboard_group() -> None:
     metavar="FILE",
     help="With --site: what an update of code costs, as `chunk-stats OLD --against NEW --json` printed it.",
 )
-def rank(*, results: Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None) -> None:
-    """Rank the runs in the folder RESULTS by protocol and data, never across them.
+def rank(
+    *, results: str | Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None
+) -> None:
+    """Rank the runs in RESULTS, a folder or a store, by protocol and data, never across them.
 
     Folders that hold no whole run of this version are named with their reasons. On the pages only chunkers are ranked:
     runs of two retrievers are on two boards.
     """
     from repoeval_bench.report.leaderboard import leaderboard_tables, summary
 
+    results = folder_at(results, reads=True)
     if site is not None:
         if output is not None or form is not None:
             raise UsageError("--site writes its own files; leave out --output and --format")

@@ -47,20 +47,28 @@ class _Place(click.Path):
         return value if is_url(str(value)) else super().convert(value, param, ctx)
 
 
+RUNS_PLACE = _Place(path_type=Path)
+
+
+def folder_at(place: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
+    """A folder itself, or the cache of the store at a URL; with `reads` all that the store has is there."""
+    if isinstance(place, Path):
+        return place
+    from repoeval_bench.runs.run_store import Results  # few commands are given a store
+
+    results = Results.at(place, home)
+    if reads:
+        results.read(say)
+    return results.out
+
+
 def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add --out; the command is given a folder (a Path), of a store its cache, with `reads` all of it."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def placed(**options: Any) -> Any:
-            if isinstance(options["out"], str):
-                from repoeval_bench.runs.run_store import Results  # few commands are given a store
-
-                results = Results.at(options["out"], options.get("home"))
-                options["out"] = results.out
-                if reads:
-                    results.read(say)
-            return command(**options)
+            return command(**options | {"out": folder_at(options["out"], options.get("home"), reads=reads)})
 
         place = _Place(path_type=Path, file_okay=not reads)
         return click.option(

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.options import say
-from repoeval_bench.core.errors import ResultError, os_errors_as
+from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import check_writable, write_named
+from repoeval_bench.core.object_store import is_url
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -28,6 +29,8 @@ class _Output(click.Path):
     """A file, or a folder, that a command writes: whether it can is known before anything is computed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if is_url(str(value)):
+            raise UsageError(f"{value} is a URL; give a {'file' if self.file_okay else 'folder'} of this machine")
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         named = f" with {min(param.opts, key=len)}" if isinstance(param, click.Option) else ""
         check_writable(path, f"another {'file' if self.file_okay else 'folder'}{named}", folder=not self.file_okay)

@@ -14,6 +14,7 @@ from repoeval_bench.analysis.reproduction import Row, reproduce
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, request_options, say
+from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.reproduction import format_page
@@ -33,7 +34,7 @@ from repoeval_bench.runs.store import check_writable
 @request_options(DataRequest, only=["source"])
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OUTPUT_FOLDER,
     default=RESULTS / "reproduce",
     show_default=True,
     help="Where the runs and the page are written.",

@@ -73,6 +73,7 @@ class RayCluster:
         self._home = home.resolve() if home else None
         self._folder: str | None = None
         self._actors: list[Any] = []
+        self._placed: Placed | None = None
 
     def __enter__(self) -> Self:
         import ray
@@ -107,7 +108,8 @@ class RayCluster:
         import ray
 
         run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
-        placed = self._placed() if any(job.needs_vectors for job in jobs) else None
+        if self._placed is None and any(job.needs_vectors for job in jobs):
+            self._placed = self._start_actors()
         ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         running: dict[Any, int] = {}
         done: dict[int, Finished[Made]] = {}
@@ -116,7 +118,7 @@ class RayCluster:
             for place in range(len(jobs)):
                 while place not in done:
                     while handed < len(jobs) and len(running) < ahead:
-                        running[run.remote(jobs[handed], placed)] = handed
+                        running[run.remote(jobs[handed], self._placed)] = handed
                         handed += 1
                     for reference in ray.wait(list(running))[0]:
                         done[running.pop(reference)] = _result(reference)
@@ -125,7 +127,7 @@ class RayCluster:
             for reference in running:  # nobody waits for these any more
                 ray.cancel(reference)
 
-    def _placed(self) -> Placed:
+    def _start_actors(self) -> Placed:
         """The actors, each on its machine, started when the first vector is needed."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

@@ -69,7 +69,7 @@ def test_workers_of_a_pool_that_are_killed_lose_nothing(places, tmp_path):
     def done():
         return len(list(tmp_path.glob("[0-9]*/[!.]*/manifest.json")))
 
-    with ProcessPool(2, failed=failed) as pool, Killer(workers, done, seed=3) as killer:
+    with ProcessPool(2, failed=failed) as pool, Killer(workers, seed=3, done=done) as killer:
         while killer.more:
             out = tmp_path / str(next(passes))
             jobs, runs = made(places, asked, out, pool)

@@ -324,3 +324,18 @@ def test_what_is_no_store_is_told_before_anything_is_made(url, code, told, tmp_p
     if url == "file:///proc/store":
         code, told = 2, f"{url} holds no runs; make some with --out {url}"
     assert told in one_sentence(read, code)
+
+
+def test_a_url_is_no_file_or_folder_of_this_machine(tmp_path, monkeypatch):
+    """Whatever a command writes beside its runs is written here, and no folder `s3:` is made for it."""
+    monkeypatch.chdir(tmp_path)
+    for words in (("reproduce", "--out"), ("report", "-o"), ("leaderboard", "--site")):
+        assert "s3://bucket/x is a URL; give a " in one_sentence(bench(*words, "s3://bucket/x"), 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_is_ranked(shared, tmp_path):
+    """`leaderboard` takes its URL in the place of a folder."""
+    done = bench("leaderboard", shared[0], "--format", "csv")
+    assert done.code == 0, done.err
+    assert "fixed:max_nws=400" in done.out

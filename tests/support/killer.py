@@ -40,16 +40,25 @@ def children(parents: Collection[int], title: str = "") -> list[int]:
 
 
 class Killer(threading.Thread):
-    """Kills one of the `victims` at random moments, `KILLS` times in the context and while it waits at its end.
+    """Kills one of the `victims` (with `every`, all of them) at random moments, `KILLS` times while the context lasts.
 
-    Before every third kill something more must be `done`, so that no job loses its worker as often as makes it fail.
+    With `done`, before every third kill something more must be done, so that no job loses its worker as often as makes
+    it fail.
     """
 
-    def __init__(self, victims: Callable[[], list[int]], done: Callable[[], int], *, seed: int) -> None:
+    def __init__(
+        self,
+        victims: Callable[[], list[int]],
+        *,
+        seed: int,
+        done: Callable[[], int] | None = None,
+        every: bool = False,
+    ) -> None:
         super().__init__(daemon=True)
-        self._victims, self._done, self._rng = victims, done, random.Random(seed)
+        self._victims, self._done, self._every, self._rng = victims, done, every, random.Random(seed)
         self.killed = 0
         self._leaving = threading.Event()
+        self._until = time.monotonic() + 2 * _DEADLINE
 
     def __enter__(self) -> Self:
         self.start()
@@ -61,18 +70,22 @@ class Killer(threading.Thread):
 
     @property
     def more(self) -> bool:
-        """Whether kills are left to be done."""
-        return self.killed < KILLS
+        """Whether kills are left to be done; an AssertionError where nobody does them, or they take too long."""
+        left = KILLS - self.killed
+        assert not left or (self.is_alive() and time.monotonic() < self._until), f"{left} kills were not done"
+        return left > 0
 
     def run(self) -> None:
         """Until all are done, or the context is left."""
-        seen = self._done()
-        while self.more and not self._leaving.wait(self._rng.uniform(0.0, 0.4)):
-            if self.killed % 3 == 2:
+        seen = -1
+        while self.killed < KILLS and not self._leaving.wait(self._rng.uniform(0.0, 0.4)):
+            if self._done and self.killed % 3 == 2:
                 if self._done() == seen:
                     continue
                 seen = self._done()
-            if victims := self._victims():
+            while not (victims := self._victims()) and not self._leaving.wait(0.01):
+                pass
+            for each in victims if self._every else self._rng.sample(victims, min(1, len(victims))):
                 with suppress(ProcessLookupError):
-                    os.kill(self._rng.choice(victims), signal.SIGKILL)
-                    self.killed += 1
+                    os.kill(each, signal.SIGKILL)
+            self.killed += bool(victims)
