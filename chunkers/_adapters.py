@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -11,13 +12,11 @@ from typing import TYPE_CHECKING, cast
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
 from repoeval_bench.core.errors import BenchError, ChunkError, UsageError
+from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.source import Chunk, SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from repoeval_bench.core.parts import Chunker
     from repoeval_bench.core.registry import Chosen
-    from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @contextmanager

@@ -5,16 +5,11 @@ Sizes are nws, non-whitespace characters. Nothing here knows a language.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
 
-from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from repoeval_bench.core.source import SourceFile
 
 
 def nws_before(file: SourceFile) -> list[int]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import LanguageError
-from repoeval_bench.core.languages import LANGUAGES, language_of
+from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.options import OneOf, option
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 
 def language_option() -> Any:

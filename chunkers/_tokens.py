@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -15,14 +16,10 @@ from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import OrNone, Text, Whole, option
-from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tokenizers import Tokenizer
-
-    from repoeval_bench.core.source import SourceFile
 
 DEFAULT = "default"
 """The tokenizer of the default embedding model."""

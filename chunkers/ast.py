@@ -7,6 +7,7 @@ it. A header (`class A:`) goes with the first piece of its body instead of being
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, ClassVar
@@ -15,15 +16,11 @@ from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.core.options import Whole, option
-from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, segments
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, segments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tree_sitter import Node
-
-    from repoeval_bench.core.source import Chunk, SourceFile
-    from repoeval_bench.core.syntax import Child, Parsed
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,17 @@ whole lines that it names, so two neighbours share a line where astchunk cuts wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.core.options import OneOf, Switch, Whole, option
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 # It parses its "typescript" with the grammar of TSX.
 _NAMES = {"python": "python", "java": "java", "csharp": "csharp", "typescript": "typescript", "tsx": "typescript"}

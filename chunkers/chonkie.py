@@ -11,20 +11,17 @@ looking: the unit in which every slice equals the chunk's text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.options import OneOf, Text, Whole, option
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 _CHARACTERS = 2048
 _KINDS = {

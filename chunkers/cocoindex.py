@@ -10,21 +10,18 @@ here before the import. A program that imported the package earlier has decided 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
 from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import OrNone, Whole, option
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

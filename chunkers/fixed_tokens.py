@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._tokens import check_tokenizer, tokenizer_option, tokens_before
 from repoeval_bench.core.options import Whole, option
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile
 
 
 @dataclass(frozen=True, slots=True)

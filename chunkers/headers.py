@@ -5,21 +5,16 @@ What is embedded is header + text. Spans never move with a header, so what is sc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._syntax import chosen_language
-from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spec import Spec, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.core.source import Chunk, SourceFile
 
 KINDS = {
     "none": "the chunk's text alone",

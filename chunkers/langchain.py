@@ -8,21 +8,18 @@ are found again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Text, Whole, option
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
 
 # TSX has no separators of its own there; TypeScript's fit, as they are words.
 _NAMES = {

@@ -8,19 +8,16 @@ Python; the realised size is printed beside every score. It refuses a file that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.core.options import Text, Whole, option
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

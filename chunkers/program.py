@@ -30,20 +30,17 @@ import threading
 import weakref
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from repoeval_bench.chunkers._adapters import char_offsets
 from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError, os_reason
 from repoeval_bench.core.json_reader import MOST_OF_A_LINE, JsonFaultError, parse_loose
-from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
     from io import BufferedReader
-    from typing import IO
-
-    from repoeval_bench.core.source import SourceFile
 
 UNITS = ("characters", "bytes", "utf16", "lines")
 

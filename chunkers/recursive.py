@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from repoeval_bench.chunkers._lines import cut_spans, pack
 from repoeval_bench.chunkers._tokens import Ruler, Sized
 from repoeval_bench.core.languages import language_of
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile
 
 # The order is that of LangChain's splitter for Python. A text is cut before what a pattern's group finds.
 _ANY = (

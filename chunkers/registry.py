@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.registry import Row, choose
 from repoeval_bench.core.spec import Spec
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.parts import Chunker
 
 
 def _row(name: str, where: str, meaning: str, *requires: str) -> Row:

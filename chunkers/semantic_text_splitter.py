@@ -10,10 +10,11 @@ brackets than any code has are refused; a chain of a thousand `else if` is not, 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
@@ -21,12 +22,8 @@ from repoeval_bench.chunkers._tokens import Sized, counter
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import OneOf, option
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import bare_grammar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
 
 _MOST_LEVELS = 1000
 _BRACKET = re.compile(r"[\[\](){}]")

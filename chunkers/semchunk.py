@@ -6,18 +6,15 @@ project's unit, or `max_tokens`. Chunks end where a blank or a line ended, which
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._tokens import Sized, counter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_option, tokens_before
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Whole, option
-from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from repoeval_bench.core.source import SourceFile
 
 LINES = 20
 """Lines of a window, unless asked otherwise."""

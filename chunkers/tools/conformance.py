@@ -10,22 +10,18 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES, generated
 from repoeval_bench.chunkers.tools.smallest import smallest
 from repoeval_bench.core.errors import BenchError, LanguageError
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.core.spans import CharSpan
 
 PROMISES = {
     "no failure": "every input gives chunks, none an exception",

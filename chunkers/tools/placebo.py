@@ -5,16 +5,12 @@ Its arms have to be of one size, as chunkers that are compared have to be: other
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_size, mean_nws
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile
 
 SPAN = 20
 """Offsets lie within so many lines: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""

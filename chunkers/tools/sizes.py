@@ -7,20 +7,15 @@ name without its size says what makes two runs those of one chunker.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.registry import rows
-from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.core.source import SourceFile
 
 SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_chars", "lines")
 """The options that set a size, by name; a plug-in that has one of them can be matched too."""

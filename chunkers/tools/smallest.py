@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence
 
 _PLAIN = "a\n "
 """What other characters are replaced with, where the fault stays: names, line ends and blanks say the least."""

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._tokens import DEFAULT, tokenizer_named
 from repoeval_bench.core.definitions import definitions
-from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.source import count_nws, nearest_rank
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.languages import Language, language_of
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, nearest_rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

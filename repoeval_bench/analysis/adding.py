@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
-from repoeval_bench.analysis.verification import verify
+from repoeval_bench.analysis.verification import Verification, verify
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.naming import check_finished
 from repoeval_bench.runs.parts import RESULTS, silent
@@ -14,12 +15,6 @@ from repoeval_bench.runs.replay import code_named_by
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.verified import mark
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.analysis.verification import Verification
 
 _SHOWN = 3
 

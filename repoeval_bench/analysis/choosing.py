@@ -5,8 +5,10 @@ One measure decides, the protocol's headline, over the protocol's own mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,20 +16,15 @@ import numpy as np
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
 from repoeval_bench.analysis.records import Candidate, Choice
 from repoeval_bench.analysis.robust_errors import POWER, robust_error
-from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs, near_holm
+from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, FloatArray, flip_signs, near_holm
 from repoeval_bench.analysis.statistics import SEED, Sample, holm
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 

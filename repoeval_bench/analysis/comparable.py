@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.retrieval.expansion import NOTHING
-from repoeval_bench.runs.query_scores import disagreement
+from repoeval_bench.runs.query_scores import QueryScores, disagreement
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.runs.query_scores import QueryScores
 
 PARTS = ("chunker", "embedder", "retriever", "expand", "completion")
 """What two compared runs may differ in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -14,21 +15,17 @@ from repoeval_bench.analysis.influence import influence, resting
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.records import Comparison, Comparisons, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
-from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs, near_alpha, near_holm
+from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, FloatArray, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING, lower_is_better
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Headline
 
 _MEANS: tuple[Headline, ...] = ("micro", "macro")

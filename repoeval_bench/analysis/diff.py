@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,8 +11,6 @@ from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.runs.view import RunView
 
 Why = Literal["other chunks", "other order", "other judgements"]

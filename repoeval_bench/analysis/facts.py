@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError, os_reason
+from repoeval_bench.core.run import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.run import Fact
     from repoeval_bench.runs.query_scores import QueryScores
 
 _WORDS: dict[str, Fact] = {"": None, "true": True, "yes": True, "false": False, "no": False}

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from repoeval_bench.analysis.intervals import HalfOpen, quantile_interval, share_interval
-from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import SEED, Sample, holm, intervals
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from repoeval_bench.analysis.statistics import FloatArray
 
 Kind = Literal["mean", "share", "change", "milliseconds", "number"]
 

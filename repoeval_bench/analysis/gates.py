@@ -5,7 +5,9 @@ The file is read and checked as a whole, so that all mistakes are reported at on
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
@@ -13,22 +15,17 @@ from pydantic import Field, field_validator, model_validator
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.segments import Segment, find
-from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 

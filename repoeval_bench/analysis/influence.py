@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from repoeval_bench.analysis.records import Influence
-from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
+from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
 
 CANDIDATES = 10
 """Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""

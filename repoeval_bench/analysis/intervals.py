@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +11,8 @@ from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.analysis.statistics import FloatArray
+    from repoeval_bench.analysis.sign_flips import FloatArray
 
 HalfOpen = tuple[float | None, float | None] | None
 """(lower, upper) end, None for an end that the data does not set; None in place of both for one cluster."""

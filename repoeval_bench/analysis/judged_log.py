@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import CEILING, SHARE, Measure, score_run
 from repoeval_bench.metrics.condensed import UNREGISTERED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-    from typing import Self
-
-    from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.core.run import Qrels
+    from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.log import LogRow, Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.view import RunView

@@ -6,7 +6,9 @@ one precision. A folder that cannot be ranked is listed with its reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +19,11 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from repoeval_bench.analysis.records import Choice, Interval
-    from repoeval_bench.runs.records import Headline
 
 BESIDE = ("ndcg@10", "recall@10")
 """Measures that are given beside the headline where a run has them."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.places import Place
+from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.protocols.uses import distance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from repoeval_bench.core.places import Gold
     from repoeval_bench.runs.inspection import Inspection
     from repoeval_bench.runs.log import Retrieved
 

@@ -6,21 +6,16 @@ mean difference as one observation, whatever the number of its tasks.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from math import ceil, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.analysis.records import NewRepositories, RepositoryEffect
 from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample, bounded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from numpy.typing import NDArray
-
 
 LEVEL = 0.95
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from repoeval_bench.core.run import Qrels
 from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.core.run import Qrels
+    from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.view import RunView
 
 

@@ -5,10 +5,13 @@ Nothing is tuned towards a published number: every setting below was chosen from
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.runs.experiment import evaluate, plan_run
@@ -17,10 +20,6 @@ from repoeval_bench.runs.request import RunRequest, shell_line
 from repoeval_bench.runs.stages import embed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.planning import Plan
     from repoeval_bench.runs.view import RunView
 

@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.sign_flips import ALPHA, fewest_clusters
+from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, fewest_clusters
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from repoeval_bench.analysis.statistics import Sample
 
-    FloatArray = NDArray[np.float64]
 
 POWER = 0.8
 

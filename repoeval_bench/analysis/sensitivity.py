@@ -6,6 +6,7 @@ A verdict that flips when query, relevance or retriever change is a statement ab
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -17,13 +18,15 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.placebo import describe, placebo_arms
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
-from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import fitting
-from repoeval_bench.runs.grid import make_grid
+from repoeval_bench.runs.grid import Grid, make_grid
 from repoeval_bench.runs.grid_problems import check_grid
 from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.problems import Problems
@@ -31,12 +34,6 @@ from repoeval_bench.runs.request import DataRequest, GridRequest
 from repoeval_bench.runs.run_store import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.grid import Grid
     from repoeval_bench.runs.grid_store import Cell, Scores
 
     ArmsElsewhere = Callable[[GridRequest, Sequence[str]], Iterator[Mapping[Cell, Scores]]]

@@ -13,25 +13,22 @@ what the share of such clusters may be.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, floor, log2, sqrt
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.cores import usable_cores
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
-    BoolArray = NDArray[np.bool_]
-    Packed = NDArray[np.uint8]
-    """Which clusters are flipped, one bit each, (n_flips, n_bytes)."""
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Packed = NDArray[np.uint8]
+"""Which clusters are flipped, one bit each, (n_flips, n_bytes)."""
 
 ALPHA = 0.05
 

@@ -5,9 +5,11 @@ Means are over pairs of versions, from what `chunk-stats OLD --against NEW --jso
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, log
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -19,18 +21,13 @@ from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.chunkers.tools.statistics import default_tokens
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.json_reader import faults_as, read_rows
-from repoeval_bench.core.source import count_nws
-from repoeval_bench.retrieval.corpus import build_corpus
+from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.retrieval.corpus import Corpus, build_corpus
 from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.core.parts import Chunker
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.retrieval.corpus import Corpus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

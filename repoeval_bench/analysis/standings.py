@@ -9,6 +9,7 @@ only.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log
@@ -19,8 +20,8 @@ import numpy as np
 from repoeval_bench.analysis.choosing import choice_of
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
-from repoeval_bench.analysis.records import Candidate
-from repoeval_bench.analysis.stability import updates_of
+from repoeval_bench.analysis.records import Candidate, Choice, Comparison, Interval
+from repoeval_bench.analysis.stability import StabilityRow, Updates, updates_of
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
@@ -32,11 +33,7 @@ from repoeval_bench.runs.inspection import SOURCES, read_sources
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.analysis.leaderboard import Board
-    from repoeval_bench.analysis.records import Choice, Comparison, Interval
-    from repoeval_bench.analysis.stability import StabilityRow, Updates
     from repoeval_bench.runs.view import RunView
 
 BASELINE = "fixed"

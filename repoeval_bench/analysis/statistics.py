@@ -7,22 +7,19 @@ standard errors in `robust_errors`.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FIRST_FLIPS, flip_signs
+from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FIRST_FLIPS, FloatArray, flip_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from repoeval_bench.analysis.records import Interval
 
-    FloatArray = NDArray[np.float64]
 
 LEVEL = 0.95
 SEED = 20_240_601

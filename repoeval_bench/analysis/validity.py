@@ -8,32 +8,28 @@ within queries hold the truth in 93 to 96 % (scripts/simulate_validity.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from repoeval_bench.analysis.choosing import DRAWS, resampled_sums
 from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
 from repoeval_bench.analysis.robust_errors import effective_clusters
-from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS
+from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING, PASSED, SHARE, TEXT_MEASURES
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-    from pathlib import Path
-    from typing import Self
-
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Completed, Headline
     from repoeval_bench.runs.view import RunView
 

@@ -7,12 +7,14 @@ names is run unless it is part of this package, or was allowed by name.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
@@ -23,17 +25,13 @@ from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, 
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Completed, Record
 from repoeval_bench.runs.replay import check_allowed, data_of, replay
 from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
 from repoeval_bench.runs.trec import read_qrels, read_run, run_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.records import Completed, Record
     from repoeval_bench.runs.view import RunView
 
 INTERVALS = "intervals"

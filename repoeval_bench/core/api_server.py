@@ -10,6 +10,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,17 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from repoeval_bench.core.errors import BenchError, SpecError
-from repoeval_bench.core.http_reader import TooMuchError, ask
+from repoeval_bench.core.http_reader import Answer, TooMuchError, ask
 from repoeval_bench.core.json_reader import JsonFaultError, parse, parse_loose
 from repoeval_bench.core.validation import EXACT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     import httpx
     from tenacity import RetryCallState
-
-    from repoeval_bench.core.http_reader import Answer
 
 OPENAI = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notebook import html_table
+from repoeval_bench.core.places import Gold
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.uses import UsedDefinition
+from repoeval_bench.core.uses import UsedDefinition
 
 
 @dataclass(frozen=True, slots=True)

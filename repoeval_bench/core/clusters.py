@@ -7,12 +7,10 @@ and of files makes no difference.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from repoeval_bench.core.words import count
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 
 class Alone(NamedTuple):

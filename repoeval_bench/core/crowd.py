@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    Again = Callable[[], None]
-    """Called before a request is sent once more; its error ends the request."""
+Again = Callable[[], None]
+"""Called before a request is sent once more; its error ends the request."""
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")

@@ -6,12 +6,11 @@ grammars; nothing here knows lines, nesting or what the definitions are used for
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from tree_sitter import Node
 
     from repoeval_bench.core.syntax import Parsed

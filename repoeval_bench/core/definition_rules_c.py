@@ -6,17 +6,15 @@ what is next to the name decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definition_rules import Found, Rules, declarators, named, named_all, words
+from repoeval_bench.core.definition_rules import Found, Reader, Rules, declarators, named, named_all, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node
 
-    from repoeval_bench.core.definition_rules import Reader
     from repoeval_bench.core.syntax import Parsed
 
 _NAMES = words(

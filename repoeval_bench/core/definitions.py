@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core import definition_rules as rules
 from repoeval_bench.core import definition_rules_c as rules_c
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import COMMENT, DECORATOR, segments
+from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definition_rules import Found, Kind, Rules
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.syntax import Parsed
 
 
 @dataclass(frozen=True, slots=True)

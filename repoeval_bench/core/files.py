@@ -9,14 +9,12 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:

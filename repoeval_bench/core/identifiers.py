@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
+
 if TYPE_CHECKING:
-    from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.core.syntax import Parsed
 
 _SCRIPT = (

@@ -12,20 +12,16 @@ import io
 import json
 import math
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from repoeval_bench.core.errors import os_reason
+from repoeval_bench.core.errors import BenchError, os_reason
 from repoeval_bench.core.validation import EXACT, mistakes, without_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from repoeval_bench.core.errors import BenchError
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

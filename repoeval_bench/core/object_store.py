@@ -5,16 +5,14 @@ An object is written whole. What a store holds is not trusted: callers check dig
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text, write_atomic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 TRIES = 5
 """How often an object is read or written until the store has failed."""

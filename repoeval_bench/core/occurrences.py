@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.core.syntax import Parsed
 
 # @call is a call with its arguments, @bare or @member the name of what is called, @receiver what it is called on.

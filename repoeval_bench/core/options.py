@@ -8,14 +8,12 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Value = str | float | None
 """What an option of a measure can be."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.run import Run
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan
 
+if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.run import Run
-    from repoeval_bench.core.source import Chunk, SourceFile
-    from repoeval_bench.core.spans import CharSpan
 
 
 Role = Literal["query", "document"]

@@ -5,13 +5,10 @@ A line is a file and a number, so places in one file and places in several files
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from multiprocessing import parent_process
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm import tqdm
 
 from repoeval_bench.core.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Without the thread that watches over slow bars: with `miniters=1` every step looks at the clock.
 tqdm.monitor_interval = 0

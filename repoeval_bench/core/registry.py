@@ -24,6 +24,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import import_module
@@ -32,14 +33,11 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import BenchError, SpecError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.options import options_of, read_options
+from repoeval_bench.core.options import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from importlib.metadata import EntryPoint
-
-    from repoeval_bench.core.options import Option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 Qrels = dict[str, dict[str, float]]
 """query_id -> chunk_id -> gain (> 0). A query without a relevant chunk has an empty dict, never no entry."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from repoeval_bench.core.spans import CharSpan, LineSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # The whitespace of str.split() among the ASCII characters, except the newline.
 _ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"

@@ -5,11 +5,9 @@ All positions are 0-based and half-open.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True, order=True)

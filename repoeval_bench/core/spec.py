@@ -9,14 +9,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 from repoeval_bench.core.errors import SpecError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Self
 
 _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from repoeval_bench.core.errors import UsageError, all_mistakes, os_reason
+from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_reason
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import EXACT, expectation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
     import yaml
-
-    from repoeval_bench.core.errors import BenchError
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

@@ -8,27 +8,25 @@ than parsing does, so it lists the children of the nodes asked for and never wal
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import TypeAlias
-
     from tree_sitter import Language as TreeSitterLanguage
     from tree_sitter import Node, Query
 
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.source import SourceFile
 
-    Child: TypeAlias = "tuple[int, int, Node]"
-    """First line, last line (inclusive), node."""
+Child: TypeAlias = "tuple[int, int, Node]"
+"""First line, last line (inclusive), node."""
 
 PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 """A child's role: comments and decorators belong to what follows, a closing bracket to what precedes."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable
 
 _WORD = re.compile(r"\w+")
 # An acronym before a capitalised word (HTTPServer), a word, a run of capitals, a number, letters without case.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from repoeval_bench.core.places import Place
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan
 
 Kind = Literal["function", "method", "class", "variable", "attribute"]
 

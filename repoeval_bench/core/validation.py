@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
 EXACT = 2**53

@@ -8,17 +8,13 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from contextlib import contextmanager
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple, TypeVar
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import path_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 Archive = TypeVar("Archive")
 

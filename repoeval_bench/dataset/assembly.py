@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.places import Gold, Place
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
 from repoeval_bench.dataset.uses.table import dump_uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.dataset.trees import Tree
 
 

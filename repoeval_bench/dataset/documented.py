@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.places import Place, join, without
-from repoeval_bench.core.source import blanked
+from repoeval_bench.core.places import Gold, Place, join, without
+from repoeval_bench.core.source import SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.source import SourceFile
 
 LEVEL = "docstring"
 """The level of tasks that are such questions."""

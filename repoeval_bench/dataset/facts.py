@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.core.run import Fact
+from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.run import Fact
 
 FACTS = {
     "function_lines": "lines of the function that is to be completed, from its def to its end",

@@ -6,23 +6,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.repoeval import FUNCTION, Combination
-from repoeval_bench.dataset.uses.table import read_uses
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.dataset.uses.table import Uses
+from repoeval_bench.dataset.uses.table import Uses, read_uses
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,26 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import folder_beside, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
-from repoeval_bench.dataset.repoeval import EXTENSIONS, parse_tasks
-from repoeval_bench.dataset.sources import SetFacts
-from repoeval_bench.dataset.uses.table import read_uses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.dataset.repoeval import Combination
-    from repoeval_bench.dataset.sources import Source
-    from repoeval_bench.dataset.uses.table import Uses
+from repoeval_bench.dataset.repoeval import EXTENSIONS, Combination, parse_tasks
+from repoeval_bench.dataset.sources import SetFacts, Source
+from repoeval_bench.dataset.uses.table import Uses, read_uses
 
 
 @dataclass(frozen=True, slots=True)

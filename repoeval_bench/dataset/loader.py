@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index, repoeval
 from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
 from repoeval_bench.dataset.build.plain import is_code_folder, load_folder
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.dataset.obtain import combination_at, obtain
+from repoeval_bench.dataset.obtain import Obtained, combination_at, obtain
 from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.dataset.install import InstalledSet
-    from repoeval_bench.dataset.obtain import Obtained
     from repoeval_bench.dataset.uses.table import Uses
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from repoeval_bench.core.errors import DatasetError, UsageError
@@ -12,15 +12,9 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, combination
+from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, Combination, combination
 from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
-from repoeval_bench.dataset.sources import SourceError, archived
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from repoeval_bench.dataset.repoeval import Combination
-    from repoeval_bench.dataset.sources import Source
+from repoeval_bench.dataset.sources import Source, SourceError, archived
 
 NAMED = ("auto", "github", "pypi")
 """Sources with a name; any other is a shipped pack, a folder or an address."""

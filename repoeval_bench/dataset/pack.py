@@ -11,8 +11,9 @@ It is read where it is, and never copied.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,9 +24,6 @@ from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset.install import InstalledSet
 from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination
 from repoeval_bench.dataset.sources import SetFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MANIFEST = "pack.yaml"
 TREE = "repositories"

@@ -8,26 +8,22 @@ the query's id. A file is `path` or `repository/path`; all places of a query are
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Self
+from pathlib import Path
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.places import Place, join
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line
 from repoeval_bench.dataset.assembly import fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.source import SourceFile
 
 QUESTION = "question"
 """The level of tasks that are questions of a file."""

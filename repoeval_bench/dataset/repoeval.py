@@ -12,8 +12,9 @@ import ast
 import json
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -25,9 +26,6 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line  # noqa: TC001 - pydantic reads it
 from repoeval_bench.core.words import count
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 NAME = "repoeval"
 """Name of the published benchmark; a user's own set has another."""

@@ -12,19 +12,15 @@ from __future__ import annotations
 
 import gzip
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.home import shipped
-from repoeval_bench.dataset.pack import MANIFEST, Pack
+from repoeval_bench.dataset.pack import MANIFEST, Pack, PackFile
 from repoeval_bench.dataset.repoeval import FUNCTION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from repoeval_bench.dataset.pack import PackFile
 
 FILES, TASKS, USES = "files.tsv.gz", "tasks.tsv.gz", "uses.tsv.gz"
 

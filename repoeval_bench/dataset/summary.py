@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.repoeval import FUNCTION
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.dataset.install import InstalledSet
 
 _LICENCES = {

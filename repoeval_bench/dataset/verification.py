@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.files import git_blob_id, sha256_file, sha256_text
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.assembly import files_of, is_misplaced, place_problem
-from repoeval_bench.dataset.install import read_hashes
+from repoeval_bench.dataset.install import InstalledSet, read_hashes
 from repoeval_bench.dataset.repoeval import FUNCTION
-from repoeval_bench.dataset.trees import is_source_path, read_trees, text_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.dataset.install import InstalledSet
-    from repoeval_bench.dataset.trees import Tree
+from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees, text_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,11 @@ too small to share, and the bits are then the same however many cores there are.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from repoeval_bench.embedding.precision import Precision
 
 T = TypeVar("T")

@@ -11,21 +11,19 @@ import hashlib
 import json
 import struct
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.disk import FILE
 from repoeval_bench.embedding.housekeeping import known_identities, unsealed
-from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
+from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, VectorCache, seal, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from repoeval_bench.core.object_store import ObjectStore
-    from repoeval_bench.embedding.storage import Kind
 
 FOLDER = "vectors"
 """Where in a store the blocks are."""

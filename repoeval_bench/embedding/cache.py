@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.core.files import readable
-from repoeval_bench.core.parts import Embedded
+from repoeval_bench.core.parts import Embedded, Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.late import LateEncoder
-from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, cut
-from repoeval_bench.embedding.storage import key_prefix, text_key
+from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, LongText, cut
+from repoeval_bench.embedding.storage import Kind, VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
     from tqdm import tqdm
 
-    from repoeval_bench.core.parts import Role
-    from repoeval_bench.embedding.long_text import LongText
-    from repoeval_bench.embedding.storage import Kind, VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.storage import key_prefix, text_key
+from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from repoeval_bench.embedding.cross_encoder import CrossEncoderScorer
-    from repoeval_bench.embedding.storage import VectorCache
 
 ENTRY = struct.Struct("<fI")
 """A pair's score, which the model gives in float32, and its tokens before truncation."""

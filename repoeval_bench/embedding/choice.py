@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.parts import Role
 from repoeval_bench.core.registry import choose, find, known
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.embedding import long_text, models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.parts import Role
-    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.embedding.long_text import LongText
     from repoeval_bench.embedding.text_encoder import TextEncoder
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,7 @@ from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.files import readable
 from repoeval_bench.embedding.batches import batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.models import locate, read_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from repoeval_bench.embedding.models import ModelFiles
+from repoeval_bench.embedding.models import ModelFiles, locate, read_json
 
 BATCH_TOKENS = 2048
 """Tokens in one batch: four pairs of 512."""

@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from diskcache import Cache
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.disk import FILE, KEPT, RawDisk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 
 class Database(Cache):  # type: ignore[misc]  # diskcache has no type information

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from diskcache import Disk
 
 from repoeval_bench.core.errors import CacheError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 MEND = "run repoeval-bench cache verify --delete, and what it removes is computed again"
 """The way out where single entries are broken."""

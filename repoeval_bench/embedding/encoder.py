@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import models
@@ -17,13 +19,10 @@ from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, un
 from repoeval_bench.embedding.tokens import load_tokenizer, token_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from repoeval_bench.core.parts import Role
     from repoeval_bench.embedding.models import ModelFiles
     from repoeval_bench.embedding.precision import Precision
 

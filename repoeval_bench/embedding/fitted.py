@@ -10,14 +10,11 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import EmbeddingError, os_reason
 from repoeval_bench.core.files import folder_beside, sha256_file, write_atomic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SEAL = "sha256.json"
 """The file with the hashes of all others; written last."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 
 class HashEncoder(WholeTextEncoder):

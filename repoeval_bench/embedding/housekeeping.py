@@ -8,7 +8,8 @@ import sqlite3
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cached_scorer import ENTRY
 from repoeval_bench.embedding.disk import FILE, RAW
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _ROW_BYTES = 120  # what an entry takes in the table and its indexes beside its value
 _IDENTITY = tag("identity", "")[:1]

@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.parts import Role
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding.batches import Batch, batches, side_by_side
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Unchecked, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.parts import Role
-    from repoeval_bench.core.spans import CharSpan
     from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 
 OPTION = "late"

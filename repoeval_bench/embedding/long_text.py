@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, get_args
 
 from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec, nearest, with_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.parts import Role
 
 LongText = Literal["head", "tail", "mean", "max"]
 

@@ -9,23 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
 from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.source import SourceFile
 
 LEAST_FILES = 2
 """A term that is in fewer files is left out."""

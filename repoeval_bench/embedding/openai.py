@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from repoeval_bench.core.crowd import Crowd
+from repoeval_bench.core.crowd import Again, Crowd
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import format_spec
-from repoeval_bench.embedding.server import EmbeddingServer
+from repoeval_bench.embedding.server import Answered, EmbeddingServer
 from repoeval_bench.embedding.text_encoder import Limit, Sending, unit_rows
 from repoeval_bench.embedding.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from repoeval_bench.core.crowd import Again
-    from repoeval_bench.core.parts import Role
-    from repoeval_bench.embedding.server import Answered
 
 SPECIAL = 4
 """Tokens that a server may add to a text, where its tokenizer is not known."""

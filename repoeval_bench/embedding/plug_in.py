@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import BenchError, EmbeddingError
+from repoeval_bench.core.parts import Role
 from repoeval_bench.embedding.text_encoder import PlainEncoder, Sending, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.parts import Role
     from repoeval_bench.core.registry import Chosen
 
 

@@ -7,15 +7,13 @@ cache key and in the manifest, and runs of different precisions are never compar
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.spec import nearest, with_options
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Precision = Literal["fp32", "bf16", "fp16"]
 

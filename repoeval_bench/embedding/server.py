@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray  # noqa: TC002 - a field of a NamedTuple
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, counted, no_pause, utc_now
@@ -16,7 +17,6 @@ from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.validation import EXACT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
 USAGE = ("prompt_tokens", "total_tokens")

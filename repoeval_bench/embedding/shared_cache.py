@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.embedding.blocks import (
     ENTRIES,
@@ -16,16 +19,10 @@ from repoeval_bench.embedding.blocks import (
     read_keys,
     write_block,
 )
-from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.storage import Kind, VectorCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from repoeval_bench.core.object_store import ObjectStore
-    from repoeval_bench.embedding.storage import Kind
 
 
 class SharedVectorCache(VectorCache):

@@ -6,27 +6,22 @@ import hashlib
 import io
 import json
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.parts import Role
 from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.models import ModelFiles, locate
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.parts import Role
-    from repoeval_bench.embedding.models import ModelFiles
 
 
 def distill_static(spec: str, model: str, folder: Path, notify: Callable[[str], None], *, dim: int) -> StaticEncoder:

@@ -6,18 +6,16 @@ import hashlib
 import sqlite3
 import time
 import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from diskcache import Timeout
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.database import Database, ReadOnlyDatabase
 from repoeval_bench.embedding.disk import KEPT, MEND, SETTINGS, RawDisk, can_be_written, prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
 Kind = Literal["vector", "tokens", "read", "score", "completion", "outcome", "identity"]
 """What an entry holds: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight

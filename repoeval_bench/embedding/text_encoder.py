@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.parts import Role
 from repoeval_bench.core.terms import identifiers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.parts import Role
 
 NO_USAGE: Mapping[str, int] = MappingProxyType({})
 """Of a model that runs here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -11,8 +12,6 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tokenizers import Tokenizer
 
 FILE = "tokenizer.json"

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.metrics.judged import Entries, Judged
+from repoeval_bench.metrics.judged import Entries, FloatArray, IntArray, Judged
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
-from repoeval_bench.metrics.scoring import score_judged
+from repoeval_bench.metrics.scoring import RunScores, score_judged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.metrics.judged import FloatArray, IntArray
     from repoeval_bench.metrics.measure import Measure
-    from repoeval_bench.metrics.scoring import RunScores
 
 NOTHING = -1
 """What fills a row after its last result."""

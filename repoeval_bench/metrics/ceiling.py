@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from math import fsum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from repoeval_bench.core.places import join
-from repoeval_bench.metrics.context import Context, as_read, completion_of, look_up
-from repoeval_bench.metrics.judged import share
-from repoeval_bench.metrics.measure import parse_measures
+from repoeval_bench.core.places import Gold, Place, join
+from repoeval_bench.metrics.context import ChunkPlace, Completion, Context, as_read, completion_of, look_up
+from repoeval_bench.metrics.judged import IntArray, Judgements, share
+from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.reading import Lines
-from repoeval_bench.metrics.scoring import score_run
+from repoeval_bench.metrics.scoring import RunScores, score_run
 from repoeval_bench.metrics.sources import Sources
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.places import Gold, Place
-    from repoeval_bench.metrics.context import ChunkPlace, Completion
-    from repoeval_bench.metrics.judged import IntArray, Judgements
-    from repoeval_bench.metrics.measure import Measure
-    from repoeval_bench.metrics.scoring import RunScores
 
 Greed = Literal["lines", "definitions", "identifiers", "ngrams"]
 """What a greedy choice of chunks collects."""

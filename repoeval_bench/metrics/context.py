@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.places import Place
+from repoeval_bench.core.places import Gold, Place
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.metrics.texts import Written
 
 _T = TypeVar("_T")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.metrics.context import look_up
+from repoeval_bench.core.places import Gold
+from repoeval_bench.metrics.context import ChunkPlace, look_up
 from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under, share_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.metrics.context import ChunkPlace
     from repoeval_bench.metrics.judged import FloatArray, Judged
 
 

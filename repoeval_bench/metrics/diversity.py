@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.options import Number, Option
 from repoeval_bench.core.terms import jaccard, words
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.judged import discounted, share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.metrics.judged import FloatArray, Judged
+from repoeval_bench.metrics.judged import FloatArray, Judged, discounted, share
 
 NOVEL_BELOW = 0.5
 """A chunk is novel where its Jaccard with every higher one stays below this."""

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.judged import exponential_gain, share
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import Entries, FloatArray, Judged
+from repoeval_bench.metrics.judged import Entries, FloatArray, Judged, exponential_gain, share
 
 
 def err(judged: Judged, k: int | None) -> FloatArray:

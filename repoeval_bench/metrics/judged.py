@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.places import join, without
+from repoeval_bench.core.places import Gold, join, without
 from repoeval_bench.core.run import Run
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.places import Gold
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float]"]
 """query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked here."""

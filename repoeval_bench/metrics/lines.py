@@ -6,11 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.reading import BUDGETS, read_lines
+from repoeval_bench.metrics.reading import BUDGETS, LineReading, read_lines
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import FloatArray, Judged
-    from repoeval_bench.metrics.reading import LineReading
 
 
 def line_recall(judged: Judged, budget: int) -> FloatArray:

@@ -6,23 +6,19 @@ query without relevant ids scores 0. Ids ranked twice, negative gains and k < 1 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import combinations
 from math import log2
 from typing import TYPE_CHECKING, TypeVar
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.metrics.diversity import cosines, mean_dissimilarity
-from repoeval_bench.metrics.scoring import score_query, score_run
+from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
 from repoeval_bench.metrics.subtopics import alpha_ndcg_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from repoeval_bench.metrics.scoring import RunScores
 
 _T = TypeVar("_T")
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.options import read_options
+from repoeval_bench.core.options import Value, read_options
 from repoeval_bench.core.registry import find, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from repoeval_bench.core.options import Value
     from repoeval_bench.metrics.definition import Definition
     from repoeval_bench.metrics.judged import FloatArray, Judged
 

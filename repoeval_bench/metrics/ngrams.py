@@ -12,22 +12,17 @@ These are Jelinek-Mercer's with weight 1/2, which Hellendoorn and Devanbu (2017)
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.terms import word_of_code
-from repoeval_bench.metrics.judged import share
+from repoeval_bench.metrics.judged import FloatArray, IntArray, share
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.metrics.judged import FloatArray, IntArray
-
-    TokenArray = NDArray[np.int32]
+TokenArray = NDArray[np.int32]
 
 ORDER = 6
 """The longest n-gram."""

@@ -6,23 +6,20 @@ nothing: the one is known, and nobody has the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from repoeval_bench.metrics.context import completion_of
+from repoeval_bench.metrics.context import ChunkPlace, Completion, Context, completion_of
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.ngrams import BREAK, bits_per_token
+from repoeval_bench.metrics.ngrams import BREAK, TokenArray, TokenLines, bits_per_token
 from repoeval_bench.metrics.reading import BUDGETS, Lines, first_reads, share_within
 from repoeval_bench.metrics.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from repoeval_bench.metrics.context import ChunkPlace, Completion, Context
     from repoeval_bench.metrics.judged import FloatArray, Judged
-    from repoeval_bench.metrics.ngrams import TokenArray, TokenLines
 
 IDENTIFIER_RECALL = "identifier_recall"
 

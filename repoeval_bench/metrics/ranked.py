@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.options import Number, OneOf, Option
 from repoeval_bench.metrics.definition import REL, Definition
-from repoeval_bench.metrics.judged import discounted, exponential_gain, share
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import Entries, FloatArray, Judged
+from repoeval_bench.metrics.judged import Entries, FloatArray, Judged, discounted, exponential_gain, share
 
 
 def ndcg(judged: Judged, k: int | None, *, gain: str = "linear") -> FloatArray:

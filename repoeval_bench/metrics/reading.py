@@ -5,26 +5,21 @@ Pure: places in, counts out. Who retrieved the chunks, and for what, is not know
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.places import join
-from repoeval_bench.metrics.judged import share
+from repoeval_bench.core.places import Gold, Place, join
+from repoeval_bench.metrics.judged import FloatArray, IntArray, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.places import Gold, Place
     from repoeval_bench.metrics.context import ChunkPlace
-    from repoeval_bench.metrics.judged import FloatArray, IntArray
 
 _HEADER = -1
 """In place of a line's number: a header costs nws and is not a line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.registry import Row
@@ -9,8 +10,6 @@ from repoeval_bench.metrics import definitions, diversity, graded, lines, proxie
 from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from repoeval_bench.metrics.definition import Definition
 
 FAMILIES = {

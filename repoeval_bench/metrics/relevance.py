@@ -6,7 +6,7 @@ A strategy is a small object; `score_items` asks them in order, item by item, an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.terms import dice, words
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
-from repoeval_bench.metrics.scoring import score_run
+from repoeval_bench.metrics.scoring import RunScores, score_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from repoeval_bench.metrics.context import Context
     from repoeval_bench.metrics.measure import Measure
-    from repoeval_bench.metrics.scoring import RunScores
 
 Name = Literal["qrels", "rule", "token-f1"]
 

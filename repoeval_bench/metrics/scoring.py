@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run, Score
-from repoeval_bench.metrics.judged import judge
+from repoeval_bench.metrics.judged import FloatArray, Judged, Judgements, Rankings, judge
 from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from repoeval_bench.metrics.context import Context
-    from repoeval_bench.metrics.judged import FloatArray, Judged, Judgements, Rankings
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.metrics.definition import REL, Definition
-from repoeval_bench.metrics.judged import share
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import FloatArray, Judged
+from repoeval_bench.metrics.judged import FloatArray, Judged, share
 
 
 def precision(judged: Judged, k: int, *, rel: float | None = None) -> FloatArray:

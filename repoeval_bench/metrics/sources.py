@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse
 from repoeval_bench.metrics.context import look_up
-from repoeval_bench.metrics.ngrams import BREAK, ORDER, Grams, Tokens, tokens_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.metrics.ngrams import TokenArray, TokenLines
+from repoeval_bench.metrics.ngrams import BREAK, ORDER, Grams, TokenArray, TokenLines, Tokens, tokens_of
 
 
 class Stream(NamedTuple):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.core.places import iou
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import REL, Definition
-from repoeval_bench.metrics.judged import share
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import Entries, FloatArray, Judged
+from repoeval_bench.metrics.judged import Entries, FloatArray, Judged, share
 
 
 def best_iou(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from math import fsum, log2
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
     from repoeval_bench.metrics.judged import FloatArray, Judged
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from repoeval_bench.metrics.judged import FloatArray, Judged
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from repoeval_bench.core.places import join
+from repoeval_bench.core.benchmark import Query, Task
+from repoeval_bench.core.places import Gold, join
+from repoeval_bench.core.run import Ranking
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.protocols.exclusion import is_over_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from repoeval_bench.core.benchmark import Query, Task
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.run import Ranking
-    from repoeval_bench.core.source import Chunk, SourceFile
 
 TOP = 10
 """Ranks that are looked at."""

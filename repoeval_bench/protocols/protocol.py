@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import find, known
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.protocols.uses import is_uses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Gold = Literal[
     "prompt",

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Place, join, without
+from repoeval_bench.core.places import Gold, Place, join, without
+from repoeval_bench.core.run import Qrels
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.uses import definitions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.run import Qrels
-    from repoeval_bench.core.source import Chunk
-    from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.protocols.protocol import Protocol
 
 RULES = {

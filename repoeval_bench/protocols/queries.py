@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def query_policy(policy: str) -> Callable[[str], str]:

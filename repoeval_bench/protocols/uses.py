@@ -5,23 +5,18 @@ Definitions that the prompt shows whole drop out, and so do tasks that then use 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.places import Place, join, without
+from repoeval_bench.core.places import Gold, Place, join, without
+from repoeval_bench.core.run import Fact
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import TIERS
+from repoeval_bench.core.uses import TIERS, Tier, UsedDefinition
 from repoeval_bench.dataset.assembly import with_fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.core.places import Gold
-    from repoeval_bench.core.run import Fact
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.uses import Tier, UsedDefinition
 
 DEFAULT: Tier = "distinctive"
 """The last tier that is gold unless another is named."""

@@ -5,13 +5,8 @@ CodeRAG-Bench (Wang et al. 2024, arXiv 2406.14497) cuts a corpus so; users canno
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.source import SourceFile
 
 HALF = 25
 STEP = 10

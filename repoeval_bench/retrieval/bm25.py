@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.retrieval.postings import Postings
 from repoeval_bench.retrieval.ranking import rank_column
-from repoeval_bench.retrieval.scope import excluded_from
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.run import Ranking
-    from repoeval_bench.core.source import Chunk
-    from repoeval_bench.retrieval.scope import Chunks, Excluded
+from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 NAME = "bm25"
 

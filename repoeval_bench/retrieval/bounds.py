@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.scope import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.retrieval.scope import Chunks, Excluded
+from repoeval_bench.retrieval.scope import Chunks, Excluded, visible
 
 
 class RandomRetriever:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.registry import choose, known
+from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
+from repoeval_bench.core.registry import Chosen, choose, known
 from repoeval_bench.core.spec import Spec, format_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
-    from repoeval_bench.core.registry import Chosen
     from repoeval_bench.retrieval.scope import Chunks
 
 

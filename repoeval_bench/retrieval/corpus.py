@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import BenchError, ChunkError
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, encode_id, nearest_rank
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.parts import Chunker
 
 
 @dataclass(frozen=True, slots=True)

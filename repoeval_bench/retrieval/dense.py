@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.scope import excluded_from
+from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.parts import Embedder
-    from repoeval_bench.core.run import Ranking
-    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 NAME = "dense"
 

@@ -8,19 +8,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import LanguageError, SpecError
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.core.source import Chunk, SourceFile
 
 NOTHING = "none"
 """The rule by which a hit is read as it is."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.parts import Embedder, Retriever
+from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.parts import Embedder, Retriever
-    from repoeval_bench.core.run import Ranking
     from repoeval_bench.retrieval.scope import Chunks, Excluded
 
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]

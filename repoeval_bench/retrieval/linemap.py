@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.run import Run
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.scope import excluded_from, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.source import Chunk
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.retrieval.scope import Chunks, Excluded
+from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from, visible
 
 
 class LineMap:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import BenchError, MetricError
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.registry import Chosen
-    from repoeval_bench.core.run import Ranking
     from repoeval_bench.retrieval.scope import Excluded
 
 

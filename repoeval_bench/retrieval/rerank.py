@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.terms import TOKENIZERS, dice
 from repoeval_bench.retrieval.choice import Material, choose_first
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
     from repoeval_bench.core.registry import Chosen
-    from repoeval_bench.core.run import Ranking
     from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 _STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to

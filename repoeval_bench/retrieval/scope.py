@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.source import Chunk
 
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.source import Chunk
-
-    Chunks = Mapping[str, Sequence[Chunk]]
-    """Repository, or query with chunks of its own, -> chunks."""
-
-    Excluded = Mapping[str, frozenset[str]]
-    """query_id -> the ids of the chunks that it may not see."""
+Chunks = Mapping[str, Sequence[Chunk]]
+"""Repository, or query with chunks of its own, -> chunks."""
+Excluded = Mapping[str, frozenset[str]]
+"""query_id -> the ids of the chunks that it may not see."""
 
 POOL = ""
 """In place of a repository's name; no repository has it."""

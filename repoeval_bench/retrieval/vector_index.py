@@ -8,16 +8,13 @@ a brute-force product where two scores differ by more than 1e-5.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 MARGIN = 2e-5
 """What is that near to the last one wanted is kept too: rounding may make it a tie, and ids decide ties."""

@@ -9,19 +9,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.clusters import Alone, clusters_of
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from repoeval_bench.core.run import Fact
     from repoeval_bench.runs.records import Metrics
     from repoeval_bench.runs.row_records import QueryRow
 
-    FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import runs_beside
-from repoeval_bench.analysis.diagnosis.evidence import TOP
+from repoeval_bench.analysis.diagnosis.evidence import TOP, Evidence
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.exclusion import WINDOW
@@ -18,10 +20,6 @@ from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.log import Retrieved
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.analysis.diagnosis.evidence import Evidence
-    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.inspection import Inspection
     from repoeval_bench.runs.records import RunConfig
     from repoeval_bench.runs.view import RunView

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from repoeval_bench.analysis.diagnosis.evidence import DEEP, LEAST_DEEP, TOP, newer_share, quantiles, repeats
-from repoeval_bench.analysis.diagnosis.gaps import find_gaps
+from repoeval_bench.analysis.diagnosis.evidence import DEEP, LEAST_DEEP, TOP, Evidence, newer_share, quantiles, repeats
+from repoeval_bench.analysis.diagnosis.gaps import Gap, find_gaps
 from repoeval_bench.analysis.needed import never_retrieved
 from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from repoeval_bench.analysis.diagnosis.evidence import Evidence
-    from repoeval_bench.analysis.diagnosis.gaps import Gap
     from repoeval_bench.analysis.diagnosis.thresholds import Thresholds
 
     Numbers = dict[str, float | int | None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -10,16 +11,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from repoeval_bench.analysis.judged_log import JudgedLog
-from repoeval_bench.analysis.needed import needed
+from repoeval_bench.analysis.needed import Needed, needed
 from repoeval_bench.analysis.pipeline.answers import is_newer
-from repoeval_bench.runs.log import moment
+from repoeval_bench.runs.log import LogRow, Retrieved, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from repoeval_bench.analysis.needed import Needed
-    from repoeval_bench.analysis.statistics import FloatArray
-    from repoeval_bench.runs.log import LogRow, Retrieved
+    from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Metrics
     from repoeval_bench.runs.view import RunView

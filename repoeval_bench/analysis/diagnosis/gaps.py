@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from repoeval_bench.analysis.segments import segment_names, split
+from repoeval_bench.analysis.segments import Segment, segment_names, split
 from repoeval_bench.analysis.statistics import LEVEL, holm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from repoeval_bench.analysis.segments import Segment
-    from repoeval_bench.analysis.statistics import FloatArray
+    from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.query_scores import QueryScores
 
 LEAST = 5

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import shared_measures
-from repoeval_bench.analysis.diagnosis.bm25 import find_bm25
-from repoeval_bench.analysis.diagnosis.checks import check_all
+from repoeval_bench.analysis.diagnosis.bm25 import Beside, find_bm25
+from repoeval_bench.analysis.diagnosis.checks import Check, check_all
 from repoeval_bench.analysis.diagnosis.evidence import TOP, Evidence
 from repoeval_bench.analysis.diagnosis.thresholds import Thresholds
 from repoeval_bench.analysis.facts import with_facts
 from repoeval_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.analysis.diagnosis.bm25 import Beside
-    from repoeval_bench.analysis.diagnosis.checks import Check
     from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.view import RunView
 

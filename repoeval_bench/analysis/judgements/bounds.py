@@ -10,10 +10,13 @@ counting a chunk that the run ranks low can pull nDCG down. There the bounds are
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.analysis.figures import Figure, mean_of
 from repoeval_bench.analysis.intervals import effective_size
@@ -21,17 +24,12 @@ from repoeval_bench.analysis.judged_log import JudgedLog, chosen_depth
 from repoeval_bench.analysis.judgements.pooling import read_judgements
 from repoeval_bench.analysis.statistics import LEVEL, Sample
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import Measure
 from repoeval_bench.runs.log import Calibrated, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.view import RunView
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.judged_log import check_same_data, chosen_depth
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.runs.log import Judgement, read_rows
+from repoeval_bench.core.run import Qrels
+from repoeval_bench.runs.log import Judgement, LogRow, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.run import Qrels
-    from repoeval_bench.runs.log import LogRow
     from repoeval_bench.runs.view import RunView
 
 Grades = dict[str, dict[str, int]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,10 @@ import numpy as np
 
 from repoeval_bench.analysis.figures import Section, changes_of, mean_of, share_of
 from repoeval_bench.analysis.pipeline.stages import left_out
-from repoeval_bench.runs.log import moment
+from repoeval_bench.runs.log import LogRow, Moment, Retrieved, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
     from repoeval_bench.analysis.judged_log import JudgedLog
-    from repoeval_bench.runs.log import LogRow, Moment, Retrieved
 
 
 def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.figures import Section, changes_of
 from repoeval_bench.analysis.judged_log import JudgedLog
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.log import Negative, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.view import RunView
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +13,8 @@ from repoeval_bench.analysis.judged_log import JudgedLog, chosen_depth
 from repoeval_bench.analysis.pipeline.answers import entity_linking, false_evidence, freshness
 from repoeval_bench.analysis.pipeline.stages import reranker, rewriting, router
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.records import EMBED_STEP, MANIFEST
+from repoeval_bench.runs.records import EMBED_STEP, MANIFEST, IndexCost
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from repoeval_bench.runs.records import IndexCost
 
 
 def latency(

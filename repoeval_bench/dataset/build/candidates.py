@@ -9,25 +9,21 @@ import json
 import re
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import definitions_in
-from repoeval_bench.core.occurrences import occurrences
+from repoeval_bench.core.definitions import Definition, definitions_in
+from repoeval_bench.core.occurrences import Call, Occurrences, occurrences
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import segments
+from repoeval_bench.core.syntax import Parsed, segments
 from repoeval_bench.dataset.build.common_names import COMMON
 from repoeval_bench.dataset.build.sampling import Candidate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.occurrences import Call, Occurrences
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.syntax import Parsed
 
 SHORTEST, LONGEST = 3, 30
 """Non-blank lines of a function's body, without its docstring."""

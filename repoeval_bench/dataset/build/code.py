@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.languages import LANGUAGES, language_of
+from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.trees import decode, is_licence_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from repoeval_bench.core.languages import Language
     from repoeval_bench.dataset.archives import Entry
     from repoeval_bench.dataset.build.origin import Origin
 

@@ -5,10 +5,7 @@ Names of one word are left out before, so only compound ones of 6 characters or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 _JAVASCRIPT = """
 addEventListener appendChild charAt charCodeAt codePointAt createElement defineProperty dispatchEvent endsWith

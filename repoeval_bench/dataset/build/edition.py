@@ -10,19 +10,22 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_reason
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, write_plain
 from repoeval_bench.dataset.build.prompts import make_task
-from repoeval_bench.dataset.build.registries import open_registry
+from repoeval_bench.dataset.build.registries import Registry, open_registry
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
 from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks, parse_tasks
@@ -40,13 +43,6 @@ from repoeval_bench.dataset.shipped import (
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import read_tree
 from repoeval_bench.dataset.uses.table import dump_uses
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.dataset.build.registries import Registry
 
 LEVEL = FUNCTION.name
 """The level that ships."""

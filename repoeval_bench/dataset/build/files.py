@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from repoeval_bench.core.errors import DatasetError, UsageError, os_reason
 from repoeval_bench.core.files import folder_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from repoeval_bench.dataset.pack import PackFile
 
 

@@ -10,18 +10,15 @@ import io
 import os
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id
 from repoeval_bench.dataset.archives import Entry
 from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.build.origin import Origin, repository_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from pathlib import Path
 
 PACK = "pack.yaml"
 

@@ -11,9 +11,11 @@ import hashlib
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from repoeval_bench.core.http_reader import LONGEST
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
@@ -21,10 +23,6 @@ from repoeval_bench.dataset.archives import read_archive
 from repoeval_bench.dataset.build.origin import MAX_UNPACKED, Origin, checked_hash, of_archive, repository_name
 from repoeval_bench.dataset.sources import SourceError
 from repoeval_bench.dataset.sources.index_client import Release, TamperedError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
 

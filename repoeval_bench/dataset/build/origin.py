@@ -7,17 +7,15 @@ its files in one order; nothing of it is unpacked, run or imported.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.dataset.archives import Entry, read_archive
 from repoeval_bench.dataset.sources.index_client import TamperedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

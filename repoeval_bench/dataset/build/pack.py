@@ -6,11 +6,13 @@ import hashlib
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.languages import LANGUAGES
@@ -21,10 +23,10 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
-from repoeval_bench.dataset.build.origin import open_origin
+from repoeval_bench.dataset.build.origin import Origin, open_origin
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
-from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
-from repoeval_bench.dataset.build.uses import counts, resolve_levels
+from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, take_turns
+from repoeval_bench.dataset.build.uses import TaskUses, counts, resolve_levels
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.obtain import is_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
@@ -32,14 +34,6 @@ from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.dataset.uses.table import dump_uses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.dataset.build.origin import Origin
-    from repoeval_bench.dataset.build.sampling import Candidate
-    from repoeval_bench.dataset.build.uses import TaskUses
 
 RULES_VERSION = 1
 """Of the rules by which files and tasks are taken; another one gives other packs."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.origin import open_origin
 from repoeval_bench.dataset.pack import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.dataset.repoeval import Combination
 
 FOLDER = "folder"

@@ -8,16 +8,11 @@ tokens of Codex have 1,840 of these in the median.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from repoeval_bench.core.source import SourceFile
 
 TOKENIZER = "code"
 CONTEXT = "2k"

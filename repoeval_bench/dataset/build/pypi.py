@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from email.parser import HeaderParser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.dataset.archives import read_archive
 from repoeval_bench.dataset.build.origin import MAX_UNPACKED, Origin, checked_hash, of_archive, repository_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from repoeval_bench.dataset.sources.index_client import Index, Release
 
 _LICENCE = re.compile(r"^License(?:-Expression)?: *([^\n]{1,60})$", re.MULTILINE)

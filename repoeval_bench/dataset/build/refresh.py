@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -26,17 +27,13 @@ from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.build.edition import ship
 from repoeval_bench.dataset.build.files import new_folder, new_target
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-from repoeval_bench.dataset.build.registries import open_registry
+from repoeval_bench.dataset.build.registries import Registry, open_registry
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.shipped import recipes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
-
     from repoeval_bench.dataset.build.origin import Origin
-    from repoeval_bench.dataset.build.registries import Registry
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.dataset.sources.index_client import Release
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.build.npm import Npm
 from repoeval_bench.dataset.build.pypi import PyPI
-from repoeval_bench.dataset.sources.index_client import open_index
+from repoeval_bench.dataset.sources.index_client import Release, open_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from repoeval_bench.dataset.build.origin import Origin
-    from repoeval_bench.dataset.sources.index_client import Release
 
 
 class Registry(Protocol):

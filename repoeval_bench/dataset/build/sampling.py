@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from repoeval_bench.core.benchmark import Sample
+from repoeval_bench.core.benchmark import Benchmark, Sample
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import with_fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.spans import LineSpan
 
 SIMILAR = 0.8
 """Jaccard over pairs of tokens from which on two texts are near-duplicates."""

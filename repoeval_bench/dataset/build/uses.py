@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.uses import TIERS
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.uses import TIERS, Tier
 from repoeval_bench.dataset.pack import PackUses
 from repoeval_bench.dataset.trees import read_tree
 from repoeval_bench.dataset.uses.resolver import Resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.uses import Tier
     from repoeval_bench.dataset.uses.table import Uses
 
 

@@ -6,15 +6,12 @@ A source yields verified files without installing them; `install` does that. Onl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from pydantic import BaseModel, ConfigDict
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.repoeval import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class SourceError(DatasetError):

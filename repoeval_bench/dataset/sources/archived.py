@@ -8,9 +8,11 @@ from __future__ import annotations
 import io
 import re
 from abc import abstractmethod
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,11 +25,6 @@ from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, TASK_ARCHIVE, TASK_FILE_END
 from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
 from repoeval_bench.dataset.trees import is_source_path, is_wanted_path, text_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 MANIFEST = "repoeval.json"
 

@@ -11,7 +11,7 @@ import json
 import re
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 from tenacity import (
@@ -24,16 +24,10 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from repoeval_bench.core.http_reader import LONGEST, TooMuchError, exchange
+from repoeval_bench.core.http_reader import LONGEST, Reply, TooMuchError, exchange
 from repoeval_bench.core.json_reader import JsonFaultError, UnreadableError, parse_plain, read_document
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.sources import SourceError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from repoeval_bench.core.http_reader import Reply
-
 
 _UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 """Trying again does not help: another source is tried, or the user's settings are wrong."""

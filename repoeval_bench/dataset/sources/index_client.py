@@ -12,16 +12,16 @@ import os
 import ssl
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.http_reader import LONGEST, within
 from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from unearth import Package, PackageFinder
 

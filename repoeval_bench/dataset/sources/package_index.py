@@ -8,9 +8,9 @@ differ from the repository's by one word; the index names the word, and the hash
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
@@ -18,15 +18,10 @@ from repoeval_bench.core.files import sha256_file, sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
-from repoeval_bench.dataset.repoeval import FUNCTION, NAME, combinations, dump_tasks
+from repoeval_bench.dataset.repoeval import FUNCTION, NAME, Combination, combinations, dump_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
 from repoeval_bench.dataset.sources.index_client import open_index
 from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from repoeval_bench.dataset.repoeval import Combination
 
 
 def fetch_wheels(folder: Path) -> None:

@@ -7,12 +7,15 @@ name alone may tell.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
+from repoeval_bench.core.uses import Definition
 from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.python_names import Found
@@ -28,13 +31,9 @@ from repoeval_bench.dataset.uses.tree_names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition as Parsed
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.uses import Definition
     from repoeval_bench.dataset.uses.python_modules import Reason
 
 _OWN = frozenset({"this", "self", "Self", "super", "base", "cls"})

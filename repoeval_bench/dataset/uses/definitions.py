@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from repoeval_bench.dataset.uses.python_modules import is_python
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import Definition
+from repoeval_bench.dataset.uses.python_modules import Modules, is_python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.core.uses import Definition
     from repoeval_bench.dataset.uses.by_name import ByName
-    from repoeval_bench.dataset.uses.python_modules import Modules
     from repoeval_bench.dataset.uses.python_scopes import Scope
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from repoeval_bench.core.definitions import Definition as Parsed
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import LanguageError
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import Language, language_of
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, Definition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from repoeval_bench.core.definitions import Definition as Parsed
-    from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.source import SourceFile
 
 IMPLICIT = frozenset({"java", "csharp", "c"})
 """Families in which members are named without their object."""

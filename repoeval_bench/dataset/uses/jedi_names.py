@@ -6,18 +6,17 @@ jedi reads code and runs none of it. It sees these files alone: no environment o
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import Definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.core.uses import Definition
     from repoeval_bench.dataset.uses.definitions import Definitions
 
 

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Imported, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from repoeval_bench.dataset.uses.python_scopes import Module, Role
+from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Imported, Module, Role, Scope
 
 OF_EVERY_OBJECT = frozenset({"__class__", "__dict__"})
 """Attributes that an assignment changes and does not define: every object has them."""

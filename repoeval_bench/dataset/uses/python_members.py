@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from repoeval_bench.dataset.uses.python_modules import Name, Outside, Package
-from repoeval_bench.dataset.uses.python_values import Class, Instance, Items, Routine
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.dataset.uses.python_values import Class, Instance, Items, Routine, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.dataset.uses.python_modules import Modules, Target
     from repoeval_bench.dataset.uses.python_scopes import Bound, Scope
-    from repoeval_bench.dataset.uses.python_values import Type
 
 
 class Members:

@@ -8,16 +8,12 @@ from __future__ import annotations
 import builtins
 import sys
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from repoeval_bench.dataset.uses.python_scopes import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.dataset.uses.python_scopes import Imported, Scope
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset.uses.python_scopes import Imported, Module, Scope
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
 """Why a name leads to no definition: Python's own, another package's, known at run time alone, or not found."""

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from repoeval_bench.dataset.uses.python_modules import Name, Outside
-from repoeval_bench.dataset.uses.python_scopes import Function
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import Definition
+from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Reason
+from repoeval_bench.dataset.uses.python_scopes import Function, Module, Scope
 from repoeval_bench.dataset.uses.python_types import Types
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.core.uses import Definition
-    from repoeval_bench.dataset.uses.python_modules import Modules, Reason
-    from repoeval_bench.dataset.uses.python_scopes import Module, Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,14 @@ import ast
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import LIMIT, Definition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.uses import Kind
+from repoeval_bench.core.uses import LIMIT, Definition, Kind
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Role = Literal["value", "item", "context", "type", "narrowed", "unknown"]

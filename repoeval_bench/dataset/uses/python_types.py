@@ -6,13 +6,14 @@ Nothing is run. What cannot be told from the source in a few steps has no type h
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.python_bindings import decorators, own_name
 from repoeval_bench.dataset.uses.python_members import Members
-from repoeval_bench.dataset.uses.python_modules import Name, Outside, Package
-from repoeval_bench.dataset.uses.python_scopes import Function
+from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Scope
 from repoeval_bench.dataset.uses.python_values import (
     GIVES_ITEM,
     GIVES_ITEMS,
@@ -25,18 +26,11 @@ from repoeval_bench.dataset.uses.python_values import (
     Instance,
     Items,
     Routine,
+    Type,
     class_around,
     last_word,
     own_nodes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.dataset.uses.python_modules import Modules, Target
-    from repoeval_bench.dataset.uses.python_scopes import Bound, Scope
-    from repoeval_bench.dataset.uses.python_values import Type
 
 _DEPTH = 12
 """Steps from one expression to the next; what lies farther is not known."""

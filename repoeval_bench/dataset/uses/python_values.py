@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.uses.python_modules import Outside, Package
-from repoeval_bench.dataset.uses.python_scopes import Function
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from repoeval_bench.dataset.uses.python_scopes import Scope
+from repoeval_bench.dataset.uses.python_scopes import Function, Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,26 +7,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import TIERS, Definition, Tier, UsedDefinition
 from repoeval_bench.dataset.uses.by_name import ByName
 from repoeval_bench.dataset.uses.definitions import Definitions
 from repoeval_bench.dataset.uses.jedi_names import JediNames
 from repoeval_bench.dataset.uses.python_modules import Modules, is_python
-from repoeval_bench.dataset.uses.python_names import names_in
+from repoeval_bench.dataset.uses.python_names import Found, names_in
 from repoeval_bench.dataset.uses.scip import ScipNames
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.core.uses import Tier
-    from repoeval_bench.dataset.uses.python_names import Found
 
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")

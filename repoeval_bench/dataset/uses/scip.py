@@ -6,16 +6,15 @@ The messages are those of scip.proto (Sourcegraph, Apache-2.0), as far as they a
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import Definition
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.core.uses import Definition
     from repoeval_bench.dataset.uses.definitions import Definitions
 
 _FIELDS = {

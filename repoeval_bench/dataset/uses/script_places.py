@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.uses.script_trees import FUNCTIONS, child
-from repoeval_bench.dataset.uses.script_types import CLASSES, DOTTED, ScriptTypes
+from repoeval_bench.dataset.uses.script_types import CLASSES, DOTTED, ScriptTypes, Type
 from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from tree_sitter import Node
-
-    from repoeval_bench.dataset.uses.script_types import Type
 
 _PARAMETERS = ("required_parameter", "optional_parameter")
 # Methods of collections that call back with each of their elements.

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.syntax import parse
-from repoeval_bench.dataset.uses.imports import EVERY
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.syntax import Parsed, parse
+from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from tree_sitter import Node
-
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.core.syntax import Parsed
-    from repoeval_bench.dataset.uses.imports import Imports
 
 FUNCTIONS = frozenset(
     {

@@ -8,7 +8,7 @@ types the parts are taken.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,6 @@ from repoeval_bench.dataset.uses.script_trees import FUNCTIONS, Trees, child, ch
 from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
-
     from tree_sitter import Node
 
 _DEPTH, _STEPS = 40, 1500

@@ -6,16 +6,13 @@ Columns: task_id, path (in the task's repository), start, end (lines, 0-based, h
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, cast, get_args
+from collections.abc import Iterable, Mapping
+from typing import cast, get_args
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, Definition, Kind, Tier, UsedDefinition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from repoeval_bench.core.benchmark import Task
 
 Uses = dict[str, tuple[UsedDefinition, ...]]
 """task_id -> what it uses."""
