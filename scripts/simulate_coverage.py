@@ -2,7 +2,7 @@
 
 python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
-Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20 and 8 files, as so many of them
+Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20, 8 and 6 files, as so many of them
 drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both exponential
 less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred. +- is two
 Monte-Carlo errors. The last table is of files whose queries all score alike: where few files differ from the others,
@@ -273,7 +273,7 @@ def main() -> None:
     )
     kinds = ("normal", "exponential", *(("real",) if residuals else ()))
     lines = [(over, kind, len(layout.sizes)) for over in ("micro", "macro") for kind in kinds]
-    lines += [("micro", kind, n_files) for n_files in (DRAWN_FILES, FEW_FILES) for kind in kinds]
+    lines += [("micro", kind, n_files) for n_files in (DRAWN_FILES, FEW_FILES, FEWEST_CLUSTERS) for kind in kinds]
     gates = []
     for over, kind, n_files in lines:
         rng = np.random.default_rng([n_files, len(kind), len(over)])

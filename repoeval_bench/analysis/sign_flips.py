@@ -266,8 +266,10 @@ class _Sample:
             high[column] = np.round(np.partition(all_high, n - 1 - position)[n - 1 - position], 12)
             least, most = beyond_seen(self._both[:, column] / self._both[:, -1])
             # What the test tells from 0 is not brought back to it.
-            low[column] = least if least < low[column] and not least <= 0 < low[column] else low[column]
-            high[column] = most if most > high[column] and not high[column] < 0 <= most else high[column]
+            if least < low[column] and not least <= 0 < low[column]:
+                low[column] = round(least, 12)
+            if most > high[column] and not high[column] < 0 <= most:
+                high[column] = round(most, 12)
         # Where no cluster of several differs by anything, the interval is a point, however few they are.
         low[~self._moved] = high[~self._moved] = 0.0
         return Flipped(p=p, error=error, low=low, high=high, n_flips=n_flips)

@@ -6,6 +6,7 @@ Each command is in a file of its own and is imported when it is called, so that 
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -20,12 +21,15 @@ try:
 
     from repoeval_bench.cli.echo import echo, spelling
     from repoeval_bench.cli.examples import epilog
-    from repoeval_bench.core.errors import BenchError
+    from repoeval_bench.core.errors import BenchError, os_reason
     from repoeval_bench.core.spec import nearest
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
     sys.stderr.write("error: interrupted before anything was computed\n")
     sys.exit(130)
 
+
+SHOWN = 80
+"""Of a path that the system refuses, so many characters are printed."""
 
 COMMANDS = {
     "recommend": ("recommend:recommend_command", "Say which chunker and size to use for some code."),
@@ -184,6 +188,13 @@ def main() -> NoReturn:
         fail(str(error), 130)
     except (KeyboardInterrupt, click.Abort):
         fail("interrupted", 130)
+    except OSError as error:
+        # To ask whether a file is there is an error for names that no file may have, and in folders that are closed.
+        if error.filename is None:
+            raise
+        name = str(error.filename)
+        shown = name if len(name) <= SHOWN else f"{name[:SHOWN]}…"
+        fail(f"{shown}: {os_reason(error)}; give another file or folder", 2 if error.errno == errno.ENAMETOOLONG else 1)
     except ReaderGone:
         # Python would write what is left once more at exit, and complain. 141 is what a shell gives for SIGPIPE: a
         # gate that was not read to its end must not look passed.

@@ -304,3 +304,23 @@ def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, rea
     done = bench(*words(CALLS[name].words, {**stored, "run": broken}, tmp_path), home=stored["home"])
     assert read in one_sentence(done, 1)
     assert not done.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "NAME", "fixed"),
+        ("runs", "--out", "NAME"),
+        ("leaderboard", "NAME"),
+        ("chunk", "NAME"),
+        ("run", "NAME"),
+        ("verify", "NAME"),
+        ("data", "info", "--home", "NAME"),
+        ("merge", "NAME", "--out", "NAME"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_a_mistake(words):
+    """The system refuses even to look for it: one sentence, with its beginning."""
+    told = one_sentence(bench(*(word.replace("NAME", "n" * 5000) for word in words)), 2)
+    assert "nnn" in told
+    assert len(told) < 300
