@@ -2,11 +2,11 @@
 
 python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
-Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20, 8 and 6 files, as so many of them
-drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both exponential
-less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred. +- is two
-Monte-Carlo errors. The last table is of files whose queries all score alike: where few files differ from the others,
-and where few differ by much.
+Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20, 8 and 6 files, as so many of
+them drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both
+exponential less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred.
++- is two Monte-Carlo errors. The last table is of files whose queries all score alike: where few files differ from
+the others, and where few differ by much.
 """
 
 from __future__ import annotations
