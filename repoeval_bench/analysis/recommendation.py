@@ -179,25 +179,29 @@ def recommend(
         steps = _steps(benchmark, groups, by_size, late, where)
     else:
         steps = _steps_as_jobs(elsewhere, [each for group in groups for each in group], by_size, late)
-    for group, arms, made in steps:
-        if made is None:
-            labels = ", ".join(arm.label for arm in arms)
-            told = (f"{each.request.protocol} by {each.request.retriever}" for each in group)
-            left_out += [f"{name}, {labels}: the time was up" for name in told]
-            continue
-        for each, of_setting in zip(group, zip(*made, strict=True), strict=True):
-            for arm, run in zip(arms, of_setting, strict=True):
-                if run is not None:
-                    runs[each.request].append((arm, run))
-                else:
-                    asked_by = f"{each.request.protocol} by {each.request.retriever}"
-                    left_out.append(f"{asked_by}, {arm.label}: it failed")
+    _gather(steps, runs, left_out)
     return Recommendation(
         data=benchmark.label,
         answers=tuple(_answer(setting, made, ratio) for setting, made in runs.items() if len(made) > 1),
         left_out=tuple(left_out),
         runs=tuple(run.folder for made in runs.values() for _, run in made),
     )
+
+
+def _gather(steps: Steps, runs: Mapping[RunRequest, list[tuple[Arm, RunView]]], left_out: list[str]) -> None:
+    """Add the runs of all steps to those of their setting, and a line on each that was not made."""
+    for group, arms, made in steps:
+        asked = [f"{each.request.protocol} by {each.request.retriever}" for each in group]
+        if made is None:
+            labels = ", ".join(arm.label for arm in arms)
+            left_out += [f"{name}, {labels}: the time was up" for name in asked]
+            continue
+        for each, name, of_setting in zip(group, asked, zip(*made, strict=True), strict=True):
+            for arm, run in zip(arms, of_setting, strict=True):
+                if run is not None:
+                    runs[each.request].append((arm, run))
+                else:
+                    left_out.append(f"{name}, {arm.label}: it failed")
 
 
 def _side_by_side(asked: Sequence[Setting], *, alone: bool) -> list[list[Setting]]:
