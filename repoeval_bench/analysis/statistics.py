@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FIRST_FLIPS, FloatArray, flip_signs
+from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FIRST_FLIPS, MOST_FLIPS, FloatArray, flip_signs
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -103,12 +103,12 @@ def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashab
     return sums, np.bincount(index, minlength=len(order)).astype(np.float64)
 
 
-def intervals(sample: Sample, rng: np.random.Generator) -> list[Interval]:
+def intervals(sample: Sample, rng: np.random.Generator, *, most: int = FIRST_FLIPS) -> list[Interval]:
     """95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
 
     None where the clusters are too few to bound it: that takes six.
     """
-    flipped = flip_signs(*sample.parts(), rng, most=FIRST_FLIPS)
+    flipped = flip_signs(*sample.parts(), rng, most=most)
     return [bounded(low, high) for low, high in zip(flipped.low.tolist(), flipped.high.tolist(), strict=True)]
 
 
@@ -128,7 +128,8 @@ def mean_intervals(
     if sample.n_clusters < FEWEST_CLUSTERS:
         # Of a difference, zeros alone mean that two runs are the same; of a mean, that nothing was found in few files.
         return sample.mean().tolist(), [None] * sample.sums.shape[1]
-    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
+    # Of a difference that is nearly shown, as many flips as `compare` makes, so that both are on one side of 0.
+    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED), most=MOST_FLIPS)
 
 
 def beside(sample: Sample) -> list[tuple[float, float]]:

@@ -97,6 +97,21 @@ def test_one_cluster_has_no_band(tmp_path):
     assert all(svg(figure) for figure in figures([run]))
 
 
+def test_the_forest_is_on_the_side_of_0_on_which_compare_is(tmp_path):
+    """A difference whose p is 0.0516, and 0.0495 after as many flips as others get: both intervals hold 0."""
+    sizes = [5, 4, 4, 3, 3, 2, 2, 2, *[1] * 12]
+    files = [f"f{i}" for i, size in enumerate(sizes) for _ in range(size)]
+    differences = np.round(np.random.default_rng(299).normal(0.055, 0.1, len(files)), 3)
+    made = [
+        write_run(tmp_path / name, {"mrr": values.tolist()}, files=files)
+        for name, values in (("a", np.full(len(files), 0.5)), ("b", 0.5 + differences))
+    ]
+    said = compare(made)["mrr"]
+    assert said.ci[0] < 0
+    text = forest_figure(*made, "mrr", names=("a", "b"), look=looks(made)[1]).description
+    assert f"micro mean: {said.difference:+.4f} [{said.ci[0]:+.4f}, {said.ci[1]:+.4f}]" in text
+
+
 def test_the_forests_means_are_those_of_compare(runs):
     """The whole's difference and interval are compare's own, to the last digit that is printed."""
     (said,) = compare(runs[:2], runs[0], measures=["line_rprec"])
