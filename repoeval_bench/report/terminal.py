@@ -20,6 +20,9 @@ from repoeval_bench.report.table import Cell
 NARROW = 24
 """Characters of a folded column where the terminal has no room for more: the longest options of a spec fit."""
 
+NARROWEST = 16
+"""The same where not even one column of figures fits beside those that name the rows."""
+
 _STYLES = {"": "", "strong": "bold", "faint": "dim", "better": "green", "worse": "red"}
 
 
@@ -72,7 +75,10 @@ def _drawings(table: Table, console: Console, width: int | None) -> Iterator[Dra
             if _width(_drawn(folded), console) <= width:
                 yield _drawn(folded)
                 return
-        yield from map(_drawn, _split(folded, console, width))
+        parts = _split(folded, console, width)
+        if any(_width(_drawn(part), console) > width for part in parts):
+            parts = _split(_folded(table, NARROWEST), console, width)
+        yield from map(_drawn, parts)
 
 
 def _is_prose(table: Table) -> bool:
