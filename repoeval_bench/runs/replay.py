@@ -16,8 +16,9 @@ from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import combination_at, obtain
+from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import DEFAULT
-from repoeval_bench.dataset.shipped import edition_of
+from repoeval_bench.dataset.shipped import edition_of, shipped_pack
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol, passed_over
@@ -62,6 +63,10 @@ def data_of(
     config, dataset = stored_config(run), run.manifest.dataset
     if source in {"", "auto"}:
         source = edition_of(config.pack) or source
+    if dataset.source == "pack" and not (shipped_pack(source) or Pack.at(source)):
+        raise UsageError(
+            f"the data of {run.run_id} is {dataset.name}, and {source} is no pack; name the pack's folder with --source"
+        )
     protocol = Protocol.parse(config.protocol.name)
     named = combination_of(run)
     without = passed_over([protocol], named.get("level", DEFAULT.level))

@@ -252,6 +252,15 @@ def test_other_data_is_named(claimed, mirror, home):
     assert "0" * 12 in done.out
 
 
+def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, mirror, home):
+    """Its name says neither where it is nor a file of RepoEval's."""
+    name = "pack-mine-function-2k-code"
+    edited(claimed, "manifest.json", lambda manifest: manifest["dataset"].update(name=name, source="pack"))
+    done = verified(claimed, mirror, home)
+    assert one_sentence(done, 2)
+    assert f"is {name}, and {mirror} is no pack; name the pack's folder with --source" in done.err
+
+
 def test_an_imported_run_is_refused(claimed, mirror, home, tmp_path):
     """Its chunks cannot be cut again."""
     gold = tmp_path / "gold.jsonl"
