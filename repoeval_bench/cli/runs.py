@@ -13,6 +13,7 @@ from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import stored_runs, unfinished_runs
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def runs_command(*, out: Path, as_json: bool) -> None:
         print_json(rows)
         return
     columns = [*map(spec_column, ("run", "id")), *figures("score", missing=""), *map(spec_column, ("measure", "made"))]
-    shown = [[row["run"], row["run_id"], row["score"], row["measure"], row["created"]] for row in rows]
+    shown = [[row["run"], row["run_id"], row["score"], heading(row["measure"] or ""), row["created"]] for row in rows]
     notes = [f"{count(len(unfinished), 'run')} not finished, or broken:"] if unfinished else []
     print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
 
