@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Imported, Module, Role, Scope
+from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Imported, Module, Role, Scope, last_word
+
+_Block = tuple[Iterable[ast.stmt], Scope]
+"""Statements and the scope that they are in."""
 
 OF_EVERY_OBJECT = frozenset({"__class__", "__dict__"})
 """Attributes that an assignment changes and does not define: every object has them."""
@@ -22,15 +25,24 @@ class Binder:
         self._statement = LineSpan(0, 0)
 
     def bind_all(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
-        """Bind what a block's statements bind."""
+        """Bind what a block's statements bind: by a stack, as a chain of `elif` is as deep as it is long."""
+        blocks = [self._in_block(statements, scope)]
+        while blocks:
+            inner = next(blocks[-1], None)
+            if inner is None:
+                blocks.pop()
+            else:
+                blocks.append(self._in_block(*inner))
+
+    def _in_block(self, statements: Iterable[ast.stmt], scope: Scope) -> Iterator[_Block]:
         for statement in statements:
             self._statement = LineSpan(statement.lineno - 1, statement.end_lineno or statement.lineno)
-            self._bind(statement, scope)
+            yield from self._bind(statement, scope)
 
-    def _bind(self, node: ast.stmt, scope: Scope) -> None:  # noqa: C901, PLR0912 - one branch a kind of statement
+    def _bind(self, node: ast.stmt, scope: Scope) -> Iterator[_Block]:  # noqa: C901, PLR0912 - one branch a kind of statement
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                self._open(node, scope)
+                yield node.body, self._open(node, scope)
             case ast.Import() | ast.ImportFrom():
                 self._import(node, scope)
             case ast.Assign():
@@ -62,26 +74,26 @@ class Binder:
             if isinstance(child, ast.ExceptHandler):
                 if child.name:
                     self._name(child.name, "type" if child.type else "unknown", child.type, scope, child, local=True)
-                self.bind_all(child.body, scope)
+                yield child.body, scope
             elif isinstance(child, ast.match_case):
                 for part in ast.walk(child.pattern):
                     if isinstance(part, ast.MatchAs | ast.MatchStar) and part.name:
                         self._name(part.name, "unknown", None, scope, part, local=True)
-                self.bind_all(child.body, scope)
+                yield child.body, scope
         if not isinstance(node, Function | ast.ClassDef):
             for block in ("body", "orelse", "finalbody"):
                 inner = getattr(node, block, None)
                 if isinstance(inner, list):
-                    self.bind_all(inner, scope)
+                    yield inner, scope
 
-    def _open(self, node: Function | ast.ClassDef, scope: Scope) -> None:
+    def _open(self, node: Function | ast.ClassDef, scope: Scope) -> Scope:
         self._name(node.name, "value", None, scope, node)
         is_class = isinstance(node, ast.ClassDef)
         inner = Scope("class" if is_class else "function", scope.prefix + node.name, scope, node, self._module)
         self._module.scopes[node] = inner
         if not isinstance(node, ast.ClassDef):
             self._parameters(node.args, inner)
-        self.bind_all(node.body, inner)
+        return inner
 
     def _parameters(self, given: ast.arguments, inner: Scope) -> None:
         around = inner.parent or inner
@@ -187,10 +199,7 @@ def own_name(scope: Scope) -> str | None:
 
 def decorators(node: Function) -> frozenset[str]:
     """The last words of a def's decorators, such as `property`, `classmethod`, `cached_property`."""
-    return frozenset(
-        ast.unparse(each.func if isinstance(each, ast.Call) else each).rpartition(".")[2]
-        for each in node.decorator_list
-    )
+    return frozenset(last_word(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list)
 
 
 def _part(source: ast.expr, role: Role, at: int, count: int) -> ast.expr | None:

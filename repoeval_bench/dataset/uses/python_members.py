@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from itertools import chain
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.dataset.uses.python_scopes import Bound, Scope
 from repoeval_bench.dataset.uses.python_values import Class, Instance, Items, Routine, Type
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.uses.python_scopes import Bound, Scope
 
 
 class Members:
@@ -24,6 +22,7 @@ class Members:
         hole: tuple[str, LineSpan] | None,
     ) -> None:
         self._modules, self._infer, self._hole = modules, infer, hole
+        self._orders: dict[Scope, list[Scope | Outside]] = {}
 
     def of(self, of: Type, name: str) -> Target | None:
         """What an attribute of a value denotes; None where its type says nothing."""
@@ -76,17 +75,21 @@ class Members:
 
     def bases(self, scope: Scope) -> list[Scope | Outside]:
         """A class and what it inherits from, in the order in which names are looked up."""
-        return list(dict.fromkeys(reversed(list(self._linear(scope, ())))))[::-1]
+        if scope not in self._orders:
+            self._orders[scope] = [scope]  # what a class that inherits from itself has more is not known
+            # Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
+            every = chain([scope], *(self.bases(of) if isinstance(of, Scope) else [of] for of in self._above(scope)))
+            self._orders[scope] = list(dict.fromkeys(reversed([*every])))[::-1]
+        return self._orders[scope]
 
-    def _linear(self, scope: Scope, below: tuple[Scope, ...]) -> Iterator[Scope | Outside]:
-        # Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
-        yield scope
+    def _above(self, scope: Scope) -> Iterator[Scope | Outside]:
+        """What a class names as its bases."""
         node = scope.node
-        if not isinstance(node, ast.ClassDef) or scope in below or scope.parent is None:
+        if not isinstance(node, ast.ClassDef) or scope.parent is None:
             return
         for base in node.bases:
             for each in self._infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
                 if isinstance(each, Class):
-                    yield from self._linear(each.scope, (*below, scope))
+                    yield each.scope
                 elif isinstance(each, Outside):
                     yield each

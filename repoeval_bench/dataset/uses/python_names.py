@@ -28,12 +28,15 @@ class Found:
 
 
 def names_in(modules: Modules, path: str, lines: LineSpan) -> list[Found] | None:
-    """Every name on these lines in order; None where the file is not valid Python 3."""
+    """Every name on these lines in order; None where it is not valid Python 3, or nested too deeply."""
     module = modules.of_file(path)
     if module is None:
         return None
     types = Types(modules, (path, lines))
-    found = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
+    try:
+        found = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
+    except RecursionError:
+        return None
     return sorted(found, key=lambda each: (each.line, each.column))
 
 

@@ -6,6 +6,7 @@ Read from the syntax tree alone. Of a file that is not valid Python 3 nothing is
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
@@ -19,6 +20,8 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, Definition, Kind
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ROW = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+"""A line as Python counts it."""
 Role = Literal["value", "item", "context", "type", "narrowed", "unknown"]
 
 
@@ -173,7 +176,7 @@ class Module:
 
 def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:
     """Set a tree's positions to the file's lines where more than newlines end them: Python counts newlines alone."""
-    rows = [(row + "\n").splitlines(keepends=True) for row in file.text.split("\n")]
+    rows = [row.splitlines(keepends=True) for row in _ROW.findall(file.text)]
     first = [*accumulate(map(len, rows), initial=1)]
     starts = [[*accumulate((len(part.encode("utf-8", "surrogatepass")) for part in row), initial=0)] for row in rows]
 
@@ -213,7 +216,9 @@ def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
 
 def is_overload(node: ast.AST | None) -> bool:
     """Whether a def is one of several signatures, whose body follows in another."""
-    return isinstance(node, Function) and any(
-        isinstance(each, ast.Name | ast.Attribute) and ast.unparse(each).rpartition(".")[2] == "overload"
-        for each in node.decorator_list
-    )
+    return isinstance(node, Function) and any(last_word(each) == "overload" for each in node.decorator_list)
+
+
+def last_word(node: ast.expr) -> str:
+    """The name behind the last dot; empty where there is none."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

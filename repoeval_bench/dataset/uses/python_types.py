@@ -13,7 +13,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.python_bindings import decorators, own_name
 from repoeval_bench.dataset.uses.python_members import Members
 from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Package, Target
-from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Scope
+from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Scope, last_word
 from repoeval_bench.dataset.uses.python_values import (
     GIVES_ITEM,
     GIVES_ITEMS,
@@ -28,7 +28,6 @@ from repoeval_bench.dataset.uses.python_values import (
     Routine,
     Type,
     class_around,
-    last_word,
     own_nodes,
 )
 

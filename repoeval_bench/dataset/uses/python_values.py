@@ -88,10 +88,12 @@ PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classpr
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """What is in a function's body but not in functions and classes in it."""
-    for child in ast.iter_child_nodes(node):
+    ahead = [*ast.iter_child_nodes(node)][::-1]
+    while ahead:
+        child = ahead.pop()
         if not isinstance(child, Function | ast.ClassDef | ast.Lambda):
             yield child
-            yield from own_nodes(child)
+            ahead += [*ast.iter_child_nodes(child)][::-1]
 
 
 def class_around(scope: Scope) -> Scope | None:
@@ -101,8 +103,3 @@ def class_around(scope: Scope) -> Scope | None:
             return None
         scope = scope.parent
     return scope
-
-
-def last_word(node: ast.expr) -> str:
-    """The name behind the last dot; empty where there is none."""
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

@@ -284,6 +284,39 @@ def test_line_ends_that_python_does_not_count_move_nothing(end, jedi):
     }
 
 
+@pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)', "x\x85"])
+def test_any_file_with_such_line_ends_is_read(text):
+    file = SourceFile("repo", "a.py", text)
+    with Resolver([file], jedi=False) as resolver:
+        found = resolver.uses("a.py", LineSpan(0, file.n_lines))
+    assert found is None or found.names == text.count("x") + text.count("y")
+
+
+DEEP = {
+    "elif": "if a: pass\n" + "".join(f"elif a == {n}: Item\n" for n in range(700)),
+    "decorators": "@a" + ".b" * 700 + "\ndef inner(): pass\nItem",
+    "annotation": "x: " + " | ".join(["Item"] * 700) + "\nx.colour",
+    "calls": "core" + ".x()" * 300 + "\nItem",
+}
+
+
+@pytest.mark.parametrize("case", DEEP)
+def test_deep_code_is_read_or_counted_as_unread(case):
+    text = f"from shop.core import Item\nfrom shop import core\n{DEEP[case]}\n"
+    sources = [SourceFile("repo", path, content) for path, content in {**FILES, "shop/task.py": text}.items()]
+    with Resolver(sources, jedi=False) as resolver:
+        found = resolver.uses("shop/task.py", LineSpan(2, text.count("\n")))
+    assert found is None or "Item" in {each.definition.name for each in found.used}
+    assert found or case == "annotation"
+
+
+def test_a_hierarchy_of_diamonds_is_looked_through_once():
+    classes = "class L0: deep = 1\nclass R0: pass\n"
+    classes += "".join(f"class L{n}(L{n - 1}, R{n - 1}): pass\nclass R{n}(L{n - 1}): pass\n" for n in range(1, 60))
+    found = uses("L59().deep", "from shop.diamonds import L59\n", jedi=False, **{"shop/diamonds.py": classes})
+    assert {each.definition.name for each in found.used} == {"L59", "L0.deep"}
+
+
 def test_a_stub_is_resolved_by_name_where_jedi_is_asked():
     pytest.importorskip("jedi")
     sources = [SourceFile("repo", "a.pyi", "class A: ...\nx: A\n"), SourceFile("repo", "a.py", "x = 1\n")]
