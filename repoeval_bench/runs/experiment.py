@@ -218,7 +218,8 @@ def evaluate_all(
     A chunker is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own.
     `embedder` is a spec or an object. `asked` are further fields of `RunRequest`: protocol, retriever, k, measures,
     match_size, header … What is missing of all runs is embedded in one pass, each distinct text once ever; with
-    `reuse` a stored run made by exactly this code is returned unchanged. `executor` runs chunkers side by side.
+    `reuse` a stored run made by exactly this code is returned unchanged. `out` is a folder or, as a text, the URL of a
+    store (docs/cluster.md). `executor` runs chunkers side by side.
     `corpora`, a dict that is given to several calls, keeps what was chunked. `notify` receives a line where the cache
     cannot keep anything, and one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
     """

@@ -34,6 +34,9 @@ FOLDER = "runs"
 _FETCHED = ".fetched"
 """In a folder of runs that is a cache of a store: what the store said of each run when it was fetched."""
 
+_SHOWN = 80
+"""Characters of a URL in the name of its cache: it may be longer than a file's name can be."""
+
 _ENDING = ".zip"
 _END, _END_BYTES = b"PK\x05\x06", 22  # how the last record of an archive without a comment begins, and its length
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -51,7 +54,7 @@ class Results:
         """A folder, or a URL: then a folder in the home is its cache, and says so to whoever is given the folder."""
         if is_url(str(place)):
             url = str(place).rstrip("/")
-            return cls.cache(data_home(home) / "stores" / f"{slug(url)}-{short_hash(url, 8)}", url)
+            return cls.cache(data_home(home) / "stores" / f"{slug(url)[:_SHOWN]}-{short_hash(url, 16)}", url)
         found = store_url(Path(place))
         return cls(Path(place), ObjectStore(found) if found else None)
 
