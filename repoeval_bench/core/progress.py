@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from multiprocessing import parent_process
+from threading import RLock
 from typing import Any
 
 from tqdm import tqdm
@@ -12,6 +13,8 @@ from repoeval_bench.core.visible import visible
 
 # Without the thread that watches over slow bars: with `miniters=1` every step looks at the clock.
 tqdm.monitor_interval = 0
+# A lock that processes share would be left behind by a worker that is killed, and told at the end of the command.
+tqdm.set_lock(RLock())
 
 
 def progress(

@@ -91,6 +91,23 @@ def test_without_another_result_it_is_one_sentence(pool, tmp_path):
         next(found)
 
 
+def test_a_killed_worker_leaves_nothing_behind_that_is_told(tmp_path):
+    """Not by Python either, when the command ends."""
+    script = f"""
+import sys
+from functools import partial
+from pathlib import Path
+sys.path.insert(0, {str(TESTS)!r})
+from repoeval_bench.runs.executors import ProcessPool
+from support.jobs import kill_oneself_behind_a_bar, tell
+if __name__ == "__main__":
+    with ProcessPool(2) as pool:
+        print(list(pool.map([partial(kill_oneself_behind_a_bar, Path({str(tmp_path)!r})), partial(abs, -2)])))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1, 2]\n", "")
+
+
 def test_workers_that_are_killed_before_they_begin_are_one_sentence(tmp_path):
     """Such as where the memory is too small for any."""
     script = f"""

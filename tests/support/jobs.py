@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+from repoeval_bench.core.progress import progress
+
 
 def tell(i: int, folder: Path | None = None) -> tuple[int, int]:
     """The number and the process that this ran in; with a folder, once another process is in the same job's function."""
@@ -40,6 +42,13 @@ def kill_oneself(folder: Path, times: int | None = None) -> int:
     (folder / str(attempts)).touch()
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
+
+
+def kill_oneself_behind_a_bar(folder: Path) -> int:
+    """The same, once, after a bar was made, as most jobs make one."""
+    with progress(desc="a bar", unit="steps", total=1) as bar:
+        bar.update()
+    return kill_oneself(folder, 1)
 
 
 def note(i: int, folder: Path) -> int:
