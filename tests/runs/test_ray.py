@@ -5,10 +5,9 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
-from itertools import product
+from functools import partial
+from itertools import count, product
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from repoeval_bench.runs.provenance import code_state
 from repoeval_bench.runs.ray_executor import RayCluster
 from repoeval_bench.runs.request import RunRequest
 from support.folders import content
+from support.killer import KILLS, Killer, children, wait_until
 from support.minirepo import build_mirror
 
 pytestmark = pytest.mark.slow
@@ -36,20 +36,12 @@ CHUNKERS = (
 PROTOCOLS = ("context", "body", "linemap")
 HALF = ("bm25", "hash")
 """The retrievers of half of the runs."""
-KILLS = 5
+NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 
 
 def stored(out):
     """The finished runs of a folder."""
     return list(out.glob("[!.]*/manifest.json"))
-
-
-def wait_for_runs(out, number):
-    """Until so many runs are finished."""
-    deadline = time.monotonic() + 120
-    while len(stored(out)) < number:
-        assert time.monotonic() < deadline, f"{len(stored(out))} of {number} runs are there"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +50,8 @@ def cluster():
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
-    node = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=node)
-    made.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+    made = Cluster(initialize_head=True, head_node_args=NODE | {"include_dashboard": False})
+    made.add_node(**NODE)
     yield made
     made.shutdown()
 
@@ -104,43 +95,60 @@ def half(alone):
 def make(asked, address, out, home):
     """The runs, all of them there, made on the cluster."""
     with RayCluster(address, home=home) as chosen:
-        jobs = RunJobs(asked, JobLog(chosen), out=out, home=home)
-        runs = [run for setting in jobs.settings for run in jobs.run(setting)]
+        return made_on(chosen, asked, out, home)
+
+
+def made_on(chosen, asked, out, home):
+    """The same on a cluster that is open."""
+    jobs = RunJobs(asked, JobLog(chosen), out=out, home=home)
+    runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
 
 
-def of_cluster(cluster, title):
-    """The processes with such a title that the cluster's nodes have started; nobody else's."""
+def workers(cluster, title="ray::_run"):
+    """The processes with such a title that the cluster's nodes have started; where no run is made, idle ones."""
     nodes = {each.process.pid for node in cluster.list_all_nodes() for each in node.all_processes.get("raylet", ())}
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            named = (folder / "cmdline").read_bytes().startswith(title.encode())
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it has ended meanwhile
-            continue
-        if named and parent in nodes:
-            found.append(int(folder.name))
-    return found
+    return children(nodes, title) or (children(nodes, "ray::IDLE") if title == "ray::_run" else [])
 
 
-class Killer(threading.Thread):
-    """Kills a process with such a title, again and again at random moments, until it is told to stop."""
+def gone(process):
+    return not Path(f"/proc/{process}").exists()
 
-    def __init__(self, cluster, title, times=KILLS, seed=0):
-        super().__init__(daemon=True)
-        self.cluster, self.title, self.times, self.rng = cluster, title, times, random.Random(seed)
-        self.killed = 0
-        self.stop = threading.Event()
 
-    def run(self):
-        while self.killed < self.times and not self.stop.is_set():
-            self.stop.wait(self.rng.uniform(0.02, 0.6))
-            if victims := of_cluster(self.cluster, self.title):
-                with suppress(ProcessLookupError):
-                    os.kill(self.rng.choice(victims), signal.SIGKILL)
-                    self.killed += 1
+@pytest.fixture(scope="module")
+def drive(cluster, places):
+    """Starts a process that makes the runs of `HALF` in a folder, in their order or backwards; its id.
+
+    It is forked from one that has imported all it needs, and leaves a file when it has ended well.
+    """
+    script = f"""
+import os, signal, sys
+sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
+from pathlib import Path
+from runs.test_ray import HALF, make, requests
+places = {{"source": {places["source"]!r}, "home": Path({str(places["home"])!r})}}
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    out, step = line.split()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        make(requests(places, HALF)[:: int(step)], {cluster.address!r}, Path(out), places["home"])
+        (Path(out) / f".{{os.getpid()}}.ended").touch()
+        os._exit(0)
+    print(child, flush=True)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def start(out, step=1):
+        parent.stdin.write(f"{out} {step}\n")
+        parent.stdin.flush()
+        return int(parent.stdout.readline())
+
+    yield start
+    parent.stdin.close()
+    assert parent.wait(timeout=60) == 0
 
 
 def test_sixty_runs_have_the_bytes_of_one_process(cluster, places, alone, tmp_path):
@@ -151,86 +159,68 @@ def test_sixty_runs_have_the_bytes_of_one_process(cluster, places, alone, tmp_pa
     assert len(list(tmp_path.iterdir())) == 60
 
 
-def test_workers_that_are_killed_lose_nothing(cluster, places, half, tmp_path):
-    """kill -9 of a process that makes a run, at random moments: all runs, each once."""
-    killer = Killer(cluster, "ray::_run")
-    killer.start()
-    make(requests(places, HALF), cluster.address, tmp_path, places["home"])
-    killer.stop.set()
-    killer.join()
-    assert killer.killed > 0
-    assert content(tmp_path) == half
+def test_what_is_killed_loses_unfinished_jobs_only(drive, cluster, places, half, tmp_path):
+    """kill -9 of ten workers, ten nodes and ten commands at random moments; what was finished is not touched.
+
+    The same command goes on each time. In the end every run is there once, with the bytes of one process.
+    """
+    rng, out, passes = random.Random(4), tmp_path / "out", count()
+    kept = {}
+
+    def done():
+        return len(list(tmp_path.glob("*/[!.]*/manifest.json")))
+
+    with Killer(lambda: workers(cluster), seed=0, done=done) as of_workers:
+        for _ in range(KILLS):
+            node = cluster.add_node(**NODE)
+            (raylet,) = (each.process.pid for each in node.all_processes["raylet"])
+            driver = drive(out)
+            for victim in rng.sample([driver, raylet], 2):
+                time.sleep(rng.uniform(0, 1.2))
+                os.kill(victim, signal.SIGKILL)
+            wait_until(partial(gone, driver), "the driver is gone")
+            cluster.remove_node(node, allow_graceful=False)
+            if not code_state().dirty:  # runs of changed code are made again
+                assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
+            kept = {path: path.stat().st_mtime_ns for path in stored(out)}
+        make(requests(places, HALF), cluster.address, out, places["home"])
+        assert content(out) == half
+        assert len(stored(out)) == 30
+        while of_workers.more:
+            again = tmp_path / str(next(passes))
+            make(requests(places, HALF), cluster.address, again, places["home"])
+            assert content(again) == half
+    assert of_workers.killed == KILLS
 
 
 def test_the_model_is_in_an_actor_that_may_be_killed(cluster, places, tmp_path):
-    """The real model, its vectors not cached: killed while it loads and while it embeds, it is started again."""
-    asked = requests(places, ("minilm",))[:2]
+    """The real model, its vectors not cached: killed ten times while it loads and while it embeds, and begun again."""
+    asked = requests(places, ("minilm",))[:1]
     experiment = Experiment(asked, out=tmp_path / "alone", home=tmp_path / "home")
     for setting in experiment.settings:
         experiment.run(setting)
-    killer = Killer(cluster, "ray::Model", times=2, seed=1)
-    killer.start()
-    make(asked, cluster.address, tmp_path / "ray", tmp_path / "other")
-    killer.stop.set()
-    killer.join()
-    assert killer.killed > 0
-    assert content(tmp_path / "ray") == content(tmp_path / "alone")
+    rng, begun = random.Random(5), []
+
+    def actors():
+        found = [each for each in workers(cluster, "ray::Model") if each not in begun]
+        begun.extend(found)
+        time.sleep(rng.uniform(0, 2) if found else 0)
+        return found
+
+    passes = count()
+    with Killer(actors, seed=1, every=True) as killer:
+        while killer.more:
+            out = tmp_path / str(next(passes))
+            make(asked, cluster.address, out, out / ".home")
+            assert content(out) == content(tmp_path / "alone")
+    assert killer.killed == KILLS
 
 
-def test_a_node_that_is_lost_loses_nothing(cluster, places, half, tmp_path):
-    """A third node dies with what it was doing."""
-    node = cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
-
-    def lose():
-        wait_for_runs(tmp_path, 8)
-        cluster.remove_node(node, allow_graceful=False)
-
-    loser = threading.Thread(target=lose, daemon=True)
-    loser.start()
-    make(requests(places, HALF), cluster.address, tmp_path, places["home"])
-    loser.join()
-    assert node not in cluster.list_all_nodes()
-    assert content(tmp_path) == half
-
-
-def test_a_driver_that_is_killed_loses_unfinished_jobs_only(cluster, places, half, tmp_path):
-    """kill -9 of the command at random moments; the same command goes on, and finished runs are not touched."""
-    script = f"""
-import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
-from pathlib import Path
-from runs.test_ray import HALF, make, requests
-places = {{"source": {places["source"]!r}, "home": Path({str(places["home"])!r})}}
-if __name__ == "__main__":
-    make(requests(places, HALF), {cluster.address!r}, Path({str(tmp_path)!r}), places["home"])
-"""
-    rng = random.Random(2)
-    kept = {}
-    for _ in range(2):
-        driver = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL)
-        wait_for_runs(tmp_path, len(kept) + rng.randint(1, 10))
-        driver.kill()
-        driver.wait()
-        if not code_state().dirty:  # runs of changed code are made again
-            for path, stamp in kept.items():
-                assert path.stat().st_mtime_ns == stamp
-        kept = {path: path.stat().st_mtime_ns for path in stored(tmp_path)}
-    make(requests(places, HALF), cluster.address, tmp_path, places["home"])
-    assert {name: text for name, text in content(tmp_path).items() if not name.startswith(".")} == half
-
-
-def test_two_drivers_at_once_have_all_their_runs(cluster, places, half, tmp_path):
+def test_two_drivers_at_once_have_all_their_runs(drive, cluster, places, half, tmp_path):
     """The second is a process of its own, over the same runs in another order, in the same folder."""
-    script = f"""
-import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
-from pathlib import Path
-from runs.test_ray import HALF, make, requests
-places = {{"source": {places["source"]!r}, "home": Path({str(places["home"])!r})}}
-if __name__ == "__main__":
-    make(requests(places, HALF)[::-1], {cluster.address!r}, Path({str(tmp_path)!r}), places["home"])
-"""
-    other = subprocess.Popen([sys.executable, "-c", script])
+    other = drive(tmp_path, -1)
     make(requests(places, HALF), cluster.address, tmp_path, places["home"])
-    assert other.wait(timeout=120) == 0
+    wait_until((tmp_path / f".{other}.ended").exists, "the other driver has ended")
     assert content(tmp_path) == half
 
 
