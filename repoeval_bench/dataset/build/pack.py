@@ -68,7 +68,7 @@ class BuildRequest:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
         wrong += [f"the source {each!r} is named twice" for each, n in Counter(self.sources).items() if n > 1]
         if self.tasks < 1:
-            wrong.append(f"{self.tasks} is not a number of tasks; give a whole number from 1")
+            wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
         if self.resolve not in get_args(Resolve):
             wrong.append(nearest("way to resolve names", self.resolve, get_args(Resolve)))
         if self.scip and self.resolve == "no":
