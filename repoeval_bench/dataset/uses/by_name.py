@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.uses.python_modules import Reason
 
 _OWN = frozenset({"this", "self", "Self", "super", "base", "cls"})
+_TYPED = 2_000
+"""Characters of a line up to which its names are looked at by type: a longer one can be nested as deeply as it is long,
+and each step up a tree begins at its root."""
 _STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 """Family -> what its standard library is called where a name is looked up in it."""
 
@@ -100,16 +103,17 @@ class ByName(FileDefinitions):
                         # Bound twice with two types it may be either.
                         local[name] = declared if local.setdefault(name, declared) == declared else ""
                     if at.start in lines:
-                        column = parsed.chars(node).start - file.chars_of(at).start
-                        found.append(self._use(path, lines, node, (at.start, column)))
+                        line = file.chars_of(at)
+                        column = parsed.chars(node).start - line.start
+                        found.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
         except LanguageError:
             return None
         return found, local
 
-    def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int]) -> _Use:
+    def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int], *, typed: bool) -> _Use:
         receiver = text_of(receiver_of(node))
-        typed = self._typed(path, lines, node) if self.family(path) == "javascript" else ()
-        return _Use(text_of(node), receiver, *place, not receiver and is_bound(node), is_macro(node), typed)
+        types = self._typed(path, lines, node) if typed and self.family(path) == "javascript" else ()
+        return _Use(text_of(node), receiver, *place, not receiver and is_bound(node), is_macro(node), types)
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...]:
         """What a name means by its type, other than what is defined on the lines; none where it may be several."""

@@ -114,3 +114,11 @@ def test_javascript_has_classes_and_literals():
     with Resolver([SourceFile("r", path, text) for path, text in files.items()], jedi=False) as resolver:
         found = resolver.uses("task.js", LineSpan(2, 3)).used
     assert {each.definition.name for each in found} == {"Car", "Car.drive"}
+
+
+def test_a_line_that_is_nested_as_deeply_as_it_is_long_is_read_by_name():
+    files = {"a.ts": "export const far = 1\n", "b.ts": 'import {far} from "./a"\nx = far' + ".y()" * 600 + "\n"}
+    with Resolver([SourceFile("repo", *each) for each in files.items()], jedi=False) as resolver:
+        found = resolver.uses("b.ts", LineSpan(1, 2))
+    assert found.names == 602
+    assert [each.definition.name for each in found.used] == ["far"]
