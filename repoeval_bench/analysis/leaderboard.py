@@ -19,6 +19,7 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
+from repoeval_bench.runs.parts import CELLS, PACKS
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
 
@@ -99,6 +100,8 @@ def leaderboard(results: Path, *, apart: bool = False) -> Leaderboard:
     runs: list[RunView] = []
     left_out: dict[str, str] = {}
     for folder in sorted(path for path in results.iterdir() if path.is_dir()):
+        if folder.name in (PACKS, CELLS):  # of other commands, and never a run
+            continue
         run = RunView(folder)
         try:
             _check(run)

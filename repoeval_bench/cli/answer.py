@@ -14,6 +14,7 @@ from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import headline_table, score_tables
 from repoeval_bench.report.verdict import Verdict, verdict
+from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import shell_line
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def print_answer(
     if all(run.folder.resolve().parent != out.resolve() for run in different):
         # Such runs are not those that `report` finds without names.
         report = shell_line(["report", *(str(run.folder) for run in different)])
-    echo("stored in " + "\n          ".join(str(run.folder) for run in different))
+    echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: {report}")
 
 

@@ -19,6 +19,7 @@ from repoeval_bench.report.completion import completion_table
 from repoeval_bench.runs.completion.complete import check_request, complete, judge_of, prompts_of
 from repoeval_bench.runs.completion.folder import base_run
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import benchmark_of, repository_folders
 from repoeval_bench.runs.request import CompletionRequest, DataRequest
 
@@ -86,7 +87,7 @@ def complete_command(
                 run, benchmark, request, context, out=out, created=created, judge=judge, home=home, notify=say
             )
             done.append(completed)
-            say(f"{run.run_id} · {context} -> {done[-1].folder}")
+            say(f"{run.run_id} · {context} -> {shown_place(done[-1].folder)}")
     if as_json:
         contents = [run.metrics.as_json() for run in done]
         print_json(contents[0] if len(contents) == 1 else contents)

@@ -20,6 +20,7 @@ from repoeval_bench.runs.import_formats import Stated
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.log import schema
+from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.records import TIMINGS
 from repoeval_bench.runs.store import check_writable
 
@@ -115,7 +116,7 @@ def import_run_command(
         timings=timings or (times if times.is_file() else None),
         stated=Stated(system=system, chunker=chunker, k=depth),
     )
-    say(f"{run.metrics.retriever} -> {run.folder}")
+    say(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
     if as_json:
         print_json(run.metrics.as_json())
         return

@@ -44,7 +44,15 @@ class _Place(click.Path):
     """A folder, or the URL of a store as it was typed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if is_url(str(value)) else super().convert(value, param, ctx)
+        text = str(value)
+        if is_url(text):
+            return value
+        if (address := re.fullmatch(r"([a-z][a-z0-9+.-]+):/(.*)", text)) and not Path(text).exists():
+            slashes = ":///" if address[1] == "file" else "://"
+            self.fail(
+                f"{text} is not a URL; write {address[1]}{slashes}{address[2]}, or ./{text} for a folder", param, ctx
+            )
+        return super().convert(value, param, ctx)
 
 
 RUNS_PLACE = _Place(path_type=Path)

@@ -20,14 +20,11 @@ from repoeval_bench.report.recommendation import answer_sentences, recommendatio
 from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember
-from repoeval_bench.runs.parts import installed
+from repoeval_bench.runs.parts import PACKS, installed
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, shell_line
 from repoeval_bench.runs.store import check_writable
 from repoeval_bench.runs.view import RunView
-
-PACKS = "packs"
-"""Where in --out the packs are."""
 
 _OF_DATA = {"questions", "limit"}
 _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA or name not in DataRequest.model_fields]

@@ -92,12 +92,13 @@ def with_options(embedder: str, said: str, options: Mapping[str, str]) -> str:
 def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "") -> str:
     """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
 
-    Where no name is near it says `otherwise`, or lists all names.
+    Letters count alike in both cases. Where no name is near it says `otherwise`, or lists all names.
     """
     names = sorted(set(known))
-    close = difflib.get_close_matches(given, names, n=3)
+    folded = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(given.lower(), folded, n=3)
     if close:
-        otherwise = f"did you mean {' or '.join(repr(name) for name in close)}?"
+        otherwise = f"did you mean {' or '.join(repr(folded[name]) for name in close)}?"
     return f"unknown {kind} {given!r}; {otherwise or 'choose from ' + ', '.join(names)}"
 
 

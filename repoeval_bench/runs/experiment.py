@@ -30,6 +30,7 @@ from repoeval_bench.runs.parts import (
     make_parts,
     make_retriever,
     shared_vectors,
+    shown_place,
     silent,
 )
 from repoeval_bench.runs.planning import Inputs, Plan, asked_of, is_large, plan, plan_all, select
@@ -147,7 +148,7 @@ class Experiment:
         for run in _evaluate(self.benchmark, chunkers, setting, embedder, self._place, reuse=reuse):
             bar.update()
             bar.clear()  # a line is printed now
-            self._place.notify(f"{run.metrics.chunker} -> {run.folder}")
+            self._place.notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
             bar.refresh()
             runs.append(run)
         self._materials.share()

@@ -25,7 +25,7 @@ from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.late_chunks import check_late, corpus_in_files
-from repoeval_bench.runs.parts import Parts, make_retriever, silent
+from repoeval_bench.runs.parts import CELLS, Parts, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.stages import map_lines
 
@@ -87,7 +87,7 @@ class Grid:
         self.parts = parts
         self._baseline = baseline
         self._results = results
-        self._folder = f"sensitivity/{benchmark.fingerprint}"
+        self._folder = f"{CELLS}/{benchmark.fingerprint}"
         self._cells: dict[tuple[str, str], CellFile] = {}
         self._settings: list[_Setting] = []
         seen: set[tuple[str, ...]] = set()

@@ -18,7 +18,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.experiment import make_run
 from repoeval_bench.runs.job import DataJob, Finished, Job, JobExecutor, Shared
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
-from repoeval_bench.runs.parts import RESULTS, silent
+from repoeval_bench.runs.parts import RESULTS, shown_place, silent
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import RunRequest, by_setting, eval_line
 from repoeval_bench.runs.run_store import Results
@@ -164,7 +164,7 @@ class RunJobs:
                 yield None
                 continue
             run = self._results.open(finished.made)
-            self.log.notify(f"{run.metrics.chunker} -> {run.folder}")
+            self.log.notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
             yield run
 
     def check(self) -> None:

@@ -13,7 +13,8 @@ from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.core.words import count
+from repoeval_bench.runs.parts import RESULTS, store_url
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN, Record
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
@@ -74,7 +75,7 @@ def find_run(name: str, results: Path) -> RunView:
     known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
     if not known:
         _check_folder(name, results)
-        raise UsageError(f"no run {name!r}: {results} has no runs yet; make one with repoeval-bench eval")
+        raise UsageError(f"no run {name!r}: {_said(results)} has no runs yet; make one with repoeval-bench eval")
     usual = _plain(_of_chunker(name, results), results)
     if len(usual) == 1:
         return RunView.open(results / usual[0])
@@ -93,7 +94,7 @@ def find_run(name: str, results: Path) -> RunView:
     near = get_close_matches(name, known, n=_SHOWN, cutoff=0)
     near += [run_id for run_id in known if run_id not in near]
     raise UsageError(
-        f"unknown run {name!r}; {results} holds {len(known)}, the nearest first: {_few(near)}; "
+        f"unknown run {name!r}; {_said(results)} holds {len(known)}, the nearest first: {_few(near)}; "
         "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
     )
 
@@ -110,6 +111,11 @@ def check_finished(folder: Path) -> None:
         raise UsageError(
             f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
         )
+
+
+def _said(results: Path) -> str:
+    """A folder of runs as a person gave it: of a store, the URL."""
+    return store_url(results) or str(results)
 
 
 def _check_folder(name: str, results: Path) -> None:
@@ -161,7 +167,8 @@ def _by_age(name: str, results: Path) -> RunView:
     runs = stored_runs(results)
     place = 1 if name == NEWEST else int(name[1:])
     if place > len(runs):
-        raise UsageError(f"no run {name!r}: {results} holds {len(runs)}; make one with repoeval-bench eval")
+        way_out = f"the oldest is @{len(runs)}" if runs else "make one with repoeval-bench eval"
+        raise UsageError(f"no run {name!r}: {_said(results)} holds {count(len(runs), 'run')}; {way_out}")
     return runs[place - 1]
 
 
@@ -174,7 +181,7 @@ def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
         run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
         for run_id in run_ids
     ]
-    return f"{name!r} fits {len(run_ids)} runs in {results}: {_few(listed)}; give more of the id"
+    return f"{name!r} fits {len(run_ids)} runs in {_said(results)}: {_few(listed)}; give more of the id"
 
 
 def _parts(folder: Path) -> dict[str, object]:

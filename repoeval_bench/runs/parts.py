@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 """Where run folders are written unless asked otherwise."""
 
+PACKS, CELLS = "packs", "sensitivity"
+"""Beside the runs: the packs that `recommend` makes of code, and what the cells of a grid scored."""
+
 OF_STORE = ".store"
 """In a folder of runs that is a cache of a store: the URL of the store."""
 
@@ -44,6 +47,12 @@ def store_url(out: Path) -> str | None:
 def out_words(out: Path) -> list[str]:
     """How a folder of runs, or the store that it is a cache of, is given to a command; no words for the usual one."""
     return [] if out == RESULTS else ["--out", store_url(out) or str(out)]
+
+
+def shown_place(run: Path) -> str:
+    """Where a run is, for a person: its folder, or the store and what it is called there."""
+    url = store_url(run.parent)
+    return f"{url} as {run.name}" if url else str(run)
 
 
 @dataclass(frozen=True, slots=True)

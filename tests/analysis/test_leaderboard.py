@@ -109,7 +109,8 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     edit(made(results, "edited", 0.5), "metrics.json", micro={"line_rprec": 0.99, "ndcg@10": 0.5})
     edit(made(results, "shape", 0.5), "metrics.json", dataset="a word")
     edit(made(results, "list", 0.5), "metrics.json", chunker=["ast"])
-    (results / "notes").mkdir()
+    for name in ("notes", "packs", "sensitivity"):  # the last two are what recommend and sensitivity keep beside runs
+        (results / name).mkdir()
     (results / "compared.json").write_text("{}")
     found = leaderboard(results)
     assert [entry.run_id for board in found.boards for entry in board.entries] == ["good"]

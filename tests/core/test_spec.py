@@ -38,6 +38,8 @@ def test_nearest_name_is_offered():
     sentence = nearest("chunker", "asst", ["ast", "fixed", "chonkie"])
     assert sentence == "unknown chunker 'asst'; did you mean 'ast'?"
     assert nearest("chunker", "zzzz", ["fixed", "ast"]) == "unknown chunker 'zzzz'; choose from ast, fixed"
+    assert nearest("name", "nDGC", ["ndcg", "MODEL"]) == "unknown name 'nDGC'; did you mean 'ndcg'?"
+    assert nearest("name", "modle", ["ndcg", "MODEL"]) == "unknown name 'modle'; did you mean 'MODEL'?"
 
 
 def test_slug_is_a_file_name():

@@ -83,7 +83,7 @@ def test_runs_are_counted_from_the_newest(results):
     (results / RUNS[-1] / "manifest.json").write_text("{")
     assert find_run("latest", results).run_id == find_run("@1", results).run_id == RUNS[-2]
     assert find_run("@39", results).run_id == RUNS[0]
-    with pytest.raises(UsageError, match="no run '@40': .* holds 39"):
+    with pytest.raises(UsageError, match="no run '@40': .* holds 39 runs; the oldest is @39"):
         find_run("@40", results)
 
 

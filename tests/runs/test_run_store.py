@@ -237,6 +237,8 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
     for command in (["diff"], ["cite"], ["compare"], ["report", "-o", tmp_path / "report.html"]):
         done = bench(*command, "fixed:max_nws=400", "ast:max_nws=400", "--out", url, home=tmp_path / "home")
         assert done.code == 0, (command, done.err)
+    several = one_sentence(bench("cite", "400", "--out", url, home=tmp_path / "home"), 2)
+    assert several.startswith(f"error: '400' fits 2 runs in {url}: "), several
     done = bench("verify", "ast", "--source", places["source"], "--out", url, home=tmp_path / "home")
     assert done.code == 0, done.err
     done = bench("merge", url, "--out", tmp_path / "b")
@@ -266,6 +268,8 @@ def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
     assert (block_names(store) != []) is (command != "import-run")
     if command != "import-run":
         assert f"--out {url}" in done.out or command == "sweep"
+    if command == "eval":
+        assert f"stored in {url} as fixed-400_" in done.out, done.out
 
 
 def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean):
@@ -310,6 +314,8 @@ def test_a_reader_follows_the_store(tmp_path):
 @pytest.mark.parametrize(
     ("url", "code", "told"),
     [
+        ("s3:/bucket/x", 2, "s3:/bucket/x is not a URL; write s3://bucket/x, or ./s3:/bucket/x for a folder"),
+        ("file:/shared", 2, "file:/shared is not a URL; write file:///shared, or ./file:/shared for a folder"),
         ("nope://bucket", 2, "nope://bucket is not the address of a store (Protocol not known: nope)"),
         ("s3://bucket", 2, "Install s3fs to access S3"),
         ("ftp://127.0.0.1:1/store", 1, "the store ftp://127.0.0.1:1/store cannot be reached (ConnectionRefusedError"),
@@ -317,7 +323,7 @@ def test_a_reader_follows_the_store(tmp_path):
     ],
 )
 def test_what_is_no_store_is_told_before_anything_is_made(url, code, told, tmp_path):
-    """A protocol that nobody knows, one whose package is missing, a place that cannot be written."""
+    """An address with a slash too few, a protocol that nobody knows, one whose package is missing, a place that cannot be written."""
     for words in (("eval", "-c", "ast", "--retriever", "bm25"), ("merge", tmp_path)):
         assert told in one_sentence(bench(*words, "--out", url, home=tmp_path / "home"), code)
     read = bench("runs", "--out", url, home=tmp_path / "home")
