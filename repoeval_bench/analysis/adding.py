@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 from repoeval_bench.analysis.verification import Verification, verify
@@ -33,7 +34,7 @@ def check_folders(folders: Sequence[Path]) -> None:
 
 def add_run(
     folder: Path,
-    out: Path = RESULTS,
+    out: Path | str = RESULTS,
     *,
     source: str = "auto",
     questions: str | None = None,
@@ -41,7 +42,7 @@ def add_run(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> RunView:
-    """Verify a run folder, copy it into `out` and mark it there, for `leaderboard` to show; the run there.
+    """Verify a run folder, copy it into `out` with a mark, for `leaderboard` to show; the run there.
 
     It is `verify` that computes. An imported run, and one that names code or a server which is not `allowed`, cannot be
     computed again: it is marked with that. Nothing is copied where the folder holds no run (a UsageError), and with
@@ -51,7 +52,9 @@ def add_run(
     run = RunView.open(folder)
     if run.manifest.run_id != run.run_id:
         raise ResultError(f"{folder} holds the run {run.manifest.run_id}; give the folder that name")
-    place = out / run.run_id
+    results = Results.at(out, home)
+    results.fetch(notify)
+    place = results.out / run.run_id
     if place.is_dir() and (other := [name for name in differing(folder, place) if name != VERIFIED]):
         raise ResultError(f"{place} is another run of that id: {', '.join(other)} differ; add it to another folder")
     reason, values = _cannot_be_computed(run, allowed), 0
@@ -60,9 +63,11 @@ def add_run(
         if not found.holds:
             raise ResultError(f"{_refusal(found)}; nothing was added")
         values = sum(found.compared.values())
+    marked = partial(mark, reason=reason, values=values)
     if not place.is_dir():
-        Results.at(out).copy(folder)
-    mark(place, reason=reason, values=values)
+        return results.copy(folder, marked)
+    marked(place)
+    results.put(place)
     return RunView(place)
 
 

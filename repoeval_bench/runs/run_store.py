@@ -90,11 +90,12 @@ class Results:
         self.put(folder)
         return RunView(folder)
 
-    def copy(self, run: Path) -> RunView:
-        """Copy a run's folder to its place, in one step, and put it into the store."""
+    def copy(self, run: Path, finish: Callable[[Path], None] = lambda _: None) -> RunView:
+        """Copy a run's folder to its place, in one step, and put it into the store; `finish` may add to the copy."""
         with staging(self.out, run.name) as beside:
             copied = beside / run.name
             shutil.copytree(run, copied, copy_function=shutil.copyfile)
+            finish(copied)
             return self.keep(copied)
 
     def put(self, folder: Path) -> None:

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.runs.run_store import put_run
 from support.command import bench, one_sentence
 from support.runs import edit, write_run
 
@@ -98,3 +100,23 @@ def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, home):
     first, second = done.out.splitlines()
     assert first.endswith("not verified: it was imported, so no request and no data are known")
     assert second.endswith("not verified: it names code or a server from outside (py:nowhere:Cutter)")
+
+
+def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path):
+    """Whoever shares the store sees the mark, and another run of that id, which is there alone, is not replaced."""
+    pytest.importorskip("fsspec")
+    url, there = f"file://{tmp_path}/store", tmp_path / "store" / "runs" / f"{theirs[0].name}.zip"
+    words = ("leaderboard", "add", theirs[0], "--source", mirror, "--out", url)
+    for _ in range(2):
+        done = bench(*words, home=home)
+        assert done.out.endswith(": verified\n"), done.err
+    for other in (home, tmp_path / "other"):
+        (board,) = json.loads(bench("leaderboard", url, "--format", "json", home=other).out)["boards"]
+        assert [entry["mark"] for entry in board["entries"]] == ["verified"]
+    run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
+    (run / "timings.jsonl").unlink()
+    (run / "qrels.trec").write_text((run / "qrels.trec").read_text().replace(" 0 ", " 7 ", 1))
+    put_run(run, ObjectStore(url))
+    before = there.read_bytes()
+    assert "is another run of that id: qrels.trec differ" in one_sentence(bench(*words, home=tmp_path / "third"), 1)
+    assert there.read_bytes() == before

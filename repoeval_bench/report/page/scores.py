@@ -41,7 +41,7 @@ TITLES = {
     "line_recall@1500": "line recall at 1,500",
     "distinct_files@10": "files in top 10",
 }
-"""ScoreColumn headings of measures whose short names say little."""
+"""Column headings of measures whose short names say little."""
 
 NEUTRAL = frozenset({"distinct_files@10"})
 """Measures of which more is neither better nor worse by itself."""
