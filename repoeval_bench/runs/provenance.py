@@ -65,4 +65,6 @@ def code_state() -> CodeState:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+    # A command that is killed meanwhile leaves no lock in the checkout.
+    command = ["git", "--no-optional-locks", *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import MANIFEST, METRICS, SCHEMA, Manifest, Means, Metrics
+from repoeval_bench.runs.records import MANIFEST, SCHEMA, Manifest, Means, Metrics
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field, format_run
@@ -185,8 +185,3 @@ def edit(run: RunView, name: str, **changed: Any) -> RunView:
 def set_config(run: RunView, **changed: Any) -> RunView:
     """Change what a run's manifest states of its configuration; the run, to be read anew."""
     return edit(run, MANIFEST, config=config(**changed))
-
-
-def set_metrics(run: RunView, **changed: Any) -> RunView:
-    """Change fields of a run's metrics.json; the run, to be read anew."""
-    return edit(run, METRICS, **changed)
