@@ -9,7 +9,7 @@ from pathlib import Path
 from repoeval_bench.analysis.verification import Verification, verify
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.naming import check_finished
-from repoeval_bench.runs.parts import RESULTS, silent
+from repoeval_bench.runs.parts import RESULTS, shown_place, silent
 from repoeval_bench.runs.publish import differing
 from repoeval_bench.runs.records import VERIFIED
 from repoeval_bench.runs.replay import code_named_by
@@ -56,7 +56,8 @@ def add_run(
     results.fetch(notify)
     place = results.out / run.run_id
     if place.is_dir() and (other := [name for name in differing(folder, place) if name != VERIFIED]):
-        raise ResultError(f"{place} is another run of that id: {', '.join(other)} differ; add it to another folder")
+        told = f"{shown_place(place)} is another run of that id: {', '.join(other)} differ"
+        raise ResultError(f"{told}; add it to another folder")
     reason, values = _cannot_be_computed(run, allowed), 0
     if not reason:
         found = verify(run, source, questions=questions, allowed=allowed, home=home, notify=notify)

@@ -24,7 +24,7 @@ from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.parts import RESULTS, shown_place
 from repoeval_bench.runs.request import DataRequest
 
 ENDINGS = {".md": "markdown", ".csv": "csv", ".json": "json"}
@@ -124,7 +124,7 @@ def add(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
     check_folders(folders)
     for folder in folders:
         run = add_run(folder, out, **asked, notify=say)
-        echo(f"added {run.folder}: {run.mark}")
+        echo(f"added {shown_place(run.folder)}: {run.mark}")
 
 
 def _write_site(results: Path, folder: Path, updates: Path | None) -> None:

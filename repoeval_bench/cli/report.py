@@ -15,6 +15,7 @@ from repoeval_bench.cli.output import OUTPUT, sensitivity_option, write_and_say
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.naming import find_run, recall
+from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import data_of
 
 if TYPE_CHECKING:
@@ -105,4 +106,4 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             out=run.folder.parent,
             home=home,
         )
-        say(f"{metrics.chunker} by BM25 -> {made.folder}")
+        say(f"{metrics.chunker} by BM25 -> {shown_place(made.folder)}")

@@ -5,6 +5,7 @@ An object is written whole. What a store holds is not trusted: callers check dig
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -41,6 +42,10 @@ class ObjectStore:
         self.url = url.rstrip("/")
         if not is_url(url):
             raise UsageError(f"{url} is not the address of a store; give one such as file:///shared or s3://BUCKET")
+        if found := re.match(r"(file|local)://(?!/)", url):
+            # It would be a folder below the one that a command is called in: another one on each machine.
+            rest = url[found.end() :]
+            raise UsageError(f"{url} has no whole path; write {found[0]}/{rest}, or {found[0]}{Path.cwd() / rest}")
         try:
             self._system, self._root = url_to_fs(self.url)
         except (ImportError, ValueError) as error:

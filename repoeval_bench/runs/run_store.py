@@ -188,7 +188,8 @@ def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
 def _fetched(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path | None]:
     """The folder of a run of a store, beside the runs in `out`; None where none is in the store, or a broken one."""
     try:
-        files = _unpacked(store.read(_name(run_id)))
+        # In a folder of its own is no run of ours.
+        files = None if "/" in run_id else _unpacked(store.read(_name(run_id)))
     except FileNotFoundError:
         files = None
     if files is None:

@@ -301,12 +301,13 @@ def test_a_reader_follows_the_store(tmp_path):
     put_run(write_run(tmp_path / "again" / "a", {"ndcg@10": [0.0, 0.0]}).folder, store)
     store._system.rm_file(store._path("runs/b.zip"))
     store.write("runs/c.zip", b"half", replace=True)
+    store.write("runs/theirs/e.zip", store.read("runs/a.zip"))
     shutil.copytree(tmp_path / "made" / "a", results.out / "d")
     results.fetch(notes.append)
     assert sorted(path.name for path in results.out.glob("[!.]*")) == ["a", "c", "d"]
     assert RunView(results.out / "a").metrics.micro["ndcg@10"] == 0.0
     assert [note.partition(";")[0] for note in notes] == [
-        f"note: {store.url} holds broken runs: c",
+        f"note: {store.url} holds broken runs: c, theirs/e",
         f"note: 1 run of this machine not in {store.url} yet",
     ]
 
@@ -316,6 +317,7 @@ def test_a_reader_follows_the_store(tmp_path):
     [
         ("s3:/bucket/x", 2, "s3:/bucket/x is not a URL; write s3://bucket/x, or ./s3:/bucket/x for a folder"),
         ("file:/shared", 2, "file:/shared is not a URL; write file:///shared, or ./file:/shared for a folder"),
+        ("file://shared/x", 2, "file://shared/x has no whole path; write file:///shared/x, or file:///"),
         ("nope://bucket", 2, "nope://bucket is not the address of a store (Protocol not known: nope)"),
         ("s3://bucket", 2, "Install s3fs to access S3"),
         ("ftp://127.0.0.1:1/store", 1, "the store ftp://127.0.0.1:1/store cannot be reached (ConnectionRefusedError"),
@@ -323,7 +325,7 @@ def test_a_reader_follows_the_store(tmp_path):
     ],
 )
 def test_what_is_no_store_is_told_before_anything_is_made(url, code, told, tmp_path):
-    """An address with a slash too few, a protocol that nobody knows, one whose package is missing, a place that cannot be written."""
+    """An address with a slash too few, a protocol that nobody knows or whose package is missing, a closed place."""
     for words in (("eval", "-c", "ast", "--retriever", "bm25"), ("merge", tmp_path)):
         assert told in one_sentence(bench(*words, "--out", url, home=tmp_path / "home"), code)
     read = bench("runs", "--out", url, home=tmp_path / "home")
