@@ -12,7 +12,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, out_option, say
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.merge import merge_all
-from repoeval_bench.runs.parts import store_url
+from repoeval_bench.runs.parts import shown_results
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.store import check_writable
 
@@ -32,6 +32,6 @@ def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None
     if as_json:
         print_json(asdict(found))
         return
-    echo(f"{store_url(out) or out}: {count(len(found.copied), 'run')} copied, {len(found.there)} were there already")
+    echo(f"{shown_results(out)}: {count(len(found.copied), 'run')} copied, {len(found.there)} were there already")
     for folder in found.unfinished:
         echo(f"not a finished run, left out: {folder}")

@@ -33,7 +33,7 @@ from repoeval_bench.runs.forecast import Forecast, forecast, total
 from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.materials import left_out
 from repoeval_bench.runs.naming import remember
-from repoeval_bench.runs.parts import make_parts, store_url
+from repoeval_bench.runs.parts import make_parts, shown_results
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def run_command(
         if as_json:
             print_json(results)
         elif shard:
-            print_lines([f"part {shard}: {len(requests)} of {len(asked.requests)} runs, in {store_url(out) or out}"])
+            print_lines([f"part {shard}: {len(requests)} of {len(asked.requests)} runs, in {shown_results(out)}"])
 
 
 def _comparisons(asked: Benchmarking, setting: RunRequest, found: Sequence[RunView | None]) -> list[Comparison]:

@@ -14,7 +14,7 @@ from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
-from repoeval_bench.runs.parts import RESULTS, store_url
+from repoeval_bench.runs.parts import RESULTS, shown_results
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN, Record
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
@@ -75,7 +75,9 @@ def find_run(name: str, results: Path) -> RunView:
     known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
     if not known:
         _check_folder(name, results)
-        raise UsageError(f"no run {name!r}: {_said(results)} has no runs yet; make one with repoeval-bench eval")
+        raise UsageError(
+            f"no run {name!r}: {shown_results(results)} has no runs yet; make one with repoeval-bench eval"
+        )
     usual = _plain(_of_chunker(name, results), results)
     if len(usual) == 1:
         return RunView.open(results / usual[0])
@@ -94,7 +96,7 @@ def find_run(name: str, results: Path) -> RunView:
     near = get_close_matches(name, known, n=_SHOWN, cutoff=0)
     near += [run_id for run_id in known if run_id not in near]
     raise UsageError(
-        f"unknown run {name!r}; {_said(results)} holds {len(known)}, the nearest first: {_few(near)}; "
+        f"unknown run {name!r}; {shown_results(results)} holds {len(known)}, the nearest first: {_few(near)}; "
         "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
     )
 
@@ -111,11 +113,6 @@ def check_finished(folder: Path) -> None:
         raise UsageError(
             f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
         )
-
-
-def _said(results: Path) -> str:
-    """A folder of runs as a person gave it: of a store, the URL."""
-    return store_url(results) or str(results)
 
 
 def _check_folder(name: str, results: Path) -> None:
@@ -168,7 +165,7 @@ def _by_age(name: str, results: Path) -> RunView:
     place = 1 if name == NEWEST else int(name[1:])
     if place > len(runs):
         way_out = f"the oldest is @{len(runs)}" if runs else "make one with repoeval-bench eval"
-        raise UsageError(f"no run {name!r}: {_said(results)} holds {count(len(runs), 'run')}; {way_out}")
+        raise UsageError(f"no run {name!r}: {shown_results(results)} holds {count(len(runs), 'run')}; {way_out}")
     return runs[place - 1]
 
 
@@ -181,7 +178,7 @@ def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
         run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
         for run_id in run_ids
     ]
-    return f"{name!r} fits {len(run_ids)} runs in {_said(results)}: {_few(listed)}; give more of the id"
+    return f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}: {_few(listed)}; give more of the id"
 
 
 def _parts(folder: Path) -> dict[str, object]:
@@ -238,7 +235,9 @@ def recall(out: Path) -> list[RunView]:
     """The runs that were compared last; a UsageError where there are none, or one of them is gone."""
     path = out / COMPARED
     if not path.is_file():
-        raise UsageError(f"no RUN was named and nothing was compared in {out} yet; name runs, or compare some first")
+        raise UsageError(
+            f"no RUN was named and nothing was compared in {shown_results(out)} yet; name runs, or compare some first"
+        )
     with faults_as(ResultError, path, "name the runs, or compare them again"):
         names = parse(read_document(path), _Compared).runs
     return [find_run(name, out) for name in names]

@@ -44,9 +44,14 @@ def store_url(out: Path) -> str | None:
         return None
 
 
+def shown_results(out: Path) -> str:
+    """A folder of runs as a person gives it: of a store the URL."""
+    return store_url(out) or str(out)
+
+
 def out_words(out: Path) -> list[str]:
     """How a folder of runs, or the store that it is a cache of, is given to a command; no words for the usual one."""
-    return [] if out == RESULTS else ["--out", store_url(out) or str(out)]
+    return [] if out == RESULTS else ["--out", shown_results(out)]
 
 
 def shown_place(run: Path) -> str:
