@@ -60,7 +60,16 @@ class ScoreGate(Strict):
     def _one_limit(self) -> Self:
         if (self.at_least is None) == (self.max_drop is None):
             raise ValueError("give either at_least or max_drop")
+        if self.at_least is not None and self.at_least > 1 and self._is_share:
+            raise ValueError(f"at_least is {self.at_least:g}, but {self.measure} is 1 at most: no run can pass")
         return self
+
+    @property
+    def _is_share(self) -> bool:
+        """Whether the measure is known to be 1 at most."""
+        return self.measure not in UNREGISTERED and Measure.parse(self.measure).definition.range.startswith(
+            ("0..1", "0 or 1")
+        )
 
     @property
     def part(self) -> tuple[str, str] | None:

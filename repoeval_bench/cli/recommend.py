@@ -20,7 +20,7 @@ from repoeval_bench.report.recommendation import answer_sentences, recommendatio
 from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember
-from repoeval_bench.runs.parts import PACKS, installed
+from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, shell_line
 from repoeval_bench.runs.store import check_writable
@@ -77,7 +77,12 @@ def _with_what_is_here(request: RecommendRequest) -> RecommendRequest:
     """The request, of its usual chunkers and retrievers only those that are installed; what was typed is as it is."""
     source_of = click.get_current_context().get_parameter_source
     usual = [kind for kind in ("chunker", "retriever") if source_of(f"{kind}s") is ParameterSource.DEFAULT]
-    return request.model_copy(update={f"{kind}s": installed(kind, getattr(request, f"{kind}s"), say) for kind in usual})
+    here = {f"{kind}s": installed(kind, getattr(request, f"{kind}s"), say) for kind in usual}
+    by_vectors = [name for name in here.get("retrievers", ()) if needs_vectors(name)]
+    usual_model = source_of("embedder") is ParameterSource.DEFAULT
+    if by_vectors and usual_model and not installed("embedder", [request.embedder], say):
+        here["retrievers"] = tuple(name for name in here["retrievers"] if name not in by_vectors)
+    return request.model_copy(update=here)
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
+_SHOWN = 80  # characters of a value that a sentence quotes: it may be a whole file
+
 Place = tuple[str | int, ...]
 """Keys and positions from the top of a file down to a value."""
 
@@ -221,7 +223,8 @@ def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[Ba
         return (f"{within}: " if within else "") + sentence
     message = expectation(error)
     given = error["input"]
-    shown = f" (it is {given!r})" if isinstance(given, str | int | float) and kind != "value_error" else ""
+    value = repr(given) if isinstance(given, str | int | float) and kind != "value_error" else ""
+    shown = f" (it is {value[:_SHOWN]}{'…' if len(value) > _SHOWN else ''})" if value else ""
     return f"{place}: {message}{shown}" if place else message + shown
 
 

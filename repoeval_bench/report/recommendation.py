@@ -96,6 +96,8 @@ def recommendation_table(found: Recommendation) -> Table:
         f"{'' if len(answer.choice.alike) > 1 else ', told apart from all others'}"
         for answer in found.answers[1:]
     ]
+    queries = {answer.protocol: answer.n_queries for answer in reversed(found.answers)}
+    notes.append("queries: " + ", ".join(f"{protocol} {n:,}" for protocol, n in reversed(queries.items())))
     notes += [f"left out: {line}" for line in found.left_out]
     if first.n_queries < FEWEST_TASKS:
         notes.append(f"fewer than {FEWEST_TASKS} queries can show nothing; add code, or questions with --queries")

@@ -188,6 +188,8 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         ("- a", "keys with values"),
         ("gates: 3", "gates: a list was"),
         ("gates: [{measure: mrr, at_least: 1, segment: {a: 1, b: 2}}]", "gates[0].segment"),
+        ("gates: [{measure: nDCG@10, at_least: 55}]", "gates[0]: at_least is 55, but ndcg@10 is 1 at most: no run can"),
+        ("word " * 100, f"keys with values were expected (it is '{'word ' * 15}word…)"),
         ("gates: !!python/object/apply:os.getcwd []", "not valid YAML"),
     ],
 )

@@ -105,6 +105,22 @@ def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base
     assert "'repoeval-bench[dense]', or choose bm25, which needs no extra" in typed.err
 
 
+def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, tmp_path):
+    """Where faiss was installed for something else; a model that was typed is a mistake."""
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None if "sentence" in name else name)
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
+    asked = ("recommend", tmp_path / "code", "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
+    done = bench(*asked, home=tmp_path / "home")
+    assert done.code == 0, done.err
+    missing = "embedder minilm needs sentence_transformers; run pip install 'repoeval-bench[dense]'"
+    assert f"left out: {missing}\n" in done.err
+    assert "by bm25" in done.out
+    assert "dense" not in done.out
+    typed = bench(*asked, "--embedder", "minilm", home=tmp_path / "home")
+    assert (typed.code, missing in typed.err) == (2, True)
+
+
 def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     """The default embedder is not there, and nothing asks for it."""
     done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", mirror, "--out", tmp_path, home=tmp_path / "h")
