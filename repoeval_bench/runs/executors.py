@@ -9,13 +9,14 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
@@ -174,13 +175,14 @@ class ProcessPool:
                 self._submit(each)
 
     def _begun_of(self, lost: Sequence[_Handed[Any]]) -> list[_Handed[Any]]:
-        """Those that a worker had begun; a BenchError where workers are killed again and again and begin none."""
+        """Those that a worker had begun; a BenchError where workers end again and again and begin none."""
         begun = [each for each in lost if self._begun and self._begun[each.place]]
         self._idle = 0 if begun else self._idle + 1
         if self._idle == TRIES:
             raise BenchError(
-                "worker processes are killed before they begin a job; run the same command again, with more memory "
-                "free if the system ran out of it: what was stored so far is kept"
+                "worker processes end before they begin a job; a script of yours that starts them has to do so below "
+                "if __name__ == '__main__', and where they print no error the system ran out of memory: free some, and "
+                "run the same again (what was stored so far is kept)"
             )
         return begun
 
@@ -315,3 +317,14 @@ def _run(job: Callable[[], T], place: int) -> T:
         os._exit(_INTERRUPTED)
     except SystemExit as error:  # of a plug-in; it would end the caller
         raise BenchError(f"a job called sys.exit({error.code!r}); repair its plug-in") from error
+    except Exception as error:
+        if _travels(error):
+            raise
+        raise BenchError(f"a job failed with {type(error).__name__}: {error}") from error
+
+
+def _travels(error: Exception) -> bool:
+    """Whether the caller gets this error, and does not take it for the loss of a worker."""
+    with suppress(Exception):  # many classes of errors cannot be made again of what they print
+        return not isinstance(pickle.loads(pickle.dumps(error)), BrokenProcessPool)  # noqa: S301 - it was made here
+    return False

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
@@ -53,6 +54,13 @@ def test_an_error_of_ours_says_where_in_the_worker_it_arose(pool):
     with pytest.raises(ZeroDivisionError) as error:
         list(pool.map([jobs.divide, jobs.divide]))
     assert "in divide" in str(error.value.__cause__)
+
+
+@pytest.mark.parametrize("odd", [partial(jobs.OddError, 1, 2), partial(BrokenProcessPool, "of a plug-in's own")])
+def test_an_error_that_cannot_travel_is_not_taken_for_a_lost_worker(pool, odd):
+    """The job is not tried again, and the error is told with its class."""
+    with pytest.raises(BenchError, match=f"^a job failed with {odd.func.__name__}: {odd()}$"):
+        list(pool.map([partial(jobs.tell, 0), partial(jobs.fail_with, odd)]))
 
 
 @pytest.mark.parametrize("times", [1, TRIES - 1])
@@ -127,7 +135,7 @@ with executors.ProcessPool(2) as pool:
 """
     (tmp_path / "killed.py").write_text(script)
     done = subprocess.run([sys.executable, tmp_path / "killed.py"], capture_output=True, text=True, timeout=60)
-    assert done.stdout.startswith("worker processes are killed before they begin a job; "), done.stderr
+    assert done.stdout.startswith("worker processes end before they begin a job; "), done.stderr
 
 
 def test_one_job_or_one_core_needs_no_worker():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from repoeval_bench.core.progress import progress
@@ -24,6 +25,18 @@ def tell(i: int, folder: Path | None = None) -> tuple[int, int]:
 def fail(error: Exception) -> None:
     """Raise it."""
     raise error
+
+
+class OddError(Exception):
+    """One of the many that cannot be made again of their text alone."""
+
+    def __init__(self, first: object, second: object) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+def fail_with(error: Callable[[], Exception]) -> None:
+    """Raise an error that is made in the worker."""
+    raise error()
 
 
 def divide() -> float:
