@@ -25,7 +25,7 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import make_config
-from repoeval_bench.runs.parts import make_embedder, make_parts, silent
+from repoeval_bench.runs.parts import PACKS, make_embedder, make_parts, silent
 from repoeval_bench.runs.planning import Plan, plan_all, select
 from repoeval_bench.runs.records import RUN, RunConfig
 from repoeval_bench.runs.stages import embed, execute
@@ -47,6 +47,12 @@ def stored_config(run: RunView) -> RunConfig:
     return config
 
 
+def _packs_beside(run: RunView) -> list[Path]:
+    """Packs of the name of a run's data that `recommend` keeps beside the run."""
+    found = [pack for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")) if (pack := Pack.at(str(path)))]
+    return [pack.root for pack in found if run.manifest.dataset.name.startswith(f"pack-{pack.content.name}-")]
+
+
 def data_of(
     run: RunView,
     source: str,
@@ -66,6 +72,7 @@ def data_of(
     if dataset.source == "pack" and not (shipped_pack(source) or Pack.at(source)):
         raise UsageError(
             f"the data of {run.run_id} is {dataset.name}, and {source} is no pack; name the pack's folder with --source"
+            + "".join(f", such as {folder}" for folder in _packs_beside(run)[:1])
         )
     protocol = Protocol.parse(config.protocol.name)
     named = combination_of(run)

@@ -13,7 +13,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.view import RunView
-from support.command import bench
+from support.command import bench, one_sentence
 
 NARROW = ["--retriever", "bm25", "-c", "fixed", "-c", "ast", "--sizes", "200,400"]
 
@@ -117,6 +117,16 @@ def test_a_table_and_where_to_look_follow_the_answer(code, tmp_path, answered):
     assert paragraph.split() == " ".join(found["answers"][0]["answer"]).split()
     assert f"look closer: repoeval-bench report --out {out}" in done.out
     assert len(list((out / "packs").iterdir())) == 1
+
+
+def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered):
+    """Without --source it is said where the pack is."""
+    out, _ = answered
+    (pack,) = (out / "packs").iterdir()
+    told = one_sentence(bench("verify", "latest", "--out", out, home=out / "home"), 2)
+    assert told.endswith(f"name the pack's folder with --source, such as {pack}")
+    done = bench("verify", "latest", "--out", out, "--source", pack, home=out / "home")
+    assert done.code == 0, done.err
 
 
 def test_what_does_not_fit_into_the_time_is_named(answered):
