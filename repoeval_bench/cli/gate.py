@@ -42,6 +42,8 @@ def gate_command(
     stored = find_run(run, out)
     name = baseline or limits.baseline
     base = find_run(name, out) if name else None
+    if base is not None and base.folder == stored.folder:
+        say(f"note: {stored.run_id} is its own baseline, so it drops by nothing")
     try:
         results = gate(stored, limits, base)
     except UsageError as error:
