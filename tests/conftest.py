@@ -68,7 +68,13 @@ def pytest_xdist_auto_num_workers() -> int | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that it is not what all other processes wait for at the end.
 
-    The slow tests that need all of the data, or an index, are the longest.
+    The tests on one Ray cluster are the longest, because they wait. The slow tests that need all of the data, or an
+    index, come next.
     """
     marks = ("full_data", "network", "slow")
-    items.sort(key=lambda item: -sum(item.get_closest_marker(mark) is not None for mark in marks))
+    items.sort(
+        key=lambda item: (
+            "cluster" not in getattr(item, "fixturenames", ()),
+            -sum(item.get_closest_marker(mark) is not None for mark in marks),
+        )
+    )
