@@ -23,12 +23,12 @@ from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.uses import definitions_of
-from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import evaluate_all
 from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.request import DataRequest, RecommendRequest
+from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.settings import Setting, evaluate_settings
 
@@ -39,12 +39,9 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.jobs import RunJobs
     from repoeval_bench.runs.planning import Corpora
-    from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.view import RunView
-
 
 SIZES = (500, 1000, 2000)
 """Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
