@@ -20,7 +20,7 @@ from repoeval_bench.analysis.statistics import Sample, bounded
 LEVEL = 0.95
 
 _DRAWN = 250
-"""Quantiles that stand for a distribution: of this many variances and of this many deviations under each."""
+"""Quantiles that represent a distribution: of this many variances and of this many deviations under each."""
 
 
 def new_repositories(

@@ -211,7 +211,7 @@ def _with_id(run: RunView) -> str:
 
 def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
     size = _nearest(run, baselines)
-    # A second `fixed` of that size is no chunker to compare with it.
+    # A second `fixed` of that size is not a chunker to compare with it.
     return None if size is not None and _is_fixed(run) and baselines[size] is not run else size
 
 

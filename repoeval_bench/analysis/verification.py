@@ -200,7 +200,7 @@ def _contents(run: RunView) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _judged(run: RunView) -> dict[str, Any]:
-    """`query chunk` -> gain; `query` -> whether it is there; what stands in every line's second field."""
+    """`query chunk` -> gain; `query` -> whether it is there; every line's second field."""
     qrels = read_qrels(run.folder / QRELS, run.manifest.qrels_gain_factor)
     gains = {f"{query} {chunk}": gain for query, each in qrels.items() for chunk, gain in each.items()}
     found: dict[str, Any] = gains | dict.fromkeys(qrels, "judged")

@@ -87,7 +87,7 @@ def parse_loose(text: bytes | str) -> Any:
 def parse_plain(text: bytes | str) -> Any:
     """Plain values of a text for which there is no model; a JsonFaultError says what is wrong with it.
 
-    Beside what is no JSON, it is a number that is not finite, a whole one beyond 2^53, and a key that appears twice.
+    Beside what is not JSON, it is a number that is not finite, a whole one beyond 2^53, and a key that appears twice.
     """
     parse_loose(text)  # which bounds depth and digits, and refuses lone surrogates
     return json.loads(

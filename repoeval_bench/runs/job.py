@@ -78,7 +78,7 @@ class Finished(Generic[Made_co]):
 
 
 def failed(reason: str) -> Finished[Any]:
-    """What stands for a job that nobody could do."""
+    """The result of a job that nobody could do."""
     return Finished(made=None, error=reason)
 
 

@@ -31,7 +31,7 @@ def read_in_files(plans: Sequence[Plan], embedder: Embedder) -> list[Plan]:
 
 
 def check_late(protocol: Protocol) -> None:
-    """A UsageError where a protocol's chunks are no lines of files, or may not be known of by all queries."""
+    """A UsageError where a protocol's chunks are not lines of files, or may not be known of by all queries."""
     if protocol.exclusion not in _BLANKS:
         raise UsageError(
             f"exclusion={protocol.exclusion} hides chunks, and with late=true the vectors of others know what is in "

@@ -178,17 +178,17 @@ def put_run(folder: Path, store: ObjectStore) -> None:
 
 def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
     """Whether a run is in a store and whole; then its folder is in `out` in one step."""
-    with _fetched(run_id, store, out) as made:
+    with _run_of_store(run_id, store, out) as made:
         if made is not None:
             publish(made, out)
         return made is not None
 
 
 @contextmanager
-def _fetched(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path | None]:
+def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path | None]:
     """The folder of a run of a store, beside the runs in `out`; None where none is in the store, or a broken one."""
     try:
-        # In a folder of its own is no run of ours.
+        # Objects in folders below are not runs of ours.
         files = None if "/" in run_id else _unpacked(store.read(_name(run_id)))
     except FileNotFoundError:
         files = None
@@ -205,7 +205,7 @@ def _fetched(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path | None
 
 def _holds(store: ObjectStore, folder: Path) -> bool:
     """Whether a store holds the run in a folder, times apart; the object is read."""
-    with _fetched(folder.name, store, folder.parent) as made:
+    with _run_of_store(folder.name, store, folder.parent) as made:
         return made is not None and not differing(folder, made)
 
 

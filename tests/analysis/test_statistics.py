@@ -72,7 +72,7 @@ def test_one_cluster_has_no_interval_and_no_error():
 
 @pytest.mark.parametrize("n_clusters", range(1, 6))
 def test_too_few_clusters_bound_no_mean_also_where_every_value_is_zero(n_clusters):
-    """No flip changes a column of zeros, which is no more known for it than the column beside it."""
+    """No flip changes a column of zeros, which is known for it no better than the column beside it."""
     clusters = [f"f{i}" for i in range(n_clusters)]
     values = np.column_stack([np.zeros(n_clusters), np.linspace(0.1, 1, n_clusters)])
     assert mean_intervals(values, clusters, ["r"] * n_clusters, "micro")[1] == [None, None]

@@ -271,7 +271,7 @@ def test_a_number_out_of_bounds_is_told_with_the_option_as_typed(stored, tmp_pat
 
 
 def test_options_that_a_variable_of_the_environment_gives_are_not_refused(stored, tmp_path):
-    """REPOEVAL_SOURCE stands for every command of a day, whether it reads data or not."""
+    """REPOEVAL_SOURCE is set for every command of a day, whether it reads data or not."""
     done = bench("compare", stored["run"], stored["other"], home=stored["home"], REPOEVAL_SOURCE="nowhere")
     assert done.code == 0, done.err
 

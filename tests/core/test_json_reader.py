@@ -61,7 +61,7 @@ def test_plain_values_are_read_as_they_are():
 
 
 def test_lines_are_numbered_without_a_bom_and_blank_ones():
-    """A BOM is left out once, CRLF and blank lines are no rows, a line separator within a text is no line end."""
+    """A BOM is left out once, CRLF and blank lines are not rows, a line separator within a text is not a line end."""
     raw = b'\xef\xbb\xbf{"a": 1}\r\n\n  \n{"a": "\xe2\x80\xa8"}'
     assert [(number, line.strip()) for number, line in lines(io.BytesIO(raw))] == [
         (1, b'{"a": 1}'),

@@ -121,7 +121,7 @@ def test_a_flood_is_stopped(site, tmp_path):
 
 
 def test_a_trickle_is_stopped_and_goes_on_the_next_time(site, tmp_path):
-    """Bytes that never stop coming are no reason to wait for ever; what came is kept."""
+    """Bytes that never stop coming are not a reason to wait for ever; what came is kept."""
     site.drips = ["body"]
     began = time.monotonic()
     with pytest.raises(SourceError, match="takes too long; run the same command again"):

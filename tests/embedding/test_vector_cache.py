@@ -254,7 +254,7 @@ def test_who_may_not_write_reads(cache):
 
 
 def test_who_may_not_write_reads_what_another_writes(cache):
-    """Entries that stand in sqlite's log alone, as another process holds the cache open, are read too."""
+    """Entries that are in sqlite's log alone, as another process holds the cache open, are read too."""
     cache.write({b"k" * 32: b"value"}, "tokens", "{}")
     assert (cache.folder / "cache.db-wal").stat().st_size > 0
     values, _ = read_elsewhere(cache.folder, b"k" * 32)

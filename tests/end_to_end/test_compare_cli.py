@@ -24,7 +24,7 @@ def compare(tmp_path, *arguments):
 
 
 def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
-    """Each row's verdict is that of its own adjusted p and difference; micro and macro stand beside each other."""
+    """Each row's verdict is that of its own adjusted p and difference; micro and macro are beside each other."""
     rows = json.loads(compare(tmp_path, *runs, "--json").out)["comparisons"]
     assert {row["measure"] for row in rows} >= {"ndcg@10", "recall@5"}
     for row in rows:

@@ -82,7 +82,7 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
 
 
 def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
-    """Which tasks a run is about stands in its manifest; two runs over different tasks are refused."""
+    """A run's manifest says which tasks it is about; two runs over different tasks are refused."""
     home = tmp_path / "home"
     words = ("--retriever", "bm25", "--source", mirror, "--out", tmp_path / "results")
     assert bench("eval", "-c", AST, *words, "--limit", "3", home=home).code == 0

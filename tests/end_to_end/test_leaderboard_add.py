@@ -65,7 +65,7 @@ def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mir
 
 
 def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, mirror, home, tmp_path):
-    """All are named at once; a misspelt command is no folder."""
+    """All are named at once; a misspelt command is not a folder."""
     out, empty = tmp_path / "ours", tmp_path / "empty"
     empty.mkdir()
     words = ("leaderboard", "add", theirs[0], tmp_path / "nothere", empty, theirs[0].parent)

@@ -62,7 +62,7 @@ def test_every_count_stands_in_words(stored):
 
 
 def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp_path, monkeypatch):
-    """`make report` after `make compare`; --bm25 makes the runs that stand beside misses; nothing to take is said."""
+    """`make report` after `make compare`; --bm25 makes the runs that are shown beside misses; nothing to take is said."""
     out = stored[0].folder.parent
     nothing = bench("report", "--out", tmp_path)
     assert "name runs, or compare some first" in one_sentence(nothing, 2)

@@ -214,7 +214,7 @@ def test_means_that_fit_their_rows_are_no_proof(claimed, mirror, home):
 
 
 def test_every_difference_is_printed_if_asked(claimed, mirror, home):
-    """Five of a file stand for the others unless --details or --json is given, and the others are counted."""
+    """Five of a file represent the others unless --details or --json is given, and the others are counted."""
     rows = [json.loads(line) for line in (claimed / "per_query.jsonl").read_text().splitlines()]
     changed = "".join(json.dumps(row | {"n_relevant": row["n_relevant"] + 1}) + "\n" for row in rows)
     (claimed / "per_query.jsonl").write_text(changed)

@@ -104,7 +104,7 @@ def test_pdflatex_prints_nasty_names(tmp_path):
     assert done.returncode == 0, done.stdout[-2000:]
 
 
-@pytest.mark.parametrize("name", NASTY[:-1])  # a lone surrogate cannot stand in a file
+@pytest.mark.parametrize("name", NASTY[:-1])  # a lone surrogate cannot be in a file
 def test_csv_gives_the_name_back_and_no_formula(tmp_path, name):
     """A reader gets the name as it is, but for the apostrophe that keeps a spreadsheet from computing it."""
     run = write_run(tmp_path / "run", {"mrr": [0.25, 0.5]}, chunker=name)

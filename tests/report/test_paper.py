@@ -1,4 +1,4 @@
-"""The table of a paper: marks stand for the verdicts of `compare`, bold for the best as it is printed."""
+"""The table of a paper: marks show the verdicts of `compare`, bold for the best as it is printed."""
 
 import re
 

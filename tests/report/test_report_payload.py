@@ -91,7 +91,7 @@ def test_lanes_carry_no_ranks_where_a_baselines_chunks_are_ranked(of):
 
 
 def test_the_bm25_run_beside_is_over_the_same_chunks(benchmark, tmp_path):
-    """Another protocol's or chunker's BM25 run does not stand beside it; one's own does."""
+    """Another protocol's or chunker's BM25 run is not shown beside it; one's own does."""
     run = evaluate(benchmark, AST, retriever="jaccard", out=tmp_path)
     evaluate(benchmark, AST, protocol="body", retriever="bm25", out=tmp_path)
     evaluate(benchmark, "fixed:max_nws=400", retriever="bm25", out=tmp_path)

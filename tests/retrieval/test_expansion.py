@@ -57,7 +57,7 @@ def brought(rule, start, end, file=FILE):
         ((5, 9), (5, 13)),  # a blank line, and the method from its comment on
         ((6, 14), (6, 14)),  # the method already, and a blank line
         ((12, 15), (3, 16)),  # two methods: the class
-        ((4, 6), (3, 16)),  # a variable of the class is no definition of its own
+        ((4, 6), (3, 16)),  # a variable of the class is not a definition of its own
         ((15, 19), (15, 19)),  # of the class and behind it: nothing holds both
         ((0, 1), (0, 1)),
         ((19, 20), (18, 20)),

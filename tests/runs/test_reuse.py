@@ -1,4 +1,4 @@
-"""A stored run stands for the run that would be made now, or it is made again."""
+"""A stored run is taken for the run that would be made now, or it is made again."""
 
 import sys
 

@@ -211,7 +211,7 @@ def test_an_encrypted_member_is_no_run(tmp_path):
 
 
 def test_a_store_without_a_run_is_named(tmp_path):
-    """By its URL, not by the folder in which runs were to be fetched; a folder is no store."""
+    """By its URL, not by the folder in which runs were to be fetched; a folder is not a store."""
     with pytest.raises(UsageError, match=rf"^file://{tmp_path}/none holds no runs"):
         merge_all([f"file://{tmp_path}/none"], tmp_path / "out")
     with pytest.raises(UsageError, match=r"nope is not the address of a store.*file:///"):

@@ -178,7 +178,7 @@ def test_two_ids_that_would_be_one_field_are_refused():
 
 @pytest.mark.parametrize("read", [read_run, read_qrels])
 def test_a_file_that_cannot_be_read_is_named(tmp_path, read):
-    """Missing files and bytes that are no UTF-8."""
+    """Missing files and bytes that are not UTF-8."""
     with pytest.raises(MetricError, match="cannot be read"):
         read(tmp_path / "absent")
     broken = tmp_path / "broken"

@@ -105,7 +105,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
 def renew_uses(pack: Pack, shipped: Pack) -> bool:
     """Give a made pack the table of used definitions that ships now; whether it had another one.
 
-    Its manifest does not tell: the table is no part of a repository's fingerprint, and needs no package.
+    Its manifest does not tell: the table is not part of a repository's fingerprint, and needs no package.
     """
     path = uses_file_of(pack.installed(_combination(pack.content)).task_file)
     table = _shipped_uses(shipped, pack.content.missing).encode()

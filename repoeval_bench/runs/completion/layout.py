@@ -2,7 +2,7 @@
 
 Zhang et al. 2023 (arXiv 2303.12570), `_make_a_block` and `_build_prompt` of its code. Differences: the comment mark is
 that of the task's language, tokens are counted by a rule and not by a model's tokenizer, and without a fragment there
-is no heading.
+is not a heading.
 """
 
 from __future__ import annotations
