@@ -88,9 +88,8 @@ leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol, on HTML pages 
 
 # A run that is stored is not made again, so the same line goes on where it was stopped. `--shard 1/1` compares nothing.
 leaderboard-full: .venv/all.stamp ## run all shipped chunkers on all shipped data, and rank them (hours)
-	@for bench in leaderboard leaderboard-astchunk leaderboard-dense; do for data in $(FROM) $(DATA); do \
-	  [[ $$bench/$$data == leaderboard-astchunk/native-8 ]] || $(ASK) run $$bench --source "$$data" --shard 1/1; \
-	  done; done
+	@for bench in leaderboard leaderboard-dense; do for data in $(FROM) $(DATA); do \
+	  $(ASK) run $$bench --source "$$data" --shard 1/1; done; done
 	@$(TOOL) leaderboard $(call q,$(RUNS)) --site $(call q,$(SITE))
 
 sensitivity: .venv/run.stamp ## count the settings in which one chunker beats another

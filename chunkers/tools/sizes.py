@@ -8,10 +8,11 @@ name without its size says what makes two runs those of one chunker.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.errors import ChunkError, SpecError, UsageError
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.source import SourceFile, count_nws
@@ -46,33 +47,43 @@ class SizeMatch:
         return not self.reason
 
 
-def mean_nws(chunker: Chunker, files: Sequence[SourceFile]) -> float:
-    """Mean size of all chunks of the files in nws; 0.0 where there is none."""
-    sizes = [count_nws(chunk.text) for file in files for chunk in chunker.chunk(file)]
+def mean_nws(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool = False) -> float:
+    """Mean size of all chunks of the files in nws; 0.0 where there is none.
+
+    With `skip_errors` the mean is over the files that the chunker does not fail on.
+    """
+    sizes: list[int] = []
+    for file in files:
+        with suppress(ChunkError) if skip_errors else nullcontext():
+            sizes += [count_nws(chunk.text) for chunk in chunker.chunk(file)]
     return sum(sizes) / len(sizes) if sizes else 0.0
 
 
-def match_size(spec: str, target: float, files: Sequence[SourceFile], tolerance: float = 0.05) -> SizeMatch:
+def match_size(
+    spec: str, target: float, files: Sequence[SourceFile], tolerance: float = 0.05, *, skip_errors: bool = False
+) -> SizeMatch:
     """Set a chunker's size so that its mean nws on the files is within `tolerance` (a share) of the target.
 
     `window` keeps the ratio of step to lines. A chunker without a size option, or one whose sizes do not
-    reach the target, comes back at its nearest with the reason. Raises what building and chunking raise.
+    reach the target, comes back at its nearest with the reason. Raises what building and, unless `skip_errors`,
+    chunking raise.
     """
     start = Spec.parse(make_chunker(spec).spec)
     option = size_option(start)
     if option is None:
-        realised = mean_nws(make_chunker(spec), files)
+        realised = mean_nws(make_chunker(spec), files, skip_errors=skip_errors)
         near = _is_near(realised, target, tolerance)
         return SizeMatch(str(start), None, realised, target, "" if near else f"{start.name} has no option for a size")
     seen: dict[int, float] = {}
 
     def realised_at(size: int) -> float:
         if size not in seen:
-            seen[size] = mean_nws(make_chunker(resize(str(start), size)), files)
+            seen[size] = mean_nws(make_chunker(resize(str(start), size)), files, skip_errors=skip_errors)
         return seen[size]
 
     # No chunk is larger than its file, so the search upwards ends where every file is one chunk.
-    whole = [nws for file in files if (nws := count_nws(file.text))]
+    cut = [file for file in files if not skip_errors or mean_nws(make_chunker(spec), [file], skip_errors=True)]
+    whole = [nws for file in cut if (nws := count_nws(file.text))]
     reachable = min(target, sum(whole) / len(whole) if whole else 0.0)
     low, high = 0, int(start.params[option])
     while realised_at(high) < reachable and high < _LARGEST:

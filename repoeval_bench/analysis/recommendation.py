@@ -25,7 +25,7 @@ from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import evaluate_all
-from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
+from repoeval_bench.runs.parts import RESULTS, left_out_for_language, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
@@ -159,9 +159,8 @@ def recommend(
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
     if sum(map(len, by_size)) < 2:
-        (alike,) = {arm.name for arms in by_size for arm in arms}
-        reason = f"there is nothing to choose from: {alike} is the same at each of these sizes; name another chunker"
-        raise UsageError("; ".join([reason, *left_out]))
+        alike = f"{by_size[0][0].name} is the same at each of these sizes; name another chunker"
+        raise UsageError("; ".join([f"there is nothing to choose from: {alike}", *left_out]))
     ratio = tokens_per_nws(_sample(benchmark))
     by_protocol = {each.protocol: each for each in settings}
     selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}
@@ -343,13 +342,14 @@ def sized(
 ) -> tuple[list[list[Arm]], list[str]]:
     """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first.
 
-    The largest size is that of the largest file: it is taken for all above it, with a line for each.
+    The largest size is that of the largest file: it is taken for all above it, with a line for each. So is each chunker
+    left out that does not know a language of the code.
     """
+    unknown = left_out_for_language(benchmark, {name: make_chunker(name) for name in chunkers})
     files = _sample(benchmark)
-    every = [file for held in benchmark.files.values() for file in held]
-    largest = max([1, *(count_nws(file.text) for file in every)])
+    largest = max([1, *(count_nws(file.text) for held in benchmark.files.values() for file in held)])
     found: dict[int, list[Arm]] = {min(size, largest): [] for size in sizes}
-    left_out, seen = [], set()
+    left_out, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
     for size, arms in found.items():
         baseline = make_chunker(f"{BASELINE}:max_nws={size}")
         target = mean_nws(baseline, files)
@@ -359,7 +359,7 @@ def sized(
             for more in dict.fromkeys(sizes)
             if size == largest < more
         ]
-        for name in dict.fromkeys(chunkers):
+        for name in dict.fromkeys(each for each in chunkers if each not in unknown):
             spec, at, reason = make_chunker(name).spec, None, ""
             if name == BASELINE:
                 spec, at = baseline.spec, size

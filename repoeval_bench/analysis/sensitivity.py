@@ -28,7 +28,14 @@ from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import fitting
 from repoeval_bench.runs.grid import Grid, make_grid
 from repoeval_bench.runs.grid_problems import check_grid
-from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
+from repoeval_bench.runs.parts import (
+    RESULTS,
+    left_out_for_language,
+    left_out_line,
+    make_embedder,
+    shared_vectors,
+    silent,
+)
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest
 from repoeval_bench.runs.run_store import Results
@@ -188,6 +195,9 @@ def sensitivity(
         embedder = make_embedder(model, home=home, benchmark=benchmark, notify=notify, cache=cache)
     grid = make_grid(benchmark, request, embedder, results, home=home, notify=notify)
     arms = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
+    for spec, reason in left_out_for_language(benchmark, arms, least=2).items():
+        notify(left_out_line(spec, reason))
+        del arms[spec]
     same_files = grid.same_files()
     same = placebo_arms(BASELINE, request.placebo, [files for files, _ in same_files]) if request.placebo else []
     if same:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import headline_table, score_tables
+from repoeval_bench.report.table import with_notes
 from repoeval_bench.report.verdict import Verdict, verdict
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import shell_line
@@ -35,13 +36,21 @@ def answer_to(
 
 
 def print_answer(
-    runs: Sequence[RunView], out: Path, comparisons: Sequence[Comparison] = (), *, failed: int = 0
+    runs: Sequence[RunView],
+    out: Path,
+    comparisons: Sequence[Comparison] = (),
+    *,
+    failed: int = 0,
+    left_out: Iterable[str] = (),
 ) -> None:
-    """The verdict on the runs, one table, and where the rest is; see `answer_to`."""
+    """The verdict on the runs, one table with a note on the chunkers `left_out`, and where the rest is.
+
+    See `answer_to`.
+    """
     different, found = answer_to(runs, comparisons, failed=failed)
     print_paragraph(found.text)
     echo()
-    table = answer_table(different, found)
+    (table,) = with_notes([answer_table(different, found)], left_out_notes(left_out))
     print_table(table)
     if table.notes:  # without them the blank line below the rows is the one
         echo()
@@ -51,6 +60,17 @@ def print_answer(
         report = shell_line(["report", *(str(run.folder) for run in different)])
     echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: {report}")
+
+
+def left_out_notes(chunkers: Iterable[str]) -> list[str]:
+    """A note on the chunkers that know too few languages; why was said when they were left out."""
+    named = ", ".join(chunkers)
+    return [f"left out, not knowing a language of the data: {named}"] if named else []
+
+
+def left_out_rows(chunkers: Mapping[str, str]) -> list[dict[str, str]]:
+    """A row for each of them, with the reason, behind the rows of runs in JSON."""
+    return [{"chunker": name, "left_out": reason} for name, reason in chunkers.items()]
 
 
 def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice) -> None:

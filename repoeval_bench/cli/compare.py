@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +62,8 @@ def compare_command(
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare
-    from repoeval_bench.cli.answer import answer_to, print_answer, print_comparison
-    from repoeval_bench.cli.console import print_json
+    from repoeval_bench.cli.answer import answer_to, left_out_notes, print_answer, print_comparison
+    from repoeval_bench.cli.console import print_json, print_lines
     from repoeval_bench.report.answer import answer_markdown
     from repoeval_bench.report.choosing import choice_record
     from repoeval_bench.report.comparison import comparison_records
@@ -83,12 +83,14 @@ def compare_command(
     if runs or baseline:
         Results.at(out).fetch(say)
     stored = [find_run(name, out) for name in runs]
+    left_out: Mapping[str, str] = {}
     if chunker:
         requests = requests_of(chunker, asked)
         with experiment_on(execution, requests, out=out, home=home, notify=say, told=page_of(execution)) as experiment:
             import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
 
             stored += [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
+            left_out = experiment.left_out
     if len(stored) < 2:
         raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
     base = baseline_of(stored, baseline, out)
@@ -99,11 +101,13 @@ def compare_command(
     if summary:
         append_summary(summary, answer_markdown(*answer_to(compared, comparisons)))
     if as_json:
-        print_json({"comparisons": comparison_records(comparisons), "choice": choice_record(choose(compared))})
+        chosen = {"choice": choice_record(choose(compared)), "left_out": left_out}
+        print_json({"comparisons": comparison_records(comparisons)} | chosen)
     elif details:
         print_comparison(stored, comparisons, choose(compared))
+        print_lines(left_out_notes(left_out))
     else:
-        print_answer(compared, out, comparisons)
+        print_answer(compared, out, comparisons, left_out=left_out)
 
 
 def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:

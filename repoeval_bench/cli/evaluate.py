@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.answer import print_answer, print_scores
-from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.answer import left_out_notes, left_out_rows, print_answer, print_scores
+from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import details_option, refuse_unread, requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
@@ -62,9 +62,10 @@ def evaluate_command(
         if dry_run:
             _dry_run(experiment, experiment.settings[0], as_json=as_json)
             return
-        found = [experiment.run(setting) for setting in experiment.settings]
+        found = [[run for run in experiment.run(setting) if run] for setting in experiment.settings]
+    left_out = experiment.left_out
     if as_json:
-        contents = [run.metrics.as_json() for runs in found for run in runs]
+        contents = [run.metrics.as_json() for runs in found for run in runs] + left_out_rows(left_out)
         print_json(contents[0] if len(contents) == 1 else contents)
         return
     for number, (setting, runs) in enumerate(zip(experiment.settings, found, strict=True)):
@@ -72,8 +73,9 @@ def evaluate_command(
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
         if details:
             print_scores(runs)
+            print_lines(left_out_notes(left_out))
         else:
-            print_answer(runs, out)
+            print_answer(runs, out, left_out=left_out)
 
 
 def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:

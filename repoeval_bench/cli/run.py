@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.answer import print_answer, print_comparison, print_scores
+from repoeval_bench.cli.answer import left_out_notes, print_answer, print_comparison, print_scores
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -100,14 +100,19 @@ def run_command(
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
             comparisons = [] if shard else _comparisons(asked, setting, found)
+            unknowing = experiment.left_out
             if as_json:
-                results.append(_record(setting, runs, comparisons))
+                results.append(_record(setting, runs, comparisons) | {"left_out": unknowing})
             elif not shard:
-                _print(setting, found, comparisons, out, details=details)
+                failed = len(found) - len(runs) - len(unknowing)
+                _print(setting, runs, comparisons, out, details=details, failed=failed, left_out=unknowing)
         if as_json:
             print_json(results)
         elif shard:
-            print_lines([f"part {shard}: {len(requests)} of {len(asked.requests)} runs, in {shown_results(out)}"])
+            unmade = sum(each.chunker in experiment.left_out for each in requests)
+            told_unmade = f" ({unmade} left out)" if unmade else ""
+            part = f"part {shard}: {len(requests)} of {len(asked.requests)} runs{told_unmade}"
+            print_lines([f"{part}, in {shown_results(out)}"])
 
 
 def _comparisons(asked: Benchmarking, setting: RunRequest, found: Sequence[RunView | None]) -> list[Comparison]:
@@ -134,18 +139,26 @@ def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[
 
 
 def _print(
-    setting: RunRequest, found: Sequence[RunView | None], comparisons: Sequence[Comparison], out: Path, *, details: bool
+    setting: RunRequest,
+    runs: Sequence[RunView],
+    comparisons: Sequence[Comparison],
+    out: Path,
+    *,
+    details: bool,
+    failed: int,
+    left_out: Iterable[str],
 ) -> None:
-    runs = [run for run in found if run]
     if not runs:
         return
     echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in _named(setting).items()))
     if not details:
-        print_answer(runs, out, comparisons, failed=len(found) - len(runs))
-    elif comparisons:
-        print_comparison(runs, comparisons, choose(runs))
+        print_answer(runs, out, comparisons, failed=failed, left_out=left_out)
     else:
-        print_scores(runs)
+        if comparisons:
+            print_comparison(runs, comparisons, choose(runs))
+        else:
+            print_scores(runs)
+        print_lines(left_out_notes(left_out))
     echo()
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from repoeval_bench.analysis.recall_curves import K_MEASURES, sweep_row
+from repoeval_bench.cli.answer import left_out_notes, left_out_rows
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
-from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, refuse_unread, requests_of, run_options, say
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.table import figures, make_table, spec_column
+from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.problems import Problems, at_sizes
@@ -94,20 +95,20 @@ def sweep_command(
         execution, requests, out=out, home=home, notify=say, problems=problems, told=page_of(execution)
     ) as experiment:
         runs = [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
-        _print(runs, as_json=as_json)
+        _print(runs, experiment.left_out, as_json=as_json)
 
 
-def _print(runs: Sequence[RunView], *, as_json: bool) -> None:
+def _print(runs: Sequence[RunView], left_out: Mapping[str, str], *, as_json: bool) -> None:
     rows = [sweep_row(run) for run in runs]
     if as_json:
-        print_json(rows)
+        print_json(rows + left_out_rows(left_out))
         return
     if not runs:
         return
     metrics = runs[0].metrics
     echo(metrics.dataset.label)
     echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.ranked_by}")
-    print_table(_table(rows))
+    print_tables(with_notes([_table(rows)], left_out_notes(left_out)))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

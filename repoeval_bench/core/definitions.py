@@ -86,7 +86,7 @@ _RULES: dict[str, Rules] = {
 def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
     """Every definition in the order of the file, outer ones before those in them.
 
-    LanguageError where the grammar is not installed. A file with a syntax error gives what can be read.
+    GrammarError where the grammar is not installed. A file with a syntax error gives what can be read.
     """
     found: list[Definition] = []
     for parsed in segments(file, language):

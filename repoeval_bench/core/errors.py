@@ -37,8 +37,14 @@ class ChunkError(BenchError):
     """A chunker failed on a file or broke the contract of `Chunk`."""
 
 
-class LanguageError(ChunkError):
-    """A file's language is not known, or the grammar of a language is not installed."""
+class LanguageError(ChunkError, UsageError):
+    """A file is of a language that a chunker, or what else reads it, does not know (exit code 2)."""
+
+    exit_code = 2
+
+
+class GrammarError(LanguageError):
+    """The grammar of a language is not installed (exit code 2, as for every missing package)."""
 
 
 class OutOfTurnError(BenchError):

@@ -15,7 +15,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
-from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -60,11 +60,11 @@ class _Grammar:
 
 
 def bare_grammar(of: Language) -> object:
-    """The grammar as its package gives it, for any binding of tree-sitter; LanguageError where it is not installed."""
+    """The grammar as its package gives it, for any binding of tree-sitter; GrammarError where it is not installed."""
     try:
         make: Callable[[], object] = getattr(import_module(of.module), of.function)
     except ModuleNotFoundError as error:
-        raise LanguageError(f"the grammar of {of.name} is not installed; run pip install {of.requirement}") from error
+        raise GrammarError(f"the grammar of {of.name} is not installed; run pip install {of.requirement}") from error
     return make()
 
 
@@ -259,7 +259,7 @@ def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iter
     """Trees of consecutive pieces of a file, cut between statements on the outermost level.
 
     A tree takes about 45 times the bytes of its text, so a file above `window` bytes is parsed piece by piece; use
-    up each tree before taking the next. A statement above the window widens it. LanguageError where the grammar
+    up each tree before taking the next. A statement above the window widens it. GrammarError where the grammar
     is not installed.
     """
     grammar = _grammar(language)

@@ -25,6 +25,8 @@ from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
+    left_out_for_language,
+    left_out_line,
     make_chunkers,
     make_embedder,
     make_parts,
@@ -32,6 +34,7 @@ from repoeval_bench.runs.parts import (
     shared_vectors,
     shown_place,
     silent,
+    unsized,
 )
 from repoeval_bench.runs.planning import Inputs, Plan, asked_of, is_large, plan, plan_all, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
@@ -86,6 +89,8 @@ class Experiment:
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
     is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing. `executor` runs
     chunkers side by side. `without` are the repositories that a limit passes over, where these are not all requests.
+
+    Of several chunkers those that do not know a language of the data are `left_out`: chunker -> the reason.
     """
 
     def __init__(
@@ -116,6 +121,9 @@ class Experiment:
         for setting in sorted(settings, key=lambda each: needs_files(each.resolved_embedder())):
             self._materials.embedder(setting)
         self.benchmark = self._materials.benchmark
+        self.left_out = left_out_for_language(self.benchmark, unsized(requests))
+        for name, reason in self.left_out.items():
+            notify(left_out_line(name, reason))
 
     @property
     def settings(self) -> list[RunRequest]:
@@ -128,11 +136,14 @@ class Experiment:
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
         """The chunkers of a setting, of their final size; sizes are matched, and that is said, once for equal files."""
-        specs = tuple(each.chunker for each in self._members[setting])
+        specs = tuple(each.chunker for each in self._kept(setting))
         key = (specs, self._files_of(setting.resolved_protocol()), setting.match_size, setting.header)
         if key not in self._chunkers:
             self._chunkers[key] = make_chunkers(self.benchmark, specs, setting, self._place.notify)
         return self._chunkers[key]
+
+    def _kept(self, setting: RunRequest) -> list[RunRequest]:
+        return [each for each in self._members[setting] if each.chunker not in self.left_out]
 
     def _files_of(self, protocol: Protocol) -> tuple[str, ...]:
         """What is equal for protocols that have the same files: repositories and documents, else the name."""
@@ -140,10 +151,15 @@ class Experiment:
             return (protocol.name,)
         return (protocol.documents, *select(self.benchmark, protocol).files)
 
-    def run(self, setting: RunRequest, *, reuse: bool = False) -> list[RunView]:
-        """Make (or with `reuse` find) the run of every chunker of a setting, in their order."""
+    def run(self, setting: RunRequest, *, reuse: bool = False) -> list[RunView | None]:
+        """Make (or with `reuse` find) the run of every chunker of a setting, in their order; None for one left out."""
+        made = iter(self._run(setting, reuse=reuse))
+        return [None if each.chunker in self.left_out else next(made) for each in self._members[setting]]
+
+    def _run(self, setting: RunRequest, *, reuse: bool) -> list[RunView]:
         runs = []
-        bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=sum(map(len, self._members.values())))
+        total = sum(len(self._kept(each)) for each in self._members)
+        bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=total)
         chunkers, embedder = self.chunkers(setting), self.embedder(setting)
         for run in _evaluate(self.benchmark, chunkers, setting, embedder, self._place, reuse=reuse):
             bar.update()

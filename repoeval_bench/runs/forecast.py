@@ -11,7 +11,14 @@ from repoeval_bench.core.registry import find, is_outside
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.runs.materials import Materials
-from repoeval_bench.runs.parts import choose_measures, choose_retriever, make_chunkers, make_parts
+from repoeval_bench.runs.parts import (
+    choose_measures,
+    choose_retriever,
+    left_out_for_language,
+    make_chunkers,
+    make_parts,
+    unsized,
+)
 from repoeval_bench.runs.planning import plan_all, select
 from repoeval_bench.runs.request import RunRequest, by_setting
 from repoeval_bench.runs.stages import texts_of
@@ -65,9 +72,9 @@ def forecast(
 
     The texts of chunks and queries are counted that the vector cache lacks, each in the first run that needs it: how
     many they are, their tokens, and what these cost at the embedder's price. The data is fetched, read and chunked;
-    nothing is sent. `notify` is told where the cost may exceed the embedder's `cost_limit`, and of plug-ins that do not
-    say what they send. A BenchError in one sentence where the data cannot be had, a chunker fails, or the cache cannot
-    be read.
+    nothing is sent. A chunker that does not know a language of the data is not in it either. `notify` is told where the
+    cost may exceed the embedder's `cost_limit`, and of plug-ins that do not say what they send. A BenchError in one
+    sentence where the data cannot be had, a chunker fails, or the cache cannot be read.
     """
     found: dict[RunRequest, Forecast] = {}
     embedders = dict.fromkeys(each.embedder for each in requests if each.needs_vectors)
@@ -84,7 +91,9 @@ def forecast(
         assert embedder is not None
         encoder: Any = embedder.encoder
         protocol = setting.resolved_protocol()
-        cutters = make_chunkers(materials.benchmark, [each.chunker for each in members], setting, notify)
+        left_out = left_out_for_language(materials.benchmark, unsized(members))
+        kept = [each for each in members if each.chunker not in left_out]
+        cutters = make_chunkers(materials.benchmark, [each.chunker for each in kept], setting, notify)
         _, plans = plan_all(
             select(materials.benchmark, protocol),
             [make_parts(protocol, cutter) for cutter in cutters],
@@ -94,7 +103,7 @@ def forecast(
         )
         ranked = choose_retriever(setting.retriever).vectors
         measured = "vectors" in inputs_of(choose_measures(setting.measures, setting.k, protocol.gold))
-        for request, planned in zip(members, plans, strict=True):
+        for request, planned in zip(kept, plans, strict=True):
             sent: list[Sending] = []
             texts = 0
             for role, missing in embedder.pending(texts_of([planned], ranked=ranked, measured=measured)).items():

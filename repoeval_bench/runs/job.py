@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from repoeval_bench.core.errors import BenchError
+from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError
 from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.provenance import code_state, versions
 
@@ -61,6 +61,7 @@ class Code:
 class Finished(Generic[Made_co]):
     """What a job says of its work: what it made, None where an `error` stopped it, and what that took.
 
+    `left_out`: the error is that its chunker does not know a language of the data, which is no failure.
     `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
     the name of its machine, `process` the id of its process there, whose highest memory use was `peak_bytes`.
     `texts` were embedded for it; 0 where their vectors were there.
@@ -68,6 +69,7 @@ class Finished(Generic[Made_co]):
 
     made: Made_co | None
     error: str | None = None
+    left_out: bool = False
     notes: tuple[str, ...] = ()
     begun: float = 0.0
     seconds: float = 0.0
@@ -75,6 +77,11 @@ class Finished(Generic[Made_co]):
     process: int = 0
     peak_bytes: int = 0
     texts: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether something went wrong."""
+        return self.error is not None and not self.left_out
 
 
 def failed(reason: str) -> Finished[Any]:
@@ -109,7 +116,7 @@ def attempt(
     """
     begun, started = time.time(), time.perf_counter()
     notes: list[str] = []
-    made, error, texts = None, None, 0
+    made, error, left_out, texts = None, None, False, 0
     try:
         code.check_same()
         held = materials()
@@ -121,11 +128,13 @@ def attempt(
             held.share()
     except BenchError as found:
         error = str(found)
+        left_out = isinstance(found, LanguageError) and not isinstance(found, GrammarError)
     except Exception as found:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
         error = f"{type(found).__name__}: {found}"
     return Finished(
         made=made if error is None else None,
         error=error,
+        left_out=left_out,
         notes=tuple(notes),
         begun=begun,
         seconds=time.perf_counter() - started,

@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import LanguageError, ResultError, UsageError, all_mistakes
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.experiment import make_run
 from repoeval_bench.runs.job import DataJob, Finished, Job, JobExecutor, Shared
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
-from repoeval_bench.runs.parts import RESULTS, shown_place, silent
+from repoeval_bench.runs.parts import RESULTS, left_out_line, shown_place, silent
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import RunRequest, by_setting, eval_line
 from repoeval_bench.runs.run_store import Results
@@ -70,8 +70,8 @@ class JobLog:
 
     @property
     def failures(self) -> list[Done]:
-        """The jobs that made nothing."""
-        return [each for each in self.done if each.finished.error is not None]
+        """The jobs in which something went wrong."""
+        return [each for each in self.done if each.finished.failed]
 
     def map(self, named: Sequence[Named], jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
         """What each job says, in their order; on a terminal a bar counts jobs, texts and errors, with the time left."""
@@ -83,7 +83,7 @@ class JobLog:
             for each, finished in zip(named, self._executor.map(jobs), strict=True):
                 self.done.append(Done(each, finished))
                 self.seconds = max(self.seconds, finished.begun + finished.seconds - self.begun)
-                texts, failed = texts + finished.texts, failed + (finished.error is not None)
+                texts, failed = texts + finished.texts, failed + finished.failed
                 bar.set_postfix_str(f"{texts:,} texts embedded, {failed} failed", refresh=False)
                 bar.update()
                 bar.clear()  # lines are printed now
@@ -95,7 +95,12 @@ class JobLog:
                 bar.refresh()
 
     def check(self) -> None:
-        """A ResultError that lists the jobs that failed, each with its reason and what tries it again."""
+        """A ResultError that lists the jobs that failed, each with its reason and what tries it again.
+
+        A LanguageError where every job was left out.
+        """
+        if self.done and all(each.finished.left_out for each in self.done):
+            raise LanguageError(all_mistakes(str(each.finished.error) for each in self.done))
         if not (failures := self.failures):
             return
         lines = [f"{len(failures)} of {self.total} {self.unit} failed:"]
@@ -113,6 +118,8 @@ class RunJobs:
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
     first job. Where `out` is the cache of a store, every run and every vector is put there and looked for there too. Of
     more tasks than `sample` so many are asked.
+
+    Chunkers that do not know a language of the data are `left_out`, once a worker has said so: chunker -> the reason.
     """
 
     def __init__(
@@ -140,6 +147,7 @@ class RunJobs:
         self._out, self._home = out, home
         self._without = left_out(requests) if without is None else without
         self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
+        self.left_out: dict[str, str] = {}
 
     @property
     def settings(self) -> list[RunRequest]:
@@ -147,7 +155,7 @@ class RunJobs:
         return list(self._members)
 
     def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:
-        """The runs of a setting, made (or with `reuse` found), in the order of their chunkers; None for a failed one.
+        """The runs of a setting, made (or with `reuse` found), in the order of their chunkers; None for one not made.
 
         Settings are asked for in their order. The jobs of all are handed over with the first.
         """
@@ -160,6 +168,9 @@ class RunJobs:
         for request in self._members[setting]:
             made, finished = next(self._coming)
             assert made is request, "settings are asked for in their order"
+            if finished.left_out and request.chunker not in self.left_out:
+                self.left_out[str(request.chunker)] = str(finished.error)
+                self.log.notify(left_out_line(str(request.chunker), str(finished.error)))
             if finished.made is None:
                 yield None
                 continue

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
@@ -256,14 +256,45 @@ def make_chunkers(
     protocol = request.resolved_protocol()
     made = [make_parts(protocol, chunker)[0] for chunker in chunkers]
     if request.match_size:
-        matches = match_sizes(benchmark, [chunker.spec for chunker in made], request.match_size, protocol)
+        specs = [chunker.spec for chunker in made]
+        matches = match_sizes(benchmark, specs, request.match_size, protocol, skip_errors=request.skip_errors)
         for match in matches:
             notify(str(match))
         made = [make_parts(protocol, match.spec)[0] for match in matches]
     return with_headers(made, request.header)
 
 
-def match_sizes(benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol) -> list[SizeMatch]:
+def left_out_for_language(benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1) -> dict[str, str]:
+    """Name -> why a chunker is left out: it does not know the language of a file.
+
+    Where fewer than `least` would be left the reasons are a LanguageError.
+    """
+    from repoeval_bench.chunkers.tools.known_languages import unknown_language
+
+    files = [file for held in benchmark.files.values() for file in held]
+    found = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}
+    if found and len(chunkers) - len(found) < least:
+        raise LanguageError(all_mistakes(found.values()))
+    return found
+
+
+def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
+    """Name -> each chunker that no file may stop, with its header, of the size that it has by itself."""
+    return {
+        each.chunker: with_headers([make_parts(each.resolved_protocol(), each.chunker)[0]], each.header)[0]
+        for each in requests
+        if each.chunker and not each.skip_errors
+    }
+
+
+def left_out_line(chunker: str, reason: str) -> str:
+    """What is said of a chunker that is left out."""
+    return f"left out: {chunker}: {reason}"
+
+
+def match_sizes(
+    benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol, *, skip_errors: bool = False
+) -> list[SizeMatch]:
     """Each chunker with its size set so that its mean nws is within 5 % of the baseline's on the protocol's files.
 
     The chunker that is the baseline at another size is the baseline. Where a chunker cannot come that near, its match
@@ -275,8 +306,9 @@ def match_sizes(benchmark: Benchmark, chunkers: Sequence[str], baseline: str, pr
 
     files = [file for found in select(benchmark, protocol).files.values() for file in found]
     cutter = make_chunker(baseline)
-    target = mean_nws(cutter, files)
-    return [match_size(cutter.spec if is_resized(spec, cutter.spec) else spec, target, files) for spec in chunkers]
+    target = mean_nws(cutter, files, skip_errors=skip_errors)
+    named = [cutter.spec if is_resized(spec, cutter.spec) else spec for spec in chunkers]
+    return [match_size(spec, target, files, skip_errors=skip_errors) for spec in named]
 
 
 def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:

@@ -17,6 +17,7 @@ from repoeval_bench.chunkers._adapters import spans_in_order
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
+from repoeval_bench.chunkers.tools.known_languages import unknown_language
 from repoeval_bench.core.errors import ChunkError, LanguageError, SpecError
 from repoeval_bench.core.source import SourceFile, count_nws
 
@@ -178,6 +179,19 @@ def test_a_file_is_cut_by_its_own_language_or_refused_in_one_sentence(name: str,
     file = SourceFile("r", path, text * 2)
     assert len(chunker.chunk(file)) > 1
     assert broken_promises(chunker, file).keys() <= {"line ends"}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_that_a_language_is_unknown_is_known_from_the_shortest_file_of_each(name: str) -> None:
+    """The languages of several files, one of them empty, beside Python."""
+    chunker = peer(name)
+    for language, (path, text) in SAMPLES.items():
+        more = [("long/" + path, text * 3), (path, text), ("empty_" + path, ""), ("a.py", CODE)]
+        error = unknown_language(chunker, [SourceFile("r", *each) for each in more])
+        if language in CANNOT.get(name, ()):
+            assert str(error).startswith(f"r/{path}: {name} does not know {language}, only python")
+        else:
+            assert error is None
 
 
 @pytest.mark.parametrize("name", sorted(PACKAGES.keys() - {"semchunk"}))

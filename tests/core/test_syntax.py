@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.languages import LANGUAGES, Language
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import parse, segments
@@ -59,6 +59,6 @@ def test_a_grammar_that_is_not_installed_names_its_extra() -> None:
     missing = Language(name="go", endings=(".go",), module="tree_sitter_of_no_package")
     assert not missing.installed
     with pytest.raises(
-        LanguageError, match=r"grammar of go is not installed; run pip install 'repoeval-bench\[languages\]'"
+        GrammarError, match=r"grammar of go is not installed; run pip install 'repoeval-bench\[languages\]'"
     ):
         parse(SourceFile("r", "a.go", "package a\n"), missing)

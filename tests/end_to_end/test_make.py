@@ -119,16 +119,15 @@ def test_the_leaderboard_is_of_the_results_folder(checkout):
 
 
 def test_the_whole_leaderboard_asks_all_data(checkout):
-    """Each file on RepoEval and on each pack, then the pages; astchunk is not asked of languages that it cannot cut."""
+    """Each file on RepoEval and on each pack, then the pages."""
     (checkout / ".venv" / "all.stamp").touch()
     code, out = make("leaderboard-full", "SOURCE=a b", "DATA=p native-8", "OUT=o", cwd=checkout)
     assert code == 0, out
     *runs, ranked = [json.loads(line)[0] for line in out.splitlines()]
     assert runs == [
         ["--variables", "run", bench, "--source", data, "--shard", "1/1"]
-        for bench in ("leaderboard", "leaderboard-astchunk", "leaderboard-dense")
+        for bench in ("leaderboard", "leaderboard-dense")
         for data in ("a b", "p", "native-8")
-        if (bench, data) != ("leaderboard-astchunk", "native-8")
     ]
     assert ranked == ["leaderboard", "o", "--site", "build/leaderboard"]
 

@@ -231,11 +231,7 @@ def test_sizes_are_combined_too(tmp_path):
 
 def test_the_leaderboard_has_every_chunker_that_ships():
     """Four protocols, three sizes; a chunker that is added to the registry is added to the file."""
-    asked = [
-        each
-        for name in ("leaderboard", "leaderboard-astchunk")
-        for each in read_benchmark(shipped(name), {"source": "pypi-40"}).requests
-    ]
+    asked = read_benchmark(shipped("leaderboard"), {"source": "pypi-40"}).requests
     assert {each.chunker for each in asked} == {*BUILT_IN, *PEERS}
     assert len(asked) == len((*BUILT_IN, *PEERS)) * 3 * 4
     main = read_benchmark(shipped("leaderboard-dense"), {}).requests

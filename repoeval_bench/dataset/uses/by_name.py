@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
@@ -106,7 +106,7 @@ class ByName(FileDefinitions):
                         line = file.chars_of(at)
                         column = parsed.chars(node).start - line.start
                         found.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
-        except LanguageError:
+        except GrammarError:
             return None
         return found, local
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from repoeval_bench.core.definitions import Definition as Parsed
 from repoeval_bench.core.definitions import definitions
-from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -50,7 +50,7 @@ class FileDefinitions:
         if path not in self._defined:
             try:
                 self._defined[path] = definitions(self._files[path], self._language[path])
-            except LanguageError:
+            except GrammarError:
                 self._defined[path] = ()
         return self._defined[path]
 

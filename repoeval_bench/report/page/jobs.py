@@ -103,7 +103,7 @@ def _drawing(log: JobLog, processes: _Processes) -> dict[str, Any]:
             "x": round((each.finished.begun - first) * scale, 2),
             "y": LINE * at + 1,
             "width": round(max(each.finished.seconds * scale, 0.5), 2),
-            "failed": each.finished.error is not None,
+            "failed": each.finished.failed,
             "title": f"{printable(each.job.name)}: {duration(each.finished.seconds)}",
         }
         for at, jobs in enumerate(list(processes.values())[:MOST_DRAWN])
@@ -128,7 +128,7 @@ def _process(log: JobLog, where: tuple[str, int], jobs: Sequence[Done]) -> dict[
         "node": printable(where[0]),
         "process": where[1],
         "jobs": len(jobs),
-        "failed": sum(each.finished.error is not None for each in jobs),
+        "failed": sum(each.finished.failed for each in jobs),
         "seconds": seconds,
         "share": min(1.0, seconds / log.seconds) if log.seconds else None,
         "texts": sum(each.finished.texts for each in jobs),
@@ -146,5 +146,5 @@ def _job(log: JobLog, done: Done) -> dict[str, Any]:
         "begun": max(0.0, finished.begun - log.begun),
         "seconds": finished.seconds,
         "texts": finished.texts,
-        "failed": finished.error is not None,
+        "failed": finished.failed,
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import LanguageError, SpecError, UsageError, all_mistakes
+from repoeval_bench.core.errors import GrammarError, SpecError, UsageError, all_mistakes
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
@@ -228,7 +228,7 @@ def _check_grammars(prompted: Sequence[Prompted]) -> None:
     missing = {each.language.name: each.language for each in prompted if not each.language.installed}
     if missing:
         wanted = sorted({each.requirement for each in missing.values()})
-        raise LanguageError(
+        raise GrammarError(
             f"the grammar of {', '.join(sorted(missing))} is not installed, and identifiers are found by it; run pip "
             f"install {' '.join(wanted)}"
         )

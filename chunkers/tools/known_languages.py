@@ -1,0 +1,34 @@
+"""Whether a chunker knows the languages of some code, found out before hours are spent on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from repoeval_bench.core.errors import ChunkError, GrammarError, LanguageError
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.source import SourceFile
+
+
+def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageError | None:
+    """What keeps a chunker from cutting these files, if that is their language: one file of each is cut, the shortest.
+
+    Python is not tried: every chunker here knows it. Raises GrammarError where a grammar is not installed, which says
+    nothing about the chunker. Other failures show when the files are cut.
+    """
+    shortest: dict[str, SourceFile] = {}
+    for file in files:
+        language = language_of(file.path, file.text)
+        name = language.name if language else ""
+        if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
+            shortest[name] = file
+    for file in shortest.values():
+        try:
+            chunker.chunk(file)
+        except GrammarError:
+            raise
+        except LanguageError as error:
+            return error
+        except ChunkError:
+            continue
+    return None

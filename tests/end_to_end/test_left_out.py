@@ -1,0 +1,119 @@
+"""A chunker that does not know a language of the data: alone it is a mistake, among others it is left out and told."""
+
+import json
+
+import pytest
+
+from support.codebase import write_code
+from support.command import bench, one_sentence
+
+pytest.importorskip("astchunk")
+
+REASON = "code/cache/cache.go: astchunk does not know go, only python, java, csharp, typescript, tsx"
+NOTE = "left out, not knowing a language of the data: astchunk"
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("left-out")
+    code = write_code(folder / "code", aside=False)
+    done = bench("data", "build", code, "-o", folder / "pack", home=folder / "home")
+    assert done.code == 0, done.err
+    return {"pack": folder / "pack", "home": folder / "home", "out": folder / "results"}
+
+
+def ask(places, *arguments, out=None):
+    shared = ("--source", places["pack"], "--retriever", "bm25", "--out", out or places["out"])
+    return bench(*arguments, *shared, home=places["home"])
+
+
+def chunkers(*names):
+    return [word for name in names for word in ("-c", name)]
+
+
+def said_once(done):
+    """The sentence that leaves astchunk out, of a command that did its work."""
+    assert done.code == 0, done.err
+    (line,) = [line for line in done.err.splitlines() if REASON in line]
+    assert line.startswith("left out: astchunk: ")
+
+
+@pytest.mark.parametrize("further", [[], ["--details"], ["--match-size", "fixed:max_nws=200"]])
+@pytest.mark.parametrize("command", ["eval", "compare"])
+def test_among_others_it_is_left_out_and_noted(places, command, further):
+    """Once before the work and once below the table."""
+    done = ask(places, command, *chunkers("astchunk", "ast", "fixed"), "--protocol", "body", *further)
+    said_once(done)
+    assert done.out.count(NOTE) == 1
+
+
+def test_json_names_it_with_the_reason(places):
+    """As a row behind those of runs, or under `left_out`."""
+    asked = [*chunkers("astchunk", "ast", "fixed"), "--protocol", "body", "--json"]
+    for command in (["eval"], ["sweep", "--sizes", "300"]):
+        *rows, last = json.loads(ask(places, *command, *asked).out)
+        assert [row["chunker"].partition(":")[0] for row in rows] == ["ast", "fixed"]
+        assert REASON in last["left_out"]
+        assert last["chunker"].startswith("astchunk")
+    compared = json.loads(ask(places, "compare", *asked).out)
+    assert list(compared["left_out"]) == ["astchunk"]
+    assert len(compared["comparisons"]) > 0
+    alone = json.loads(ask(places, "compare", *chunkers("ast", "fixed"), "--protocol", "body", "--json").out)
+    assert alone["left_out"] == {}
+
+
+@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
+def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
+    """Every combination; a part of a whole counts what it did not make."""
+    bench_file = tmp_path / "bench.yaml"
+    bench_file.write_text("chunkers: [ast, astchunk, fixed]\nprotocol: [body, context]\nretrievers: bm25\n")
+    asked = ("run", bench_file, "--source", places["pack"], *executor)
+    done = bench(*asked, "--out", tmp_path / "out", home=places["home"])
+    said_once(done)
+    assert done.out.count(NOTE) == 2
+    assert len([each for each in (tmp_path / "out").iterdir() if each.is_dir()]) == 4
+    done = bench(*asked, "--out", tmp_path / "out", "--shard", "1/1", home=places["home"])
+    assert done.out.startswith("part 1/1: 6 of 6 runs (2 left out), in ")
+
+
+def test_a_grid_and_a_recommendation_are_of_the_others(places):
+    """`recommend` notes it with all else that it left out."""
+    grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--placebo", "0", "--no-match", "--json")
+    done = ask(places, "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid)
+    assert done.code == 0, done.err
+    assert done.err.count(REASON) == 1
+    assert {(each["a"], each["b"].partition(":")[0]) for each in json.loads(done.out)} == {
+        ("ast:max_nws=1500,min_nws=50,overlap=0,language=auto", "fixed")
+    }
+    done = bench(
+        *("recommend", places["pack"], *chunkers("ast", "fixed", "astchunk"), "--retriever", "bm25", "--json"),
+        *("--sizes", "200,400", "--protocol", "body", "--out", places["out"]),
+        home=places["home"],
+    )
+    assert done.code == 0, done.err
+    assert [line for line in json.loads(done.out)["left_out"] if REASON in line]
+
+
+@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
+@pytest.mark.parametrize("names", [["astchunk"], ["astchunk", "astchunk:max_chunk_size=200"]])
+def test_where_nothing_is_left_it_is_a_mistake(places, tmp_path, names, executor):
+    """Nothing is computed, and the way out is named."""
+    command = "compare" if executor else "eval"
+    done = ask(places, command, *chunkers(*names), "--protocol", "body", *executor, out=tmp_path / "out")
+    assert f"{REASON}; use another chunker, or leave such files out with --skip-errors" in one_sentence(done, 2)
+    assert not [each for each in (tmp_path / "out").rglob("manifest.json")]
+
+
+def test_a_grid_of_one_of_two_compares_nothing(places):
+    """It is refused before anything is computed."""
+    done = ask(places, "sensitivity", *chunkers("ast", "astchunk"), "--protocol", "body")
+    assert REASON in one_sentence(done, 2)
+
+
+def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_path):
+    """Also where its size is matched: the mean is over the files that it cuts."""
+    asked = (*chunkers("astchunk"), "--match-size", "fixed:max_nws=200", "--skip-errors", "--protocol", "body", "--json")
+    done = ask(places, "eval", *asked, out=tmp_path / "out")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["counts"]["files_skipped"] == 1
+    assert ", matched" in done.err
