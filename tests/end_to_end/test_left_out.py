@@ -112,7 +112,15 @@ def test_a_grid_of_one_of_two_compares_nothing(places):
 
 def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_path):
     """Also where its size is matched: the mean is over the files that it cuts."""
-    asked = (*chunkers("astchunk"), "--match-size", "fixed:max_nws=200", "--skip-errors", "--protocol", "body", "--json")
+    asked = (
+        *chunkers("astchunk"),
+        "--match-size",
+        "fixed:max_nws=200",
+        "--skip-errors",
+        "--protocol",
+        "body",
+        "--json",
+    )
     done = ask(places, "eval", *asked, out=tmp_path / "out")
     assert done.code == 0, done.err
     assert json.loads(done.out)["counts"]["files_skipped"] == 1
