@@ -101,7 +101,7 @@ def test_where_nothing_is_left_it_is_a_mistake(places, tmp_path, names, executor
     command = "compare" if executor else "eval"
     done = ask(places, command, *chunkers(*names), "--protocol", "body", *executor, out=tmp_path / "out")
     assert f"{REASON}; use another chunker, or leave such files out with --skip-errors" in one_sentence(done, 2)
-    assert not [each for each in (tmp_path / "out").rglob("manifest.json")]
+    assert not list((tmp_path / "out").rglob("manifest.json"))
 
 
 def test_a_grid_of_one_of_two_compares_nothing(places):
