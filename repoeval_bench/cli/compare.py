@@ -24,7 +24,6 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
-from repoeval_bench.runs.run_store import Results
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
@@ -69,6 +68,7 @@ def compare_command(
     from repoeval_bench.report.comparison import comparison_records
     from repoeval_bench.runs.execution import experiment_on
     from repoeval_bench.runs.naming import find_run, remember
+    from repoeval_bench.runs.run_store import Results
 
     check_margin(equivalence)
     if not chunker:

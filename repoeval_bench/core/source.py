@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from operator import attrgetter
 from typing import Self
 
 from repoeval_bench.core.spans import CharSpan, LineSpan
@@ -119,6 +120,9 @@ class Chunk:
     rewritten: str = ""
     in_file: str = ""
 
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        return type(self), _fields_of(self)  # as spans do
+
     @classmethod
     def cut(cls, file: SourceFile, chars: CharSpan, header: str = "", rewritten: str = "") -> Self:
         """Cut a non-empty span out of a file; `header` and `rewritten` are what else is embedded, "" for nothing.
@@ -165,6 +169,9 @@ class Chunk:
         if not self.rewritten:
             return count_nws(self.header)
         return max(0, count_nws(self.embed_text) - count_nws(self.text))
+
+
+_fields_of = attrgetter(*Chunk.__slots__)
 
 
 def encode_id(name: str) -> str:

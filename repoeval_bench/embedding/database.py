@@ -1,6 +1,6 @@
 """What diskcache's public interface lacks: the only file that knows its tables and its connection.
 
-Its `in`, `add`, `touch` and `transact` look entries up and write them. Left for here: reading in bulk (`get` takes 1.6
+Its `add`, `touch` and `transact` write entries. Left for here: looking up and reading in bulk (one by one takes several
 times as long), lists of entries, entries whose key is not valid, and folders that cannot be written.
 """
 
@@ -24,12 +24,18 @@ class Database(Cache):  # type: ignore[misc]  # diskcache has no type informatio
 
     def get_many(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes, float | None]]:
         """(key, value, when it expires) of each key that has an entry, in no order."""
+        for key, mode, filename, value, expires in self._rows("key, mode, filename, value, expire_time", keys):
+            yield key, self.disk.fetch(mode, filename, value, read=False), expires
+
+    def present(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those of the keys that have an entry."""
+        return {key for (key,) in self._rows("key", keys)}
+
+    def _rows(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             where = f"raw = 1 AND key IN ({','.join('?' * len(part))})"
-            select = f"SELECT key, mode, filename, value, expire_time FROM Cache WHERE {where}"  # noqa: S608
-            for key, mode, filename, value, expires in self._con.execute(select, part):
-                yield key, self.disk.fetch(mode, filename, value, read=False), expires
+            yield from self._con.execute(f"SELECT {columns} FROM Cache WHERE {where}", part)  # noqa: S608
 
     def summary(self) -> Iterator[tuple[int, bytes | None, int, float]]:
         """(row id, tag, bytes of the value, time of the last use) of each entry, the least recently used first."""

@@ -96,7 +96,8 @@ class VectorCache:
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
         """Those of the keys that have an entry."""
         with self.explained("read"):
-            return {key for key in keys if key in self._unkept or key in self.database}
+            wanted = list(keys)
+            return self.database.present(wanted).union(key for key in wanted if key in self._unkept)
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The value of each key, None where there is none; one that has changed since is a CacheError."""

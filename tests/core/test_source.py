@@ -1,5 +1,8 @@
 """What spans, files and chunks promise to every later stage."""
 
+import pickle
+from dataclasses import replace
+
 import pytest
 
 from repoeval_bench.core.benchmark import Task
@@ -142,3 +145,11 @@ def test_what_is_embedded_beyond_a_chunks_text_is_added(header, rewritten, embed
     chunk = Chunk.cut(file, CharSpan(0, 5), header, rewritten)
     assert (chunk.text, chunk.embed_text, chunk.added_nws) == ("ab c\n", embedded, added)
     assert chunk.chunk_id == Chunk.cut(file, CharSpan(0, 5)).chunk_id
+
+
+def test_spans_and_chunks_are_themselves_in_another_process():
+    """Types and every field, those that were not cut too."""
+    chunk = replace(Chunk.cut(SourceFile("r", "a.py", "ab c\nd\n"), CharSpan(0, 5), "h", "w"), in_file="whole")
+    again = pickle.loads(pickle.dumps(chunk))
+    assert again == chunk
+    assert (type(again.chars), type(again.lines), again.in_file) == (CharSpan, LineSpan, "whole")
