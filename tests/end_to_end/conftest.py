@@ -8,7 +8,7 @@ from support.command import bench
 from support.minirepo import build_mirror
 from support.once import made_once
 
-CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600")
+CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600", "fixed", "ast", "chonkie")
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def mirror(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def warm_home(tmp_path_factory, mirror):
-    """A home whose data is installed and whose vectors are cached for the three chunkers."""
+    """A home whose data is installed and whose vectors are cached for three chunkers, small and as they ship."""
 
     def embed(home):
         specs = [part for spec in CHUNKERS for part in ("--chunker", spec)]

@@ -101,7 +101,7 @@ def test_the_base_is_small_and_ranks_by_bm25(site, tmp_path, mirror):
     pins = dict(os.environ, PIP_CONSTRAINT=str(CHECKOUT / "constraints.txt"))
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "-q"]
     subprocess.run(
-        [*pip, "install", str(site[0])],
+        [*pip, "install", "--no-compile", str(site[0])],
         check=True,
         env=pins,
         timeout=300,

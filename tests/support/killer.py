@@ -29,13 +29,13 @@ def wait_until(holds: Callable[[], object], what: str) -> None:
 def children(parents: Collection[int], title: str = "") -> list[int]:
     """The processes that these have started and whose command line has `title` in it; nobody else's."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        with suppress(OSError):  # it has ended meanwhile
+            parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
             if parent in parents and title.encode() in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
-        except OSError:  # it has ended meanwhile
-            continue
     return found
 
 
@@ -83,7 +83,7 @@ class Killer(threading.Thread):
                 if self._done() == seen:
                     continue
                 seen = self._done()
-            while not (victims := self._victims()) and not self._leaving.wait(0.01):
+            while not (victims := self._victims()) and not self._leaving.wait(0.05):
                 pass
             for each in victims if self._every else self._rng.sample(victims, min(1, len(victims))):
                 with suppress(ProcessLookupError):
