@@ -40,6 +40,23 @@ _OURS = (
         "chonkie", "chonkie:ChonkieChunker", "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.", "chonkie"
     ),
 )
+_RULES = (
+    _row(
+        "blocks",
+        "blocks:BlocksChunker",
+        "Definitions from min_nws up to max_nws, nested ones too; larger ones give their syntax node's children.",
+    ),
+    _row(
+        "least-nested",
+        "least_nested:LeastNestedChunker",
+        "Whole lines up to max_nws, cut at the last border that the fewest definitions cross.",
+    ),
+    _row(
+        "early-split",
+        "early_split:EarlySplitChunker",
+        "Whole lines until max_nws is passed; from 7/8 of it on up to a blank line, comment or declaration.",
+    ),
+)
 _PEERS = (
     _row("astchunk", "astchunk:AstchunkChunker", "The cAST authors' own package (extra `astchunk`).", "astchunk"),
     _row(
@@ -75,9 +92,12 @@ _PROGRAM = Row(
     target="COMMAND",
 )
 
-CHUNKERS = (*_OURS, *_PEERS, _PROGRAM)
+CHUNKERS = (*_OURS, *_RULES, *_PEERS, _PROGRAM)
 
-BUILT_IN = tuple(row.name for row in _OURS)
+RULES = tuple(row.name for row in _RULES)
+"""Rules of editors' indexers, built here by what their public sources say."""
+
+BUILT_IN = (*(row.name for row in _OURS), *RULES)
 """Always available, and safe to run in several processes."""
 
 PEERS = tuple(row.name for row in _PEERS)

@@ -21,8 +21,6 @@ from repoeval_bench.core.spec import Spec
 SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_chars", "lines")
 """The options that set a size, by name; a plug-in that has one of them can be matched too."""
 
-_LARGEST = 1 << 40
-
 
 @dataclass(frozen=True, slots=True)
 class SizeMatch:
@@ -81,15 +79,17 @@ def match_size(
             seen[size] = mean_nws(make_chunker(resize(str(start), size)), files, skip_errors=skip_errors)
         return seen[size]
 
-    # No chunk is larger than its file, so the search upwards ends where every file is one chunk.
+    # No chunk is larger than its file, so the search upwards ends where every file is one chunk, or could be.
     cut = [file for file in files if not skip_errors or mean_nws(make_chunker(spec), [file], skip_errors=True)]
     whole = [nws for file in cut if (nws := count_nws(file.text))]
     reachable = min(target, sum(whole) / len(whole) if whole else 0.0)
+    largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)
     low, high = 0, int(start.params[option])
-    while realised_at(high) < reachable and high < _LARGEST:
+    while realised_at(high) < reachable and high < largest:
         low, high = high, high * 2
+    reached = realised_at(high) >= reachable  # it may lose lines, or repeat small ones, at every size
     straight = True
-    while high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target, tolerance):
+    while reached and high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target, tolerance):
         # Means nearly follow the size, so a straight line mostly finds it at once; halving in turns bounds the search.
         below, above = seen.get(low, 0.0), realised_at(high)
         share = (target - below) / (above - below) if straight and above > below else 0.5

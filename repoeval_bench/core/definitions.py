@@ -96,9 +96,14 @@ def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
 
 def definitions_in(parsed: Parsed) -> tuple[Definition, ...]:
     """The same of a tree that is there already."""
-    found: list[Definition] = []
-    _Walk(parsed, found).run()
-    return tuple(found)
+    return tuple(found for found, _ in defining_nodes(parsed))
+
+
+def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
+    """The same, each with the syntax node that it is, decorators included."""
+    walk = _Walk(parsed, [])
+    walk.run()
+    return tuple(zip(walk.found, walk.nodes, strict=True))
 
 
 @dataclass(slots=True)
@@ -145,6 +150,7 @@ class _Walk:
     def __init__(self, parsed: Parsed, found: list[Definition]) -> None:
         self.parsed = parsed
         self.found = found
+        self.nodes: list[Node] = []
         self.rules = _RULES[parsed.language.name]
         self.namespaces: set[str] = set()
 
@@ -174,6 +180,7 @@ class _Walk:
             shared = each.node.id in inner
             inner[each.node.id] = (each.node, place.parent if shared else len(self.found), each.kind == "class")
             self.found.append(self._definition(each, place))
+            self.nodes.append(place.node)
         return [*inner.values()]
 
     def _namespace(self, node: Node) -> Node:

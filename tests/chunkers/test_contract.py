@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES
-from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms, broken_promises
+from repoeval_bench.chunkers.tools.conformance import broken_promises, check_chunker
 from repoeval_bench.core.source import SourceFile
 
 OURS = [name for name in BUILT_IN if name != "chonkie"]
@@ -26,7 +26,22 @@ SMALL = [
     "file",
     "recursive:max_nws=25",
     "window:lines=4,step=3",
+    "blocks:max_nws=40,min_nws=10",
+    "least-nested:max_nws=40",
+    "early-split:max_nws=40",
 ]
+EXCEPTIONS = {
+    "blocks": {"nothing lost"},  # what is small or in no definition
+    "early-split": {"size"},  # the line that passes the size, and files up to one and a half of it
+}
+"""What the rules of editors' indexers do not promise."""
+
+
+def unexpected(spec: str, broken: dict[str, str]) -> dict[str, str]:
+    """The broken promises that are not the rule's own exceptions."""
+    allowed = EXCEPTIONS.get(spec.partition(":")[0], set())
+    return {promise: detail for promise, detail in broken.items() if promise not in allowed}
+
 
 identifiers = st.sampled_from(["a", "größe", "x1", "名"])
 expressions = st.recursive(
@@ -114,7 +129,7 @@ def chunker(spec: str):
 @given(text=texts)
 def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
     """Slices, order, coverage, size, determinism, line ends: see chunkers.tools.conformance.PROMISES."""
-    assert broken_promises(chunker(spec), SourceFile("r", "a.py", text)) == {}
+    assert unexpected(spec, broken_promises(chunker(spec), SourceFile("r", "a.py", text))) == {}
 
 
 def test_no_built_in_is_left_out() -> None:
@@ -125,7 +140,7 @@ def test_no_built_in_is_left_out() -> None:
 @settings(max_examples=30)
 @given(file=of_any_language)
 def test_every_promise_holds_on_every_language(spec: str, file: SourceFile) -> None:
-    assert broken_promises(chunker(spec), file) == {}
+    assert unexpected(spec, broken_promises(chunker(spec), file)) == {}
 
 
 @pytest.mark.parametrize("spec", THEIRS)
@@ -144,13 +159,15 @@ def test_no_library_is_left_out() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_built_in_passes_the_suite_at_its_defaults(name: str) -> None:
-    assert_chunker_conforms(make_chunker(name), examples=10)
+    report = check_chunker(make_chunker(name), examples=10)
+    broken = {finding.promise for finding in report.findings if finding.n_broken}
+    assert broken == EXCEPTIONS.get(name, set()), str(report)
 
 
 @pytest.mark.parametrize("spec", SMALL)
 def test_every_built_in_passes_the_cases_at_small_sizes(spec: str) -> None:
     broken = {
-        name: broken_promises(chunker(spec), SourceFile("r", "a.py", text))
+        name: unexpected(spec, broken_promises(chunker(spec), SourceFile("r", "a.py", text)))
         for name, text in CASES.items()
         if len(text) < 20_000
     }

@@ -19,7 +19,18 @@ FILES = [
 
 
 @pytest.mark.parametrize(
-    "spec", ["ast", "ast:min_nws=0", "fixed:max_nws=50", "fixed-tokens", "window", "recursive", "chonkie"]
+    "spec",
+    [
+        "ast",
+        "ast:min_nws=0",
+        "fixed:max_nws=50",
+        "fixed-tokens",
+        "window",
+        "recursive",
+        "chonkie",
+        "least-nested",
+        "early-split",
+    ],
 )
 @pytest.mark.parametrize("target", [150, 600])
 def test_the_realised_mean_comes_within_five_percent(spec: str, target: int) -> None:
@@ -54,6 +65,14 @@ def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None
     assert not found.matched
     assert found.realised == mean_nws(make_chunker("file"), FILES)
     assert found.reason == "no max_nws gives a mean within 5% of 1000000 nws"
+
+
+def test_a_target_that_no_size_reaches_ends_at_the_nearest_with_the_reason() -> None:
+    """A chunk of `blocks` is no larger than a definition, whatever its size."""
+    found = match_size("blocks:min_nws=0", 600, FILES)
+    assert not found.matched
+    assert found.realised == mean_nws(make_chunker("blocks:min_nws=0,max_nws=1000000000"), FILES) < 100
+    assert found.reason == "no max_nws gives a mean within 5% of 600 nws"
 
 
 def test_no_files_are_no_division_by_zero() -> None:

@@ -13,7 +13,7 @@ from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile
 
-SIZED = ("ast", "fixed", "recursive", "window", "chonkie")
+SIZED = ("ast", "fixed", "recursive", "window", "least-nested", "chonkie")
 FILES = [
     SourceFile("r", path.name, path.read_text(encoding="utf-8"))
     for path in sorted((Path(__file__).parents[2] / "repoeval_bench" / "runs").glob("*.py"))
@@ -34,7 +34,7 @@ def test_chunks_are_as_large_as_asked_in_tokens(name) -> None:
     assert sum(sizes) / len(sizes) > 100
 
 
-@pytest.mark.parametrize("name", SIZED)
+@pytest.mark.parametrize("name", [*SIZED, "blocks", "early-split"])
 def test_the_spec_prints_the_size_that_counts(name) -> None:
     """Without max_tokens it is what it was, so that no run's id changes."""
     usual, tokens = make_chunker(name).spec, make_chunker(f"{name}:max_tokens=200").spec
@@ -46,7 +46,7 @@ def test_the_spec_prints_the_size_that_counts(name) -> None:
     assert make_chunker(tokens).spec == tokens
 
 
-@pytest.mark.parametrize("name", ["ast", "fixed", "recursive", "window"])
+@pytest.mark.parametrize("name", ["ast", "fixed", "recursive", "window", "least-nested"])
 def test_a_size_in_tokens_conforms(name) -> None:
     """On every input that breaks chunkers."""
     assert_chunker_conforms(make_chunker(f"{name}:max_tokens=30"))

@@ -1,0 +1,95 @@
+"""Definitions between a least and a largest size, nested ones too: a block rule of editors' indexers.
+
+Roo Code cuts so (RooCodeInc/Roo-Code, src/services/code-index/processors/parser.ts and constants/index.ts), and Kilo
+Code, which began as a copy of it: from 50 characters up to 1,000 and a tolerance of 15 %, what a syntax query finds.
+Here sizes are non-whitespace characters with the tolerance in them, blocks are whole lines, and a query's part is taken
+by the definitions of all ten languages; Roo Code's queries find more in some (`try` and `import` in Python).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.chunkers._lines import nws_before, pack
+from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._tokens import Sized
+from repoeval_bench.core.definitions import defining_nodes
+from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import Parsed, segments
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksChunker(Sized):
+    """Each definition from `min_nws` up to `max_nws`, nested ones too; a larger one gives its syntax node's children.
+
+    A child is cut by the same rule, whatever it is; a leaf that is too large is cut by lines. So is a file without a
+    definition. What is smaller than `min_nws`, and what is in no definition of other files, is in no chunk: the rule
+    loses it. A method is in the block of its class too, if the class fits. When lines are cut, a rest below a fifth of
+    the size takes lines from the piece before. A single line above the size is a chunk of its own.
+    """
+
+    name: ClassVar[str] = "blocks"
+    min_nws: int = option(50, "smaller blocks are left out", Whole(0))
+    language: str = language_option()
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The blocks in order of their start, outer ones first; none where nothing is large enough.
+
+        LanguageError where the file's language is not known or its grammar is not installed.
+        """
+        language = chosen_language(file, self.language)
+        nws = nws_before(file)
+        before = self.before(file) if self.max_tokens else nws
+        blocks: set[LineSpan] = set()
+        n_found = 0
+        for parsed in segments(file, language):
+            found = [(each.lines, node) for each, node in defining_nodes(parsed) if each.kind != "variable"]
+            n_found += len(found)
+            blocks |= self._blocks(parsed, found, before, nws)
+        if not n_found:
+            blocks = set(self._by_lines(LineSpan(0, file.n_lines), before))
+        kept = (block for block in blocks if nws[block.end] - nws[block.start] >= max(1, self.min_nws))
+        return [
+            Chunk.cut(file, file.chars_of(block)) for block in sorted(kept, key=lambda block: (block.start, -block.end))
+        ]
+
+    def _blocks(
+        self, parsed: Parsed, found: list[tuple[LineSpan, Node]], before: Sequence[int], nws: Sequence[int]
+    ) -> set[LineSpan]:
+        """The blocks of a tree; a stack replaces recursion, for nesting can be deeper than Python's."""
+        blocks: set[LineSpan] = set()
+        while found:
+            lines, node = found.pop()
+            if nws[lines.end] - nws[lines.start] < self.min_nws:
+                continue
+            if len(lines) == 1 or before[lines.end] - before[lines.start] <= self.limit:
+                # A part of a line is as large as it is, not as its line.
+                if len(lines) > 1 or count_nws(parsed.text(node)) >= self.min_nws:
+                    blocks.add(lines)
+                continue
+            children = [(LineSpan(first, last + 1), child) for first, last, child in parsed.children(node)]
+            found += children
+            if not children:
+                blocks.update(self._by_lines(lines, before))
+        return blocks
+
+    def _by_lines(self, lines: LineSpan, before: Sequence[int]) -> list[LineSpan]:
+        """Lines packed up to the size, the last piece no smaller than a fifth of it where that can be."""
+        sizes = [before[line + 1] - before[line] for line in lines]
+        starts = [lines.start + start for start in pack(sizes, self.limit)]
+        least = self.limit // 5
+        if len(starts) > 1 and before[lines.end] - before[starts[-1]] < least:
+            *_, earlier, last = starts
+            for line in range(last - 1, earlier, -1):
+                if least <= before[lines.end] - before[line] <= self.limit:
+                    starts[-1] = line
+                    break
+        return [LineSpan(start, end) for start, end in pairwise((*starts, lines.end))]

@@ -1,0 +1,50 @@
+"""Whole lines up to a size, ended early at blank lines, comments and declarations: a line rule of a code assistant.
+
+Sourcegraph embedded files so for Cody (sourcegraph/sourcegraph-public-snapshot, internal/codeintel/context/split.go):
+a chunk ends after 256 tokens, after 224 before such a line, and a file below 384 is not cut. A token is four bytes
+there; here these are shares of the size. The words are those of the source, and none is Python's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from repoeval_bench.chunkers._lines import cut_before
+from repoeval_bench.chunkers._tokens import LARGEST, NWS, Sized
+from repoeval_bench.core.options import OrNone, Whole, option
+from repoeval_bench.core.source import Chunk, SourceFile
+
+_WORDS = ("//", "#", "/*", "func", "var", "const", "fn", "public", "private", "type")
+"""What a comment or a declaration starts with, at the start of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlySplitChunker(Sized):
+    """Whole lines until `max_nws` is passed, or 7/8 of it in front of a blank line, a comment or a declaration.
+
+    The line that passes the size is in the chunk, so a chunk can be larger by less than a line; a file below one and a
+    half sizes is one chunk. Every line is in exactly one chunk. Blind to syntax: `type` starts a declaration wherever a
+    line starts so.
+    """
+
+    name: ClassVar[str] = "early-split"
+    max_nws: int = option(NWS, "non-whitespace characters beyond which a chunk ends", Whole(1, LARGEST))
+    max_tokens: int | None = option(
+        None, "tokens beyond which a chunk ends, in place of max_nws", OrNone(Whole(1, LARGEST))
+    )
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """The file's lines, packed in order; none for a file without a non-blank line."""
+        before = self.before(file)
+        if not before[-1]:
+            return []
+        starts = [0]
+        if 2 * before[-1] >= 3 * self.limit:
+            for line, text in enumerate(file.text.splitlines()):
+                filled = before[line] - before[starts[-1]]
+                early = 8 * filled > 7 * self.limit and (text.startswith(_WORDS) or not text.strip())
+                # Blank lines at the end stay with the last chunk.
+                if (early or filled > self.limit) and before[line] < before[-1]:
+                    starts.append(line)
+        return cut_before(file, starts)

@@ -1,0 +1,294 @@
+"""The rules of editors' indexers: each branch by hand, and what each rule says of every file."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repoeval_bench.chunkers.blocks import BlocksChunker
+from repoeval_bench.chunkers.early_split import EarlySplitChunker
+from repoeval_bench.chunkers.least_nested import LeastNestedChunker
+from repoeval_bench.chunkers.registry import RULES, make_chunker
+from repoeval_bench.chunkers.tools.cases import SAMPLES
+from repoeval_bench.chunkers.tools.statistics import chunk_stats
+from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.languages import LANGUAGES, language_of
+from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.spans import LineSpan
+
+LINE = "x = 1234\n"
+"""Six non-whitespace characters."""
+
+
+def texts(chunker: object, text: str, path: str = "m.py") -> list[str]:
+    return [chunk.text for chunk in chunker.chunk(SourceFile("r", path, text))]
+
+
+def function(name: str, lines: int = 2, indent: str = "") -> str:
+    """Its name and 7 characters, and 6 for each further line."""
+    return f"{indent}def {name}():\n" + f"{indent}    {LINE}" * lines
+
+
+PYTHON = st.recursive(
+    st.sampled_from([LINE, "\n", "# a note\n", "import os\n", 's = """\n    a\n    b\n    c\n"""\n']),
+    lambda inner: st.builds(
+        lambda head, body: head + "".join("    " + line for part in body for line in part.splitlines(keepends=True)),
+        st.sampled_from(["def f():\n", "class A:\n", "@d\ndef g():\n", "# on h\nasync def h():\n", "if x:\n"]),
+        st.lists(inner, min_size=1, max_size=4).map(lambda body: [*body, "pass\n"]),
+    ),
+    max_leaves=20,
+)
+FILES = st.one_of(
+    st.lists(PYTHON, max_size=12).map(lambda parts: SourceFile("r", "a.py", "".join(parts))),
+    st.sampled_from([*SAMPLES.values()]).flatmap(
+        lambda sample: st.lists(st.sampled_from([*sample[1].splitlines(keepends=True), "\n", "}\n"]), max_size=60).map(
+            lambda lines: SourceFile("r", sample[0], "".join(lines))
+        )
+    ),
+)
+
+
+# blocks
+
+
+def test_blocks_are_definitions_nested_ones_too_and_what_is_in_none_is_lost() -> None:
+    method = function("m", indent="    ")
+    a, b = "class A:\n" + method, "@d\n" + function("b")
+    assert texts(BlocksChunker(min_nws=12), "import os\n" + a + LINE + b) == [a, method, b]
+
+
+def test_a_definition_below_the_least_size_is_no_block() -> None:
+    small, large = function("a", 0) + "    pass\n", function("b")
+    size = count_nws(large)
+    assert texts(BlocksChunker(min_nws=size), small + large) == [large]
+    assert texts(BlocksChunker(min_nws=size + 1), small + large) == []
+
+
+def test_a_definition_above_the_size_gives_its_children_of_any_kind() -> None:
+    """Its body, and where that is too large the loop, the one statement in it that is large enough."""
+    loop = f"    for i in range(20):\n        {LINE}        {LINE}"
+    body = "    a = 1\n" + loop + "    return a\n"
+    text = "def f():\n" + body
+    assert texts(BlocksChunker(max_nws=count_nws(text), min_nws=20), text) == [text]
+    assert texts(BlocksChunker(max_nws=count_nws(body), min_nws=20), text) == [body]
+    assert texts(BlocksChunker(max_nws=count_nws(body) - 1, min_nws=20), text) == [loop]
+
+
+def test_a_class_above_the_size_gives_its_methods_once() -> None:
+    one, two = function("one", indent="    "), function("two", indent="    ")
+    text = "class A:\n" + one + "\n" + two
+    assert texts(BlocksChunker(max_nws=count_nws(one), min_nws=10), text) == [one, two]
+
+
+def test_a_leaf_above_the_size_is_cut_by_lines() -> None:
+    """A comment between braces is one node, without children."""
+    comment = ["  /* 12345678\n", *["     1234567890\n"] * 5, "  */\n"]
+    text = "function f() {\n" + "".join(comment) + "}\n"
+    found = texts(BlocksChunker(max_nws=30, min_nws=0), text, "a.js")
+    cut = ["".join(comment[:3]), "".join(comment[3:5]), "".join(comment[5:])]
+    assert [piece for piece in found if "1234" in piece] == cut
+
+
+def test_a_file_without_a_definition_is_cut_by_lines() -> None:
+    assert texts(BlocksChunker(max_nws=12, min_nws=0), LINE * 4) == [LINE * 2, LINE * 2]
+
+
+def test_a_rest_below_a_fifth_of_the_size_takes_lines_from_the_piece_before() -> None:
+    """Eleven lines of 6 at 60: ten and one would leave 6, below 12."""
+    assert texts(BlocksChunker(max_nws=60, min_nws=0), LINE * 11) == [LINE * 9, LINE * 2]
+    assert texts(BlocksChunker(max_nws=60, min_nws=0), LINE * 12) == [LINE * 10, LINE * 2]
+
+
+def test_a_rest_that_would_be_too_large_with_one_more_line_stays_small() -> None:
+    """58 and 11 are above 60."""
+    lines = ["ab\n", "a" * 58 + "\n", "a" * 11 + "\n"]
+    assert texts(BlocksChunker(max_nws=60, min_nws=0), "".join(lines)) == [lines[0] + lines[1], lines[2]]
+
+
+def test_a_piece_of_lines_below_the_least_size_is_lost_and_counted() -> None:
+    chunker = BlocksChunker(max_nws=60, min_nws=7)
+    file = SourceFile("r", "a.py", LINE)
+    assert chunker.chunk(file) == []
+    assert chunk_stats(chunker.spec, [(file, ())]).uncovered_lines == 1
+
+
+def test_a_line_above_the_size_is_one_block() -> None:
+    line = "def f(): return '" + "a" * 60 + "'\n"
+    assert texts(BlocksChunker(max_nws=40, min_nws=20), LINE + line) == [line]
+
+
+def test_a_part_of_a_line_is_as_large_as_it_is() -> None:
+    """`class`, the name and the colon are children on a long line, and none of them is large."""
+    text = "class A(First, Second, Third):\n" + function("m", 5, "    ")
+    assert texts(BlocksChunker(max_nws=40, min_nws=22), text) == [function("m", 5, "    ")]
+
+
+@settings(max_examples=60)
+@given(file=FILES, max_nws=st.integers(1, 80), min_nws=st.integers(0, 30))
+def test_blocks_have_every_definition_of_their_sizes_and_nothing_too_small(
+    file: SourceFile, max_nws: int, min_nws: int
+) -> None:
+    chunks = BlocksChunker(max_nws=max_nws, min_nws=min_nws).chunk(file)
+    cut = {chunk.lines for chunk in chunks}
+    found = [each.lines for each in definitions(file, language_of(file.path)) if each.kind != "variable"]
+    for lines in found:
+        size = count_nws(file.line_text(lines))
+        assert lines in cut or not max(1, min_nws) <= size <= max_nws or len(lines) == 1
+    for chunk in chunks:
+        assert count_nws(chunk.text) >= min_nws
+        assert count_nws(chunk.text) <= max_nws or len(chunk.text.strip().splitlines()) == 1
+        assert not found or any(lines.contains(chunk.lines) for lines in found)
+
+
+# least-nested
+
+
+def test_a_cut_is_between_definitions_where_one_fits() -> None:
+    a, b = function("a", 3), function("b", 3)
+    assert texts(LeastNestedChunker(max_nws=count_nws(a + b) - 1), a + b) == [a, b]
+    assert texts(LeastNestedChunker(max_nws=count_nws(a + b)), a + b) == [a + b]
+
+
+def test_a_cut_is_the_last_of_the_least_nested() -> None:
+    """Both definitions of a line each and the statement between are on the outermost level."""
+    a, b = function("a", 3), function("b", 3)
+    text = a + LINE * 2 + b
+    assert texts(LeastNestedChunker(max_nws=count_nws(a + LINE * 2)), text) == [a + LINE * 2, b]
+
+
+def test_comments_and_decorators_stay_with_their_definition() -> None:
+    a, b = function("a", 3), "# about b\n@d\n" + function("b", 3)
+    assert texts(LeastNestedChunker(max_nws=count_nws(b)), a + b) == [a, b]
+
+
+def test_a_class_that_does_not_fit_is_cut_between_its_methods() -> None:
+    head, one, two = "class A:\n", function("one", 3, "    "), function("two", 3, "    ")
+    assert texts(LeastNestedChunker(max_nws=count_nws(head + one)), head + one + two) == [head + one, two]
+
+
+def test_a_border_that_leaves_less_than_an_eighth_is_passed_over() -> None:
+    """`import a` has 7: an eighth of 56 and less than one of 57."""
+    text = "import a\n" + function("f", 10)
+    assert texts(LeastNestedChunker(max_nws=56), text)[0] == "import a\n"
+    assert texts(LeastNestedChunker(max_nws=57), text)[0] == "import a\n" + function("f", 7)
+
+
+def test_borders_up_to_the_line_that_did_not_fit_are_not_looked_at_again() -> None:
+    """The second chunk ends in `two`, though it could end with `one`, which was looked at for the first."""
+    head, one, two = "class A:\n", function("one", 4, "    "), function("two", 20, "    ")
+    before = LINE * 5
+    found = texts(LeastNestedChunker(max_nws=76), before + head + one + two)
+    assert found[:2] == [before, head + one + function("two", 4, "    ")]
+
+
+def test_a_line_above_the_size_is_a_chunk_of_its_own() -> None:
+    long = "y = '" + "a" * 60 + "'\n"
+    assert texts(LeastNestedChunker(max_nws=30), "\n" + LINE + long + LINE + "\n") == ["\n" + LINE, long, LINE + "\n"]
+    assert texts(LeastNestedChunker(max_nws=30), "\n" + long) == ["\n" + long]
+
+
+def chosen(before: list[int], depths: list[int], start: int, first: int, limit: int) -> int:
+    """The border that ends a chunk, said over: of those that fit from the first that leaves an eighth on, the best."""
+    fits = [border for border in range(first, len(before)) if before[border] - before[start] <= limit]
+    large = next((border for border in fits if 8 * (before[border] - before[start]) >= limit), fits[-1])
+    least = min(depths[large : fits[-1] + 1])
+    return max(border for border in range(large, fits[-1] + 1) if depths[border] == least)
+
+
+@settings(max_examples=100)
+@given(file=FILES, limit=st.integers(12, 120))
+def test_every_chunk_ends_where_the_rule_says(file: SourceFile, limit: int) -> None:
+    """Against the rule said over by counting; lines above the size are another branch."""
+    before = [count_nws(file.line_text(LineSpan(0, line))) for line in range(file.n_lines + 1)]
+    chunks = LeastNestedChunker(max_nws=limit).chunk(file)
+    assert "".join(chunk.text for chunk in chunks) == (file.text if file.text.strip() else "")
+    if max(file.line_nws(), default=0) > limit or before[-1] <= limit:
+        return
+    found = [
+        LineSpan(each.above, each.lines.end)
+        for each in definitions(file, language_of(file.path))
+        if each.lines.end - each.above > 1
+    ]
+    depths = [sum(span.start < line < span.end for span in found) for line in range(file.n_lines + 1)]
+    looked = 0
+    for chunk, following in pairwise(chunks):
+        start = chunk.lines.start
+        first = max(looked, start + 1)
+        beyond = next(line for line in range(start, len(before)) if before[line] - before[start] > limit)
+        if before[first] - before[start] > limit:  # the line that did not fit does not fit again
+            assert following.lines.start == first - 1
+        else:
+            assert following.lines.start == chosen(before, depths, start, first, limit)
+        looked = beyond
+
+
+# early-split
+
+
+def test_a_chunk_ends_behind_the_line_that_passes_the_size() -> None:
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 8) == [LINE * 4, LINE * 4]
+
+
+@pytest.mark.parametrize(
+    "line", ["\n", "# why\n", "// why\n", "/* why */\n", "func f()\n", "public int a;\n", "type A\n", "   \n"]
+)
+def test_it_ends_early_in_front_of_a_blank_line_a_comment_or_a_declaration(line: str) -> None:
+    """Three lines have 18, which is above 7/8 of 20; two have 12, which is not."""
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 3 + line + LINE * 3)[0] == LINE * 3
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 2 + line + LINE * 4)[0] != LINE * 2
+
+
+@pytest.mark.parametrize("line", ["    # why\n", "def f(): 1\n", "  func f()\n"])
+def test_it_does_not_end_early_elsewhere(line: str) -> None:
+    """The words are at the start of a line, and Python's are not among them."""
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 3 + line + LINE * 4)[0] == LINE * 3 + line
+
+
+def test_exactly_seven_eighths_do_not_end_a_chunk() -> None:
+    seven = "x = 12345\n" * 3
+    assert texts(EarlySplitChunker(max_nws=24), seven + "#\n" + LINE * 4)[0] == seven + "#\n" + LINE
+
+
+def test_a_file_below_one_and_a_half_sizes_is_one_chunk() -> None:
+    assert texts(EarlySplitChunker(max_nws=21), LINE * 5) == [LINE * 5]
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 5) == [LINE * 4, LINE]
+
+
+def test_blank_lines_at_the_end_stay_with_the_last_chunk() -> None:
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 8 + "\n\n") == [LINE * 4, LINE * 4 + "\n\n"]
+
+
+@settings(max_examples=60)
+@given(file=FILES, size=st.integers(1, 120))
+def test_every_line_is_in_one_chunk_that_ends_for_a_reason(file: SourceFile, size: int) -> None:
+    chunks = EarlySplitChunker(max_nws=size).chunk(file)
+    assert "".join(chunk.text for chunk in chunks) == (file.text if file.text.strip() else "")
+    for chunk, following in pairwise(chunks):
+        filled = count_nws(chunk.text)
+        begun = following.text.splitlines()[0]
+        anew = not begun.strip() or begun.startswith(("//", "#", "/*", "func", "var", "const", "fn", "p", "type"))
+        assert filled > size or (filled > 7 * size / 8 and anew)
+        assert filled - count_nws(chunk.text.splitlines()[-1]) <= size
+
+
+# all
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_cuts_every_language(name: str) -> None:
+    """The cases of the conformance suite have each; here, that none gives nothing."""
+    for path, text in SAMPLES.values():
+        assert make_chunker(f"{name}:max_nws=100").chunk(SourceFile("r", path, text))
+
+
+@pytest.mark.parametrize("name", ["blocks", "least-nested"])
+def test_a_file_of_no_known_language_is_refused_unless_one_is_named(name: str) -> None:
+    file = SourceFile("r", "notes.txt", function("f", 20))
+    with pytest.raises(LanguageError, match=r"r/notes\.txt: no grammar .*language="):
+        make_chunker(name).chunk(file)
+    assert make_chunker(f"{name}:language=python").chunk(file)
+    assert set(LANGUAGES) == set(SAMPLES)
