@@ -21,6 +21,7 @@ try:
 
     from repoeval_bench.cli.echo import echo, spelling
     from repoeval_bench.cli.examples import epilog
+    from repoeval_bench.cli.interrupts import interrupts_heeded
     from repoeval_bench.core.errors import BenchError, os_reason
     from repoeval_bench.core.spec import nearest
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
@@ -174,7 +175,8 @@ def main() -> NoReturn:
     # A run keeps nearly all that it makes until it ends: looking for garbage every 700 objects is a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
     try:
-        code = app.main(prog_name="repoeval-bench", standalone_mode=False)
+        with interrupts_heeded():
+            code = app.main(prog_name="repoeval-bench", standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:

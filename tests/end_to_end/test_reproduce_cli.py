@@ -52,9 +52,9 @@ def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped
         "error: interrupted; what was finished is kept, so run the same command again",
     )
     (first, *_) = tmp_path.glob("*/manifest.json")
+    written = first.stat().st_mtime_ns
     broken_off(arguments, environment, tmp_path, signal.SIGKILL)
     assert not (tmp_path / "reproduction.md").exists()
-    written = first.stat().st_mtime_ns
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     if not code_state().dirty:  # what changed code has made is made again
