@@ -3,7 +3,7 @@
 Raise one with the thing, the value and the way out. They are caught in `cli` only.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 
@@ -86,6 +86,22 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
         yield
     except (OSError, UnicodeDecodeError) as error:
         raise kind(f"{what} ({os_reason(error)}); {way_out}") from error
+
+
+@contextmanager
+def ending_with(last: Callable[[], None]) -> Iterator[None]:
+    """Do `last` at the end of the block, after an error too, and hide neither's error: both are told in one sentence."""
+    try:
+        yield
+    except BaseException as error:
+        try:
+            last()
+        except BenchError as second:
+            if isinstance(error, BenchError):
+                raise type(error)(f"{error}; after that {second}") from error
+            error.add_note(str(second))  # an interrupt stays one
+        raise
+    last()
 
 
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:

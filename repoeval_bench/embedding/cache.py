@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import CacheError
+from repoeval_bench.core.errors import CacheError, ending_with
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Embedded, Role
 from repoeval_bench.core.progress import progress
@@ -142,10 +142,8 @@ class CachedEmbedder:
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
         """Encode and keep each part of each text that is not cached yet; what that took."""
-        try:
+        with ending_with(self._cache.flush):
             return self._encode_missing(self.pending(texts))
-        finally:
-            self._cache.flush()
 
     def _encode_missing(self, missing: Mapping[Role, Sequence[str]]) -> Embedded:
         """Under one bar, roles of one prompt in one pass."""

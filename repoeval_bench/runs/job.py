@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError
+from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, ending_with
 from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.provenance import code_state, versions
 
@@ -121,11 +121,11 @@ def attempt(
         code.check_same()
         held = materials()
         before = held.texts_embedded
-        try:
-            made = work(held, notes.append)
-        finally:
-            texts = held.texts_embedded - before
-            held.share()
+        with ending_with(held.share):
+            try:
+                made = work(held, notes.append)
+            finally:
+                texts = held.texts_embedded - before
     except BenchError as found:
         error = str(found)
         left_out = isinstance(found, LanguageError) and not isinstance(found, GrammarError)

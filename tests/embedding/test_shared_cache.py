@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("fsspec")
 
+from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding import shared_cache
 from repoeval_bench.embedding.cache import CachedEmbedder
@@ -80,6 +81,34 @@ def test_a_broken_block_is_computed_again_and_told(tmp_path):
     assert len(encoder.asked) == 50
     assert all("is left out (its bytes are not those that its name says)" in line for line in said)
     assert said
+
+
+class Failing(CountingEncoder):
+    """Gives some vectors, then fails with an error, when the store is away too."""
+
+    def __init__(self, error):
+        super().__init__(precision="fp32")
+        self.error = error
+
+    def encode_batches(self, texts, role, tokens):
+        yield from super().encode_batches(texts[:5], role, tokens[:5])
+        WEATHER.failing = 1.0
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [EmbeddingError("the model ran out of memory"), KeyboardInterrupt()])
+def test_a_store_that_fails_too_does_not_hide_why_embedding_failed(tmp_path, error):
+    """Both are told in one sentence; an interrupt stays one. What was computed is in the machine's own cache."""
+    store = ObjectStore(f"unsteady-local://{tmp_path}/store")
+    cache = SharedVectorCache(tmp_path / "a", store, lambda _: None)
+    with pytest.raises(type(error)) as raised:
+        CachedEmbedder(Failing(error), cache).ensure({"document": TEXTS})
+    told = str(raised.value) + "".join(getattr(raised.value, "__notes__", ()))
+    assert str(error) in told
+    assert "503 slow down" in told
+    encoder = CountingEncoder(precision="fp32")
+    CachedEmbedder(encoder, VectorCache(tmp_path / "a")).encode(TEXTS, "document")
+    assert len(encoder.asked) == len(TEXTS) - 5
 
 
 def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
