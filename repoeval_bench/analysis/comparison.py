@@ -247,14 +247,14 @@ def _mean_differences(
     flipped = flip_signs(
         *sample.parts(), rng(), undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, families)
     )
-    mean, repositories = sample.mean(), intervals(samples.repositories, rng())
+    mean, files, repositories = sample.mean(), bounded(flipped, sample.n_clusters), intervals(samples.repositories, rng())
     detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}
     return [
         MeanDifference(
             baseline=column.means[over][0],
             treatment=column.means[over][1],
             difference=float(mean[i]),
-            ci=bounded(float(flipped.low[i]), float(flipped.high[i])),
+            ci=files[i],
             ci_repositories=repositories[i],
             p=float(flipped.p[i]),
             p_error=float(flipped.error[i]),

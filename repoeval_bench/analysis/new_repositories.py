@@ -37,12 +37,12 @@ def new_repositories(
     for i, name in enumerate(names):
         chosen = np.flatnonzero(at == i)
         sample = Sample.micro(differences[chosen], [file_list[j] for j in chosen.tolist()])
-        flipped = flip_signs(*sample.parts(), rng())
+        (ci,) = bounded(flip_signs(*sample.parts(), rng()), sample.n_clusters)
         effects.append(
             RepositoryEffect(
                 repository=name,
                 difference=float(sample.mean()[0]),
-                ci=bounded(float(flipped.low[0]), float(flipped.high[0])),
+                ci=ci,
                 n_queries=len(chosen),
                 n_files=sample.n_clusters,
             )
@@ -51,10 +51,11 @@ def new_repositories(
     means = np.array([effect.difference for effect in effects])
     weights = np.full(len(means), 1 / len(means))
     flipped = flip_signs((means * weights)[:, None], weights, rng())
+    (ci,) = bounded(flipped, len(means))
     deviation, prediction, two_level = _between(means, np.array(errors))
     return NewRepositories(
         difference=float(means.mean()),
-        ci=bounded(float(flipped.low[0]), float(flipped.high[0])),
+        ci=ci,
         p=float(flipped.p[0]),
         deviation=deviation,
         prediction=prediction,

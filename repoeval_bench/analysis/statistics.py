@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FIRST_FLIPS, MOST_FLIPS, FloatArray, flip_signs
+from repoeval_bench.analysis.sign_flips import (
+    FEWEST_CLUSTERS,
+    FIRST_FLIPS,
+    MOST_FLIPS,
+    Flipped,
+    FloatArray,
+    flip_signs,
+)
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -108,13 +115,15 @@ def intervals(sample: Sample, rng: np.random.Generator, *, most: int = FIRST_FLI
 
     None where the clusters are too few to bound it: that takes six.
     """
-    flipped = flip_signs(*sample.parts(), rng, most=most)
-    return [bounded(low, high) for low, high in zip(flipped.low.tolist(), flipped.high.tolist(), strict=True)]
+    return bounded(flip_signs(*sample.parts(), rng, most=most), sample.n_clusters)
 
 
-def bounded(low: float, high: float) -> Interval:
-    """The ends of an interval; None where one of them is infinite."""
-    return (low, high) if isfinite(low) and isfinite(high) else None
+def bounded(flipped: Flipped, n_clusters: int) -> list[Interval]:
+    """The interval of each column; None where an end is infinite, or is not only because so few clusters tie."""
+    if n_clusters < FEWEST_CLUSTERS:
+        return [None] * len(flipped.low)
+    ends = zip(flipped.low.tolist(), flipped.high.tolist(), strict=True)
+    return [(low, high) if isfinite(low) and isfinite(high) else None for low, high in ends]
 
 
 def mean_intervals(
@@ -125,9 +134,6 @@ def mean_intervals(
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
     """
     sample = Sample.of(values, clusters, groups, over)
-    if sample.n_clusters < FEWEST_CLUSTERS:
-        # Of a difference, zeros alone mean that two runs are the same; of a mean, that nothing was found in few files.
-        return sample.mean().tolist(), [None] * sample.sums.shape[1]
     # Of a difference that is nearly shown, as many flips as `compare` makes, so that both are on one side of 0.
     return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED), most=MOST_FLIPS)
 

@@ -79,8 +79,9 @@ def test_too_few_clusters_bound_no_mean_also_where_every_value_is_zero(n_cluster
 
 
 def test_no_difference_has_p_one():
-    """Identical runs: p = 1 everywhere, interval [0, 0], effect 0."""
-    sample = Sample.micro(column([0.0] * 6), list("aabbcc"))
+    """Identical runs: p = 1 everywhere, interval [0, 0] of six files and none of fewer, effect 0."""
+    assert intervals(Sample.micro(column([0.0] * 6), list("aabbcc")), rng()) == [None]
+    sample = Sample.micro(column([0.0] * 6), list("abcdef"))
     assert p_of(sample)[0] == 1.0
     assert intervals(sample, rng()) == [(0.0, 0.0)]
     assert beside(sample) == [(1.0, 1.0)]
