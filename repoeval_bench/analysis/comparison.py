@@ -247,7 +247,8 @@ def _mean_differences(
     flipped = flip_signs(
         *sample.parts(), rng(), undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, families)
     )
-    mean, files, repositories = sample.mean(), bounded(flipped, sample.n_clusters), intervals(samples.repositories, rng())
+    mean, files = sample.mean(), bounded(flipped, sample.n_clusters)
+    repositories = intervals(samples.repositories, rng())
     detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}
     return [
         MeanDifference(

@@ -13,15 +13,12 @@ import click
 
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.visible import visible
-from repoeval_bench.report.terminal import NARROW, table_lines
+from repoeval_bench.report.terminal import NARROW, PAGE, table_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from repoeval_bench.report.table import Table
-
-_PAGE = 80
-"""Columns of prose in a file or a pipe."""
 
 
 def print_table(table: Table) -> None:
@@ -61,7 +58,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def print_paragraph(text: str) -> None:
     """Print prose that is folded between words, to the terminal's width or to 80 columns."""
-    width = _console().width if sys.stdout.isatty() else _PAGE
+    width = _console().width if sys.stdout.isatty() else PAGE
     echo(textwrap.fill(visible(text), width, break_long_words=False, break_on_hyphens=False))
 
 

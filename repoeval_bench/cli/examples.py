@@ -50,8 +50,8 @@ sensitivity -c ast -c fixed
 sensitivity -c ast -c fixed --retriever bm25 --protocol body --output grid.json
 reproduce
 reproduce --source FOLDER --embedder st:BAAI/bge-base-en-v1.5
-leaderboard results
-leaderboard results --site site
+leaderboard
+leaderboard --site site
 leaderboard add FOLDER
 report
 report ast fixed -o report.html

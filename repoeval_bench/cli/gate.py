@@ -15,7 +15,7 @@ from repoeval_bench.cli.options import json_option, runs_folder, say
 from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
-from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
+from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
 from repoeval_bench.runs.naming import find_run
 
 
@@ -58,6 +58,6 @@ def gate_command(
         print_table(gate_table(results, stored.run_id))
         for result in results:
             if not result.passed:
-                say(f"failed: {result.name} {result.rule}: {result.reason}")
+                say(f"failed: {gate_title(result)} {result.rule}: {result.reason}")
         echo(gate_summary(results))
     return 0 if all(result.passed for result in results) else 1

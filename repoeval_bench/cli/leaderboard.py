@@ -11,20 +11,13 @@ import click
 from repoeval_bench.analysis.leaderboard import Leaderboard, leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import (
-    RUNS_PLACE,
-    allow_option,
-    folder_at,
-    home_option,
-    out_option,
-    request_options,
-    say,
-)
+from repoeval_bench.cli.options import allow_option, home_option, out_option, request_options, runs_folder, say
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.core.object_store import is_url
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.runs.parts import RESULTS, shown_place
+from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import DataRequest
 
 ENDINGS = {".md": "markdown", ".csv": "csv", ".json": "json"}
@@ -32,15 +25,16 @@ _OUTPUT = "Where to write; a table on standard output if neither this, --format 
 
 
 class _RanksByDefault(click.Group):
-    """A group that takes what is not one of its commands as the folder that `rank` is given."""
+    """A group whose command is `rank` where none is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `rank` before words that name no command; refuse a word that nearly names one and is not a folder."""
+        """Put `rank` before options, and refuse a word that is not a command: it may be a folder, which --out takes."""
         word = args[0] if args else ""
+        if word and not word.startswith("-") and word not in self.commands:
+            place = is_url(word) or Path(word).exists()
+            said = f"{word} is not a command; name the folder of runs with --out {word}"
+            raise click.UsageError(said if place else nearest("command", word, self.commands), ctx)
         if word not in {*self.commands, *ctx.help_option_names}:
-            said = nearest("command", word, self.commands)
-            if "did you mean" in said and not Path(word).exists():
-                raise click.UsageError(said, ctx)
             args = ["rank", *args]
         return super().parse_args(ctx, args)
 
@@ -51,7 +45,6 @@ def leaderboard_group() -> None:
 
 
 @leaderboard_group.command("rank", short_help="Rank all runs of a folder.")
-@click.argument("results", type=RUNS_PLACE, default=RESULTS, metavar="[RESULTS|URL]")
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE", help=_OUTPUT)
 @click.option(
     "--format",
@@ -71,21 +64,19 @@ def leaderboard_group() -> None:
     metavar="FILE",
     help="With --site: what an update of code costs, as `chunk-stats OLD --against NEW --json` printed it.",
 )
-def rank(
-    *, results: str | Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None
-) -> None:
-    """Rank the runs in RESULTS, a folder or a store, by protocol and data, never across them.
+@runs_folder
+def rank(*, out: Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None) -> None:
+    """Rank the runs in --out by protocol and data, never across them.
 
     Folders that hold no whole run of this version are named with their reasons. On the pages only chunkers are ranked:
     runs of two retrievers are on two boards.
     """
     from repoeval_bench.report.leaderboard import leaderboard_tables, summary
 
-    results = folder_at(results, reads=True)
     if site is not None:
         if output is not None or form is not None:
             raise UsageError("--site writes its own files; leave out --output and --format")
-        _write_site(results, site, updates)
+        _write_site(out, site, updates)
         return
     if updates is not None:
         raise UsageError("--updates is a column of the pages; name their folder with --site")
@@ -96,7 +87,7 @@ def rank(
                 f"{output} does not end in {', '.join(ENDINGS)}; say with --format what to write, or write HTML pages "
                 "with --site FOLDER"
             )
-    found = leaderboard(results)
+    found = leaderboard(out)
     if form is None:
         print_tables(leaderboard_tables(found))
         echo(summary(found))

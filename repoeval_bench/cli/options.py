@@ -55,9 +55,6 @@ class _Place(click.Path):
         return super().convert(value, param, ctx)
 
 
-RUNS_PLACE = _Place(path_type=Path)
-
-
 def folder_at(place: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
     """A folder itself, or the cache of the store at a URL; with `reads` all that the store has is there."""
     if isinstance(place, Path):

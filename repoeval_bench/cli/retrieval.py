@@ -9,7 +9,7 @@ import click
 from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
 from repoeval_bench.analysis.pipeline.report import SECTIONS, pipeline_report
 from repoeval_bench.cli.completion import run_argument
-from repoeval_bench.cli.console import print_json, print_lines, print_tables
+from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, refuse_unread, runs_folder
 from repoeval_bench.cli.output import INPUT, plain, title_of
@@ -52,7 +52,7 @@ def retrieval_command(
         print_json(plain(found, "clustered_by"))
         return
     clusters = f"resampled by {found.clustered_by}" if found.clustered_by != "query" else "each query by itself"
-    echo(f"{title_of(stored)} · means over queries, {clusters}")
+    print_paragraph(f"{title_of(stored)} · means over queries, {clusters}")
     for section in found.sections:
         echo()
         if section.missing:
@@ -85,7 +85,7 @@ def hard_negatives_command(
     if as_json:
         print_json(plain(found, "unknown"))
         return
-    echo(title_of(stored))
+    print_paragraph(title_of(stored))
     for section in found.sections:
         print_tables(section_tables(section))
         print_lines(f"note: {note}" for note in section.notes)

@@ -115,5 +115,6 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
     names = [name for name in rows[0] if name != "chunker" and not name.endswith((CEILING, SHARE))]
     columns = [spec_column("chunker")]
     for name in names:
-        columns += figures(heading(name), number="" if name in {"mean_nws", "chunks", "knee"} else ".4f")
+        number = "" if name in {"mean_nws", "chunks", "knee"} else ".4f"
+        columns += figures(heading(name).replace("_", " "), number=number)
     return make_table(columns, ([row["chunker"], *(row[name] for name in names)] for row in rows))

@@ -90,7 +90,7 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
 
 @contextmanager
 def ending_with(last: Callable[[], None]) -> Iterator[None]:
-    """Do `last` at the end of the block, after an error too, and hide neither's error: both are told in one sentence."""
+    """Do `last` at the end of the block, after an error too, and hide neither's error: one sentence tells both."""
     try:
         yield
     except BaseException as error:

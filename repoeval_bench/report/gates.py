@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown_table, markdown_text
 from repoeval_bench.report.table import Row, Table, figures, make_table
-from repoeval_bench.report.text import with_interval
+from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.gates import GateResult
@@ -21,14 +21,20 @@ def gate_table(results: Sequence[GateResult], run: str) -> Table:
         ["", "gate", "rule", *figures("measured, 95 % CI"), *figures("queries", number="d")],
         [
             Row(
-                ("passed" if each.passed else "FAILED", each.name, each.rule, _measured(each), each.n_queries),
+                ("passed" if each.passed else "FAILED", gate_title(each), each.rule, _measured(each), each.n_queries),
                 "" if each.passed else "strong",
             )
             for each in sorted(results, key=lambda each: each.passed)
         ],
         title=f"gates of {run}",
-        notes=[f"note: {each.name}: {each.warning}" for each in results if each.warning],
+        notes=[f"note: {gate_title(each)}: {each.warning}" for each in results if each.warning],
     )
+
+
+def gate_title(result: GateResult) -> str:
+    """What the gate is on, its measure as in other tables; JSON and JUnit have the name that was scored."""
+    measure, rest, where = result.name.partition(", ")
+    return heading(measure) + rest + where
 
 
 def gate_summary(results: Sequence[GateResult]) -> str:

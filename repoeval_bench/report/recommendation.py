@@ -39,16 +39,16 @@ def _who(answer: Answer) -> str:
         f"{answer.retriever})"
     )
     alike = [answer.arm(each).label for each in choice.candidates[1:] if each in choice.alike]
-    n_behind = len(choice.candidates) - 1 - len(alike)
+    behind = [answer.arm(each).label for each in choice.candidates[1:] if each not in choice.alike]
     if not alike:
         lead = f"{best.mean - nearest.mean:.3f} ahead of {answer.arm(nearest).label}"
         return f"Use {named}: its {reached} is {lead}, the nearest, and better than every other beyond chance."
-    behind = f"; behind it: {count(n_behind, 'other')}" if n_behind else ""
-    return f"No winner is shown: {named} has the highest {reached}, and {_alike(alike, n_behind)}{behind}."
+    rest = f"; behind it: {listed(behind)}" if behind else ""
+    return f"No winner is shown: {named} has the highest {reached}, and {_alike(alike, every=not behind)}{rest}."
 
 
-def _alike(labels: Sequence[str], n_behind: int) -> str:
-    if len(labels) > NAMED + 1 and not n_behind:
+def _alike(labels: Sequence[str], *, every: bool) -> str:
+    if len(labels) > NAMED + 1 and every:
         nearest = listed(labels[:NAMED])
         return f"none of the {count(len(labels), 'other')} can be told apart from it (the nearest are {nearest})"
     return f"{listed(labels)} cannot be told apart from it"

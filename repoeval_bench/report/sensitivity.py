@@ -8,6 +8,7 @@ from statistics import median
 
 from repoeval_bench.analysis.sensitivity import PairedResult, flips
 from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, spec_column
+from repoeval_bench.report.text import heading
 
 SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""
@@ -28,7 +29,7 @@ def _summary(found: Sequence[PairedResult], notes: Sequence[str]) -> Table:
         title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
     tallies: dict[tuple[str, str, str, str], Counter[str]] = {}
     for contest in found:
-        key = (contest.a, contest.b, contest.sizes.partition(" ")[0], contest.cell.measure)
+        key = (contest.a, contest.b, contest.sizes.partition(" ")[0], heading(contest.cell.measure))
         tallies.setdefault(key, Counter())[contest.verdict] += 1
     names = ("chunker", "against", "sizes", "measure", "cells", *verdicts)
     rows = [(*key, tally.total(), *(tally[verdict] for verdict in verdicts)) for key, tally in tallies.items()]
@@ -42,7 +43,7 @@ def _bands(found: Sequence[PairedResult]) -> list[str]:
         if contest.band is not None:
             bands[contest.cell.measure].append(contest.band)
     parts = [
-        f"{measure} {min(values):.4f} to {max(values):.4f} (median {median(values):.4f})"
+        f"{heading(measure)} {min(values):.4f} to {max(values):.4f} (median {median(values):.4f})"
         for measure, values in bands.items()
     ]
     return [f"placebo band over the cells: {', '.join(parts)}"] if parts else []
@@ -52,7 +53,7 @@ def _cells(against: Sequence[PairedResult]) -> Table:
     rows = [
         (
             *(contest.a, contest.b, contest.sizes.partition(" ")[0]),
-            *(contest.cell.protocol, contest.cell.retriever, contest.cell.measure),
+            *(contest.cell.protocol, contest.cell.retriever, heading(contest.cell.measure)),
             Estimate(contest.difference, contest.ci),
             contest.band,
             contest.verdict,

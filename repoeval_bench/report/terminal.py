@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.visible import one_line, visible
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 from repoeval_bench.report.table import Cell
+
+PAGE = 80
+"""Columns of prose in a file or a pipe."""
 
 NARROW = 24
 """Characters of a folded column where the terminal has no room for more: the longest options of a spec fit."""
@@ -29,22 +33,30 @@ _STYLES = {"": "", "strong": "bold", "faint": "dim", "better": "green", "worse":
 def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """The title and the rows, without the notes; `width` is the terminal's, None for a file or a pipe.
 
-    Without a width every row is one line, except for prose in columns that have a width. Where a terminal is too
+    Without a width every row is one line, except for prose in columns that have a width, and the title is folded where
+    it is wider than the rows and than a page. Where a terminal is too
     narrow, specs are folded between their options, columns of figures that have no room are printed below in further
     tables with the same rows, and prose becomes a list of each row's cells.
     """
     from rich.text import Text
 
     table = _visible(table)
+    drawings = [*_drawings(table, console, width)] if table.columns else []
     with console.capture() as captured:
         if table.title:
             # A title within the table would be folded at the table's width.
-            console.print(Text("\n".join(table.title), style="bold"), soft_wrap=True)
-        for drawing in _drawings(table, console, width) if table.columns else ():
+            widest = width or max([PAGE, *(_width(drawing, console) for drawing in drawings)])
+            console.print(Text("\n".join(_wrapped(table.title, widest)), style="bold"), soft_wrap=True)
+        for drawing in drawings:
             console.width = width if width and _is_prose(table) else _width(drawing, console)
             console.print(drawing)
     # rich pads every line to the table's width; in a file or a diff that is noise.
     return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
+    for line in lines:
+        yield from wrap(line, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _visible(table: Table) -> Table:

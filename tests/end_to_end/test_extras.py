@@ -135,7 +135,7 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     ("words", "what"),
     [
         ("recommend . --retriever bm25 -c fixed --report page.html", "--report"),
-        ("leaderboard results --site site", "--site"),
+        ("leaderboard --out results --site site", "--site"),
         ("report ast --bm25", "the page"),
     ],
 )

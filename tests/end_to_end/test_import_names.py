@@ -29,7 +29,11 @@ def imported(tmp_path_factory):
 def test_tables_and_captions_keep_their_lines(imported):
     """What is printed has as many lines as with a plain name, and nothing that a terminal obeys."""
     here, folders = imported
-    for words in (("compare", *folders, "--details"), ("leaderboard", here / "results"), ("segments", folders[0])):
+    for words in (
+        ("compare", *folders, "--details"),
+        ("leaderboard", "--out", here / "results"),
+        ("segments", folders[0]),
+    ):
         out = bench(*words).out
         assert not {char for char in out if not char.isprintable()} - {"\n"}
         assert not any(line.startswith("system") for line in out.splitlines())
@@ -37,7 +41,7 @@ def test_tables_and_captions_keep_their_lines(imported):
     captions = [line for line in latex.splitlines() if line.startswith("\\caption")]
     assert captions
     assert all(line.endswith("}") for line in captions)
-    assert ON_A_LINE in bench("leaderboard", here / "results").out
+    assert ON_A_LINE in bench("leaderboard", "--out", here / "results").out
 
 
 def test_the_page_has_them_too(imported, tmp_path):

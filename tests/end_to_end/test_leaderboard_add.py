@@ -32,7 +32,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     for _ in range(2):
         done = bench("leaderboard", "add", *theirs, "--source", mirror, "--out", out, home=home)
         assert (done.code, done.out.count(": verified")) == (0, 2), done.err
-    (board,) = json.loads(bench("leaderboard", out, "--format", "json").out)["boards"]
+    (board,) = json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"]
     assert [entry["mark"] for entry in board["entries"]] == ["verified", "verified"]
     assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
     assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
@@ -40,11 +40,11 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     trec.write_text(trec.read_text().replace("\n", " \n", 1))
     marks = {
         e["run_id"]: e["mark"]
-        for e in json.loads(bench("leaderboard", out, "--format", "json").out)["boards"][0]["entries"]
+        for e in json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"][0]["entries"]
     }
     assert marks[theirs[0].name] == "not verified: run.trec changed since the run was added"
-    assert f"{theirs[0].name}: not verified" in bench("leaderboard", out).out
-    assert bench("leaderboard", out, "--site", tmp_path / "site").code == 0
+    assert f"{theirs[0].name}: not verified" in bench("leaderboard", "--out", out).out
+    assert bench("leaderboard", "--out", out, "--site", tmp_path / "site").code == 0
     page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
     assert "run.trec changed since" in page
     assert ">verified<" in page
@@ -75,6 +75,8 @@ def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, 
     assert f"{theirs[0].parent} is a folder of runs; name the runs in it, such as {theirs[0]}" in said
     assert not out.exists()
     assert "unknown command 'ad'; did you mean 'add'?" in one_sentence(bench("leaderboard", "ad", theirs[0]), 2)
+    told = one_sentence(bench("leaderboard", tmp_path), 2)
+    assert f"{tmp_path} is not a command; name the folder of runs with --out {tmp_path}" in told
 
 
 def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, mirror, home, tmp_path):
@@ -111,7 +113,7 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
         done = bench(*words, home=home)
         assert done.out.endswith(": verified\n"), done.err
     for other in (home, tmp_path / "other"):
-        (board,) = json.loads(bench("leaderboard", url, "--format", "json", home=other).out)["boards"]
+        (board,) = json.loads(bench("leaderboard", "--out", url, "--format", "json", home=other).out)["boards"]
         assert [entry["mark"] for entry in board["entries"]] == ["verified"]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()

@@ -115,7 +115,7 @@ def test_data_is_fetched_for_the_tasks_that_are_named(checkout):
 def test_the_leaderboard_is_of_the_results_folder(checkout):
     """OUT names the folder that is ranked, SITE where the pages go: no folder among the runs."""
     words, _ = called(checkout, "leaderboard", "OUT=my runs")
-    assert words == ["leaderboard", "my runs", "--site", "build/leaderboard"]
+    assert words == ["leaderboard", "--out", "my runs", "--site", "build/leaderboard"]
 
 
 def test_the_whole_leaderboard_asks_all_data(checkout):
@@ -129,7 +129,7 @@ def test_the_whole_leaderboard_asks_all_data(checkout):
         for bench in ("leaderboard", "leaderboard-dense")
         for data in ("a b", "p", "native-8")
     ]
-    assert ranked == ["leaderboard", "o", "--site", "build/leaderboard"]
+    assert ranked == ["leaderboard", "--out", "o", "--site", "build/leaderboard"]
 
 
 def test_the_report_is_of_the_results_folder(checkout):

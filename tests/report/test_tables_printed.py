@@ -49,6 +49,21 @@ def test_a_pipe_gets_every_row_whole(printed):
     assert not any(line.endswith(" ") for line in lines)
 
 
+@pytest.mark.parametrize("columns", [None, 60, 100])
+def test_a_title_is_folded_between_words(printed, columns):
+    """At the terminal's width; in a pipe at that of the rows, or at 80 columns below narrower ones."""
+    title = " ".join(f"word{i}" for i in range(40))
+    for figures_beside in (1, 9):
+        rows = [(AST, *range(figures_beside))]
+        table = make_table([spec_column("chunker"), *figures(*MEASURES[:figures_beside])], rows, title=title)
+        lines = printed(table, columns)
+        above = lines[: next(i for i, line in enumerate(lines) if not line)]
+        assert " ".join(above) == title
+        widest = columns or max(80, *map(len, lines[len(above) :]))
+        assert max(map(len, above)) <= widest
+        assert len(above[0]) + len(" " + above[1].split()[0]) > widest
+
+
 def test_a_wide_terminal_folds_specs_between_options(printed):
     """The column keeps its width, and no option is cut in two."""
     lines = printed(scores(), 160)

@@ -343,7 +343,7 @@ def test_a_url_is_no_file_or_folder_of_this_machine(tmp_path, monkeypatch):
 
 
 def test_a_store_is_ranked(shared, tmp_path):
-    """`leaderboard` takes its URL in the place of a folder."""
-    done = bench("leaderboard", shared[0], "--format", "csv")
+    """`leaderboard` takes its URL where it takes a folder."""
+    done = bench("leaderboard", "--out", shared[0], "--format", "csv")
     assert done.code == 0, done.err
     assert "fixed:max_nws=400" in done.out
