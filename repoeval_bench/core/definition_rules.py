@@ -172,16 +172,30 @@ def _js_names(node: Node) -> Iterator[Node]:
         yield from _js_names(child)
 
 
+def is_required(value: Node | None) -> bool:
+    """Whether a value is a module, or a name of one: `require("a").b` is an import."""
+    while value is not None and value.type in ("member_expression", "await_expression"):
+        value = value.child_by_field_name("object") or value.named_children[-1]
+    called = value.child_by_field_name("function") if value is not None and value.type == "call_expression" else None
+    return called is not None and called.text in (b"require", b"import")
+
+
 def _js_declared(parsed: Parsed, node: Node) -> Iterator[Found]:
     for each in node.named_children:
         name, value = each.child_by_field_name("name"), each.child_by_field_name("value")
-        if each.type != "variable_declarator" or name is None:
+        if each.type != "variable_declarator" or name is None or is_required(value):
             continue
         if name.type == "identifier":
             yield from _valued(each, parsed.text(name), name, value)
         else:
             for at in _js_names(name):
                 yield Found(kind="variable", form="variable", name=parsed.text(at), node=each, at=at)
+
+
+def _js_given(parsed: Parsed, value: Node) -> Iterator[Found]:
+    """A function or class that a module gives without naming it otherwise."""
+    name = value.child_by_field_name("name")
+    yield from _valued(value, parsed.text(name) if name else "default", name or value, value)
 
 
 def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -191,8 +205,7 @@ def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
         if inner.type in JAVASCRIPT.anywhere:
             yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
     elif value is not None and (value.type in _FUNCTION_VALUES or value.type == "class"):
-        name = value.child_by_field_name("name")
-        yield from _valued(value, parsed.text(name) if name else "default", name or value, value)
+        yield from _js_given(parsed, value)
 
 
 def _js_ambient(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -212,6 +225,9 @@ def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
         return
     if right.type in _FUNCTION_VALUES or right.type == "class":
         *scope, name = parsed.text(left).split(".")
+        if [*scope, name] == ["module", "exports"]:
+            yield from _js_given(parsed, right)
+            return
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
         for found in _valued(each, name, left.child_by_field_name("property") or left, right):
             yield replace(found, scope=owners)

@@ -40,6 +40,7 @@ _OWN = frozenset({"this", "self", "Self", "super", "base", "cls"})
 _TYPED = 2_000
 """Characters of a line up to which its names are looked at by type: a longer one can be nested as deeply as it is long,
 and each step up a tree begins at its root."""
+_ABOVE = frozenset({"super", "base"})
 _STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 """Family -> what its standard library is called where a name is looked up in it."""
 
@@ -48,7 +49,8 @@ _STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 class _Use:
     """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
 
-    `typed` is what it means by its type, where types are looked at.
+    `typed` is what it means by its type, where types are looked at; None where that is no definition of the repository,
+    such as a key of an object.
     """
 
     name: str
@@ -57,7 +59,7 @@ class _Use:
     column: int
     binds: bool
     macro: bool
-    typed: tuple[Definition, ...]
+    typed: tuple[Definition, ...] | None
 
 
 class ByName(FileDefinitions):
@@ -115,8 +117,11 @@ class ByName(FileDefinitions):
         types = self._typed(path, lines, node) if typed and self.family(path) == "javascript" else ()
         return _Use(text_of(node), receiver, *place, not receiver and is_bound(node), is_macro(node), types)
 
-    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...]:
-        """What a name means by its type, other than what is defined on the lines; none where it may be several."""
+    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
+        """What a name means by its type, other than what is defined on the lines; none where it may be several.
+
+        None where all that it may mean is no definition, or is on the lines.
+        """
         places = {
             (where, self._trees.of(where).span(each).start, text_of(each))
             for where, each in self._types.named(path, node)
@@ -124,7 +129,7 @@ class ByName(FileDefinitions):
         parsed = ((where, self._parsed_at(where, line, name)) for where, line, name in sorted(places))
         kept = [(where, each) for where, each in parsed if each and (where != path or not lines.contains(each.lines))]
         found = self._best(kept)
-        return found if len(found) == 1 else ()
+        return found if len(found) == 1 else () if found or not places else None
 
     def _resolve(self, path: str, lines: LineSpan, use: _Use, local: Mapping[str, str]) -> Found:
         family = self.family(path) or ""
@@ -134,7 +139,8 @@ class ByName(FileDefinitions):
             found = [each for each in self._named.get((family, use.name), ()) if each[1].form == "macro"]
             found, reason = (found, None) if len(found) == 1 else ((), "unresolved" if found else "builtin")
         elif use.receiver in _OWN:
-            found = () if use.typed and use.receiver == "super" else self._own(path, lines, use.name)
+            above = use.receiver in _ABOVE and family != "rust"
+            found = () if use.typed and above else self._own(path, lines, use.name, above=above)
             reason = None if found else "unresolved"
         elif use.receiver:
             head = re.split(r"\W+", use.receiver)[0]
@@ -148,14 +154,18 @@ class ByName(FileDefinitions):
             else:
                 found, reason = self._of_receiver(path, family, plain, use.name)
         elif use.binds or use.name in local:
-            return Found(use.name, use.line, use.column, use.typed)
+            return Found(use.name, use.line, use.column, use.typed or ())
         else:
             found, reason = self._bare(path, lines, family, use.name)
             found = [each for each in found if family != "rust" or each[1].form != "macro"]
         kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
         if not kept and reason in ("dynamic", "unresolved"):
-            kept = use.typed
-        return Found(use.name, use.line, use.column, kept, None if kept else reason)
+            kept = use.typed or ()
+            # What a class of JavaScript does not declare is set on `this`, and is no other class's member.
+            known = use.typed is None or (use.receiver == "this" and family == "javascript")
+            reason = None if known else reason
+        member = bool(use.receiver) if family == "javascript" else None
+        return Found(use.name, use.line, use.column, kept, None if kept else reason, member)
 
     def _bare(
         self, path: str, lines: LineSpan, family: str, name: str
@@ -230,7 +240,8 @@ class ByName(FileDefinitions):
 
     def _is_default(self, path: str, parsed: Parsed) -> bool:
         start = parsed.header.start
-        return self._files[path].line_text(LineSpan(start, start + 1)).strip().startswith("export default")
+        begins = self._files[path].line_text(LineSpan(start, start + 1)).strip()
+        return begins.startswith(("export default", "module.exports ="))
 
     def _of_receiver(
         self, path: str, family: str, steps: Sequence[str], name: str
@@ -253,8 +264,11 @@ class ByName(FileDefinitions):
         found = (self._members(where, each.qualified, name, family) for where, each in classes if each.kind == "class")
         return next(filter(None, found), ())
 
-    def _own(self, path: str, lines: LineSpan, name: str) -> list[tuple[str, Parsed]]:
-        """The member of the classes around the lines, or of their bases, the innermost first."""
+    def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Parsed]]:
+        """The member of the classes around the lines, or of their bases, the innermost first.
+
+        `above`: of the bases alone of the innermost one.
+        """
         family = self.family(path) or ""
         defined = self.defined(path)
         around = [each for each in defined if each.lines.start <= lines.start < each.lines.end]
@@ -262,6 +276,9 @@ class ByName(FileDefinitions):
         # A method may be outside of its class.
         classes += [each.qualified.rpartition(".")[0] for each in around if each.kind == "method"]
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
+            if above:
+                bases = self._bases(path, qualified, family)
+                return next(filter(None, (self._members(at, of, name, family) for at, of in bases)), [])
             if found := self._members(path, qualified, name, family):
                 return found
         return []

@@ -20,8 +20,11 @@ _JS_FROM = re.compile(
     r"\b(?P<word>import|export)\s+(?:type\s+)?(?P<what>[\w$*\s{},]+?)\s*from\s*[\"'](?P<module>[^\"']+)[\"']"
 )
 _JS_REQUIRE = re.compile(
-    r"\b(?:const|let|var)\s+(?P<what>\{[^}]*\}|[\w$]+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*[\"'](?P<module>[^\"']+)[\"']"
+    r"\b(?:const|let|var)\s+(?P<what>\{[^}]*\}|[\w$]+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*"
+    r"[\"'](?P<module>[^\"']+)[\"']\s*\)(?:\s*\.\s*(?P<member>[\w$]+)\b)?"
 )
+_JS_GIVEN = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
+"""A module that gives one thing, and no object of names."""
 _JS_ENDINGS = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _GO = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
@@ -91,9 +94,12 @@ class Imports:
                 if each.startswith("*"):
                     name = each.rpartition(" ")[2]
                     yield Import(name, EVERY if name == "*" else None, files, exported)
+                elif "word" in found.groupdict():
+                    yield Import(each, "default", files, exported)
                 else:
-                    # A required module is an object of its names, an imported one its default.
-                    yield Import(each, None if "word" not in found.groupdict() else "default", files, exported)
+                    # A required module is an object of its names, or the one thing that it gives.
+                    one = any(_JS_GIVEN.search(self._files[file].text) for file in files)
+                    yield Import(each, found["member"] or ("default" if one else None), files)
 
     def _script(self, path: str, module: str) -> tuple[str, ...]:
         if not module.startswith(".") and "/" not in module:

@@ -17,7 +17,8 @@ from repoeval_bench.dataset.uses.python_types import Types
 class Found:
     """A name at a place (0-based line, column in characters): its definitions, or the reason why there are none.
 
-    A local, a parameter or a module has neither.
+    A local, a parameter or a module has neither. `member`: whether it is looked up in something, None where that does
+    not say what it can mean.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Found:
     column: int
     definitions: tuple[Definition, ...] = ()
     reason: Reason | None = None
+    member: bool | None = None
 
 
 def names_in(modules: Modules, path: str, lines: LineSpan) -> list[Found] | None:

@@ -16,6 +16,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, Definition, Tier, UsedDefinition
 from repoeval_bench.dataset.uses.by_name import ByName
+from repoeval_bench.dataset.uses.common_names import COMMON
 from repoeval_bench.dataset.uses.definitions import Definitions
 from repoeval_bench.dataset.uses.jedi_names import JediNames
 from repoeval_bench.dataset.uses.python_modules import Modules, is_python
@@ -25,6 +26,8 @@ from repoeval_bench.dataset.uses.scip import ScipNames
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
 """Two words in one name: snake_case or camelCase."""
+_CAN_BE = {False: ("function", "class", "variable"), True: ("method", "attribute", "function")}
+"""Whether a name is looked up in something -> the kinds that it can be of; a function can be one of a module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +101,9 @@ class Resolver(ExitStack):
         yield from ((each, "imported") for each in name.definitions)
         if name.reason in ("dynamic", "unresolved"):
             only = [each for each in self._definitions.named(name.name, path) if not self._inside(each, path, hole)]
-            if len(only) == 1:
-                yield only[0], "distinctive" if is_compound(name.name) else "unique"
+            if len(only) == 1 and (name.member is None or only[0].kind in _CAN_BE[name.member]):
+                common = name.name in COMMON.get(self._others.family(path) or "python", ())
+                yield only[0], "distinctive" if is_compound(name.name) and not common else "unique"
 
     @staticmethod
     def _inside(definition: Definition, path: str, hole: LineSpan) -> bool:

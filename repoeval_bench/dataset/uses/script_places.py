@@ -28,12 +28,11 @@ class ScriptPlaces(ScriptTypes):
         self.known.clear()
         owners = self._owners(path, node)
         if owners is None:
-            bound = self.trees.bound(path, node, text_of(node))
-            return [(where, child(each, "name") or each) for where, each in bound]
+            return [(where, _name_of(each)) for where, each in self.trees.bound(path, node, text_of(node))]
         found = {}
         for owner in owners:
             for member in self.members(owner, text_of(node)):
-                name = child(member.node, "name", "key") or member.node
+                name = _name_of(member.node)
                 found[member.path, name.start_byte] = member.path, name
         return [*found.values()]
 
@@ -159,3 +158,11 @@ class ScriptPlaces(ScriptTypes):
         asynchronous = any(each.type == "async" for each in function.children)
         for each in found:
             yield from self.elements(each) if asynchronous and self.head(each) == "Promise" else [each]
+
+
+def _name_of(node: Node) -> Node:
+    """Where what is bound has its name: `f` of the function of `{ f: () => 1 }` and `exports.f = () => 1` too."""
+    own = child(node, "name", "key")
+    if own is None and node.parent is not None and node == child(node.parent, "value", "right"):
+        own = child(node.parent, "key") or child(child(node.parent, "left"), "property")
+    return own or node

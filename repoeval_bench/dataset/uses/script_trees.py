@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.definition_rules import is_required
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import Parsed, parse
@@ -105,6 +106,8 @@ class Trees:
                 continue
             if node.type in _DECLARATIONS:
                 for each in children(node, "variable_declarator"):
+                    if is_required(child(each, "value")):  # an import
+                        continue
                     bound = child(each, "name")
                     yield from ((each if found == bound else found) for found in _names(bound) if _is(found, name))
             elif node.type not in ("assignment_expression", "call_expression") and _is(child(node, "name"), name):
@@ -127,6 +130,9 @@ class Trees:
             return []
         if name == "default" and (found := self._default(path, block)):
             return found
+        given = self._required(block, name) if module.type == "program" else None
+        if given is not None:
+            return self._value(path, given)
         if declared := [*self._declared(block, name)]:
             return [(path, each) for each in declared]
         for statement in children(block, "export_statement"):
@@ -153,9 +159,31 @@ class Trees:
         for statement in children(block, "export_statement"):
             given = child(statement, "declaration", "value")
             if given is not None and any(each.type == "default" for each in statement.children):
-                named = given.type == "identifier"
-                return self.bound(path, given, text_of(given)) if named else [(path, given)]
-        return []
+                return self._value(path, given)
+        given = self._required(block)
+        return self._value(path, given) if given is not None and given.type != "object" else []
+
+    def _value(self, path: str, given: Node) -> list[tuple[str, Node]]:
+        """What an expression is, by the name that it may be."""
+        return self.bound(path, given, text_of(given)) if given.type.endswith("identifier") else [(path, given)]
+
+    def _required(self, block: Node, name: str = "") -> Node | None:
+        """What a CommonJS module gives: all of it, or what is under a name."""
+        found: Node | None = None
+        for statement in children(block, "expression_statement"):
+            assigned = statement.named_children[0] if statement.named_children else None
+            left, right = child(assigned, "left"), child(assigned, "right")
+            if assigned is None or assigned.type != "assignment_expression" or right is None:
+                continue
+            target = text_of(left)
+            if target == "module.exports":
+                if not name:
+                    found = right
+                elif right.type == "object":
+                    found = next(self.members(right, name), found)
+            elif name and target in (f"exports.{name}", f"module.exports.{name}"):
+                found = right
+        return child(found, "value") if found is not None and found.type == "pair" else found
 
     def members(self, node: Node, name: str) -> Iterator[Node]:
         """What a class, interface, enum, object type or object itself declares under a name."""
@@ -183,6 +211,12 @@ class Trees:
         found = child(function, "parameters")
         every = [alone] if alone is not None else found.named_children if found is not None else []
         return [each for each in every if each.type != "comment" and text_of(child(each, "pattern")) != "this"]
+
+    def own(self, function: Node) -> Node | None:
+        """The type that a function declares of `this`, as its first parameter."""
+        found = child(function, "parameters") if function.type in FUNCTIONS else None
+        first = found.named_children[0] if found is not None and found.named_children else None
+        return child(first, "type") if text_of(child(first, "pattern")) == "this" else None
 
     def returned(self, body: Node | None) -> Iterator[Node]:
         """What the return statements of a body give, those of functions in it aside."""

@@ -246,10 +246,13 @@ class ScriptTypes(ABC):
             yield from self._of_name(path, head, names, arguments)
 
     def _around(self, path: str, node: Node | None) -> Iterator[Type]:
-        """The class that a node is in."""
+        """What `this` is at a node: the class that it is in, or what a function declares it to be."""
         while node is not None:
             if node.type in CLASSES:
                 yield Type(path, node)
+                return
+            if (declared := self.trees.own(node)) is not None:
+                yield from self.of(path, declared)
                 return
             node = node.parent
 

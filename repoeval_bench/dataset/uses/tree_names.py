@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.definition_rules import is_required
 from repoeval_bench.core.identifiers import IDENTIFIER_KINDS
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def is_bound(node: Node) -> bool:
     child, parent = node, node.parent
     while parent is not None and _INSIDE.search(parent.type):
         child, parent = parent, parent.parent
-    if parent is None:
+    if parent is None or is_required(parent.child_by_field_name("value")):
         return False
     if parent.type in _LISTS or (parent.type == "pair" and parent.child_by_field_name("key") == child):
         return True

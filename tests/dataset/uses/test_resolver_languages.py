@@ -366,6 +366,42 @@ RULES = {
         },
         {"core.hpp Variable.context"},
     ),
+    "a CommonJS module gives names, or one thing, and what is required is defined elsewhere": (
+        {
+            "lib/names.js": "function slug(x) { return x; }\nconst made = () => 2;\n"
+            "module.exports = { slugify: slug, kept: Symbol('kept'), made };\nmodule.exports.later = function () {};\n",
+            "lib/agent.js": "class Base { close() { return 0; } }\nmodule.exports = class Agent extends Base {\n"
+            "  open() { return 1; }\n};\n",
+            "lib/pool.js": "class Pool {\n  size() { return 1; }\n}\nmodule.exports = Pool;\n",
+            "lib/task.js": "const { slugify, kept, made, later } = require('./names');\n"
+            "const Agent = require('./agent'), other = require('other');\n"
+            "const { randomBytes } = require('node:crypto');\nconst Pool = require('./pool');\n"
+            "const renamed = require('./names').made;\n"
+            "function written(a) {\n  new Agent().open(); new Agent().close(); new Pool().size(); // HOLE\n"
+            "  slugify(kept); made(); later(); renamed(); other(); randomBytes(a); // HOLE\n}\n",
+        },
+        {
+            *("lib/agent.js Agent", "lib/agent.js Agent.open", "lib/agent.js Base.close"),
+            *("lib/pool.js Pool", "lib/pool.js Pool.size"),
+            *("lib/names.js slug", "lib/names.js made", "lib/names.js later"),
+        },
+    ),
+    "super is never the class itself": (
+        {
+            "lib/dump.js": "const Base = require('base');\nclass Dump extends Base {\n  end() { return 1; }\n"
+            "  written() {\n    return super.end() + this.start() // HOLE\n  }\n"
+            "  start() {\n    return 1\n  }\n}\n",
+        },
+        {"lib/dump.js Dump.start"},
+    ),
+    "what a function declares this to be": (
+        {
+            "src/core.ts": "export class Core {\n  rules: string[] = [];\n  add() { return 1; }\n}\n",
+            "src/task.ts": 'import { Core } from "./core";\nfunction written(this: Core, x: number) {\n'
+            "  const { rules } = this; this.add(); // HOLE\n}\n",
+        },
+        {"src/core.ts Core.rules", "src/core.ts Core.add"},
+    ),
     "another crate of the workspace": (
         {
             "crates/my-store/src/lib.rs": "mod item;\npub use item::rate;\n",
@@ -386,3 +422,37 @@ def test_what_a_name_is_led_to(files, expected):
     for each in used:
         header = files[each.definition.file[2:]].split("\n")[each.definition.lines.start]
         assert each.definition.kind != "class" or not header.startswith("impl")
+
+
+NOT_BY_NAME = {
+    "a method of the language's own types": (
+        'export class Log {\n  toString() { return ""; }\n}\n',
+        "function written(data) {\n  return data.toString(); // HOLE\n}\n",
+    ),
+    "a type is not looked up in a value": (
+        "export interface CacheOptions { size: number }\n",
+        "function written(rules) {\n  return rules.CacheOptions(1); // HOLE\n}\n",
+    ),
+    "a member is not named alone": (
+        "export interface Cache { cacheOptions: number }\n",
+        "function written() {\n  return cacheOptions; // HOLE\n}\n",
+    ),
+    "a key of an object that is known": (
+        "export interface Context { rootData: number }\nexport const names = { rootData: 1 };\n",
+        'import { names } from "./lib";\nfunction written() {\n  return names.rootData; // HOLE\n}\n',
+    ),
+    "what is set on this": (
+        "export interface Date { zoneName: string }\n",
+        "class Zone {\n  constructor(x) { this.zoneName = x; }\n  written() {\n    return this.zoneName; // HOLE\n  }\n}\n",
+    ),
+    "what is required": (
+        "const { fillSync } = require('node:crypto');\n",
+        "function written(crypto) {\n  return crypto.fillSync() + fillSync(); // HOLE\n}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("lib", "task"), NOT_BY_NAME.values(), ids=NOT_BY_NAME)
+def test_what_a_name_alone_does_not_tell(lib, task):
+    found = resolve({"lib.ts": lib, "task.ts": task})
+    assert "distinctive" not in {each.tier for each in found.used}
