@@ -40,6 +40,7 @@ _OURS = (
         "chonkie", "chonkie:ChonkieChunker", "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.", "chonkie"
     ),
 )
+# Rules of editors' indexers, built here by what their public sources say.
 _RULES = (
     _row(
         "blocks",
@@ -94,10 +95,7 @@ _PROGRAM = Row(
 
 CHUNKERS = (*_OURS, *_RULES, *_PEERS, _PROGRAM)
 
-RULES = tuple(row.name for row in _RULES)
-"""Rules of editors' indexers, built here by what their public sources say."""
-
-BUILT_IN = (*(row.name for row in _OURS), *RULES)
+BUILT_IN = tuple(row.name for row in (*_OURS, *_RULES))
 """Always available, and safe to run in several processes."""
 
 PEERS = tuple(row.name for row in _PEERS)
