@@ -62,7 +62,7 @@ def _starts(before: Sequence[int], depths: Sequence[int], limit: int) -> list[in
             if before[end] == before[start]:  # no border is left to choose: in front of the line, or behind it
                 end = border - 1 if before[border - 1] > before[start] else border
             starts.append(end)
-            start, depth = end, 0
+            start = end
         # A chunk of an eighth of the size or less takes any border, a larger one those that are not deeper.
         if border > start and (8 * (before[end] - before[start]) < limit or depths[border] <= depth):
             end, depth = border, depths[border]

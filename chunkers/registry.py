@@ -57,6 +57,11 @@ _RULES = (
         "early_split:EarlySplitChunker",
         "Whole lines until max_nws is passed; from 7/8 of it on up to a blank line, comment or declaration.",
     ),
+    _row(
+        "half-overlap",
+        "half_overlap:HalfOverlapChunker",
+        "Whole lines up to max_nws, each chunk from the middle of the one before.",
+    ),
 )
 _PEERS = (
     _row("astchunk", "astchunk:AstchunkChunker", "The cAST authors' own package (extra `astchunk`).", "astchunk"),

@@ -73,6 +73,7 @@ def mixed(tmp_path):
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_folder_of_every_language_is_cut_and_what_is_of_none_is_counted(mixed, name: str) -> None:
+    name = {"half-overlap": "half-overlap:max_nws=500"}.get(name, name)  # it leaves out files as small as these
     result = run(chunk_command, mixed, "-c", name, "--json")
     assert {json.loads(line)["path"] for line in result.stdout.splitlines()} == {
         f"sub/{path}" for path, _ in SAMPLES.values()

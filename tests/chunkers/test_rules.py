@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.blocks import BlocksChunker
 from repoeval_bench.chunkers.early_split import EarlySplitChunker
+from repoeval_bench.chunkers.half_overlap import HalfOverlapChunker
 from repoeval_bench.chunkers.least_nested import LeastNestedChunker
 from repoeval_bench.chunkers.registry import RULES, make_chunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
@@ -273,6 +274,55 @@ def test_every_line_is_in_one_chunk_that_ends_for_a_reason(file: SourceFile, siz
         anew = not begun.strip() or begun.startswith(("//", "#", "/*", "func", "var", "const", "fn", "p", "type"))
         assert filled > size or (filled > 7 * size / 8 and anew)
         assert filled - count_nws(chunk.text.splitlines()[-1]) <= size
+
+
+# half-overlap
+
+
+def test_a_chunk_starts_in_the_middle_of_the_one_before() -> None:
+    """Four lines of 6 fit in 24; the middle of them is the third."""
+    chunks = HalfOverlapChunker(max_nws=24).chunk(SourceFile("r", "a.py", LINE * 8))
+    assert [chunk.lines for chunk in chunks] == [LineSpan(0, 4), LineSpan(2, 6), LineSpan(4, 8)]
+
+
+def test_of_two_lines_as_near_the_earlier_one_is_taken() -> None:
+    """Three lines fit; the middle is within the second."""
+    assert texts(HalfOverlapChunker(max_nws=18), LINE * 3 + "y\n") == [LINE * 3, LINE * 2 + "y\n"]
+
+
+def test_no_chunk_starts_in_the_first_quarter_of_the_one_before() -> None:
+    """`y` is followed by one line that has nearly all of the chunk."""
+    long = "z = '" + "a" * 17 + "'\n"
+    assert texts(HalfOverlapChunker(max_nws=24), "y\n" + long + LINE * 2) == ["y\n" + long, LINE * 2]
+
+
+def test_a_file_below_a_fifth_of_the_size_is_lost_and_counted() -> None:
+    assert texts(HalfOverlapChunker(max_nws=30), LINE) == [LINE]
+    chunker = HalfOverlapChunker(max_nws=31)
+    file = SourceFile("r", "a.py", LINE)
+    assert chunker.chunk(file) == []
+    assert chunk_stats(chunker.spec, [(file, ())]).uncovered_lines == 1
+
+
+def test_a_line_above_the_size_has_a_chunk_of_its_own() -> None:
+    long = "y = '" + "a" * 60 + "'\n"
+    assert texts(HalfOverlapChunker(max_nws=24), "\n" + long + LINE * 4 + "\n\n") == [long, LINE * 4 + "\n\n"]
+
+
+@settings(max_examples=60)
+@given(file=FILES, size=st.integers(1, 120))
+def test_every_chunk_is_filled_and_starts_near_the_middle(file: SourceFile, size: int) -> None:
+    """Where no line is above a fifth of the size, so that no piece of a file that is not small is too small itself."""
+    chunks = HalfOverlapChunker(max_nws=size).chunk(file)
+    nws = file.line_nws()
+    if 5 * max(nws, default=0) > size or 5 * sum(nws) < size:
+        return
+    assert {line for chunk in chunks for line in chunk.lines} == {*range(file.n_lines)}
+    for chunk, following in pairwise(chunks):
+        filled = count_nws(chunk.text)
+        assert filled <= size < filled + nws[chunk.lines.end]
+        skipped = sum(nws[chunk.lines.start : following.lines.start])
+        assert abs(2 * skipped - filled) <= max(nws[line] for line in chunk.lines)
 
 
 # all

@@ -30,6 +30,7 @@ FILES = [
         "chonkie",
         "least-nested",
         "early-split",
+        "half-overlap",
     ],
 )
 @pytest.mark.parametrize("target", [150, 600])

@@ -13,7 +13,7 @@ from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile
 
-SIZED = ("ast", "fixed", "recursive", "window", "least-nested", "chonkie")
+SIZED = ("ast", "fixed", "recursive", "window", "least-nested", "half-overlap", "chonkie")
 FILES = [
     SourceFile("r", path.name, path.read_text(encoding="utf-8"))
     for path in sorted((Path(__file__).parents[2] / "repoeval_bench" / "runs").glob("*.py"))
