@@ -163,10 +163,11 @@ def beside(sample: Sample) -> list[tuple[float, float]]:
 def _wilcoxon_p(values: FloatArray) -> float:
     """P of Wilcoxon's signed ranks, two-sided, zeros left out, as `scipy.stats.wilcoxon` has it.
 
-    From 51 values on that is the normal approximation with its correction for ties, and scipy.stats, which takes half
-    a second to be imported, is not needed.
+    Up to 13 values it is the exact one, over all signs: scipy takes them one by one, a second for each column. From 51
+    values on it is the normal approximation with its correction for ties. Neither needs scipy.stats, which takes half
+    a second to be imported.
     """
-    if len(values) <= 50:
+    if 13 < len(values) <= 50:
         from scipy.stats import wilcoxon
 
         return float(wilcoxon(values).pvalue)
@@ -178,6 +179,9 @@ def _wilcoxon_p(values: FloatArray) -> float:
     ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[group]
     above = float(ranks[moved > 0].sum())
     smaller = min(above, n * (n + 1) / 2 - above)
+    if len(values) <= 13:
+        sums = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1) @ ranks
+        return min(1.0, 2 * float(np.mean(sums <= smaller)))
     variance = (n * (n + 1) * (2 * n + 1) - float((sizes**3 - sizes).sum()) / 2) / 24
     return 2 * float(ndtr((smaller - n * (n + 1) / 4) / sqrt(variance)))
 

@@ -221,7 +221,7 @@ def test_false_positives_and_power():
     assert 0.75 <= shown[detectable] <= 0.85
 
 
-@pytest.mark.parametrize("n", [5, 50, 51, 300])
+@pytest.mark.parametrize("n", [2, 5, 13, 14, 50, 51, 300])
 @pytest.mark.parametrize("digits", [1, 8])
 def test_the_tests_beside_are_scipys(n, digits):
     """Student's t and Wilcoxon's p equal scipy's, with ties and zeros too, for few clusters and for many."""
