@@ -48,22 +48,26 @@ help: ## list the targets and variables
 	@echo '  EXECUTOR=local:8 DATA=pypi-40   leaderboard-full: where runs are made, and the packs beside RepoEval'
 
 # torch is installed first and alone, so that later installs keep a CPU build from the index.
-.venv/run.stamp: pyproject.toml constraints.txt
+.venv/torch.stamp: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	@echo 'installing into .venv (once; a few minutes)' >&2
 	@$(PIP) "$$(grep '^torch==' constraints.txt)"
+	@touch $@
+
+.venv/run.stamp: .venv/torch.stamp
 	@$(PIP) -e '.[usual]'
 	@touch $@
 
-.venv/all.stamp: .venv/run.stamp
+# What is installed from here on holds all that `run.stamp` stands for.
+.venv/all.stamp: .venv/torch.stamp
 	@echo 'installing every chunker' >&2
 	@$(PIP) -e '.[all]'
-	@touch $@
+	@touch .venv/run.stamp $@
 
-.venv/dev.stamp: .venv/run.stamp
+.venv/dev.stamp: .venv/torch.stamp
 	@echo 'installing the tools for tests and checks' >&2
 	@$(PIP) -e '.[dev]'
-	@touch $@
+	@touch .venv/run.stamp $@
 
 download: .venv/run.stamp ## obtain and verify the RepoEval data
 	@$(ASK) data fetch

@@ -35,6 +35,9 @@ def make(*arguments, cwd=CHECKOUT, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+STAMPS = ("torch.stamp", "run.stamp", "dev.stamp")
+
+
 @pytest.fixture
 def checkout(tmp_path):
     """A folder with the Makefile's inputs, a tool that says how it was called, and stamps of a finished environment."""
@@ -45,7 +48,7 @@ def checkout(tmp_path):
     for name in ("repoeval-bench", "python"):
         (folder / ".venv" / "bin" / name).write_text(TOOL)
         (folder / ".venv" / "bin" / name).chmod(0o755)
-    for stamp in ("run.stamp", "dev.stamp"):
+    for stamp in STAMPS:
         (folder / ".venv" / stamp).touch()
     return folder
 
@@ -169,12 +172,22 @@ def test_a_finished_environment_is_not_made_again(checkout, target):
 
 def test_changed_requirements_are_installed(checkout):
     """A newer pyproject.toml or constraints.txt makes the environment follow; the constraints hold for all of it."""
-    (checkout / ".venv" / "run.stamp").unlink()
+    (checkout / ".venv" / "torch.stamp").unlink()
     code, out = make("-n", "eval", cwd=checkout)
     assert code == 0, out
     assert "venv" in out
     assert out.count("PIP_CONSTRAINT=constraints.txt") == 2
     assert "torch==" in out
+
+
+def test_the_tools_for_tests_come_with_the_rest(checkout):
+    """A fresh environment takes torch, then everything in one go; what other targets need is there then."""
+    for stamp in STAMPS:
+        (checkout / ".venv" / stamp).unlink()
+    code, out = make("-n", "test", cwd=checkout)
+    assert code == 0, out
+    assert [line.split()[-1] for line in out.splitlines() if "pip install" in line][1:] == ["'.[dev]'"]
+    assert "touch .venv/run.stamp .venv/dev.stamp" in out
 
 
 def test_quotes_in_a_path_are_one_word(checkout):
