@@ -9,6 +9,7 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 
 Kind = Literal["function", "method", "class", "variable", "attribute"]
+KINDS: frozenset[Kind] = frozenset(get_args(Kind))
 
 Tier = Literal["resolved", "imported", "distinctive", "unique"]
 """How a name was resolved, the surest first: by static analysis or a SCIP index; by name through the file's own scope

@@ -15,7 +15,7 @@ from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
-from repoeval_bench.core.uses import Definition
+from repoeval_bench.core.uses import KINDS, Definition, Kind
 from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.python_names import Found
@@ -41,6 +41,12 @@ _TYPED = 2_000
 """Characters of a line up to which its names are looked at by type: a longer one can be nested as deeply as it is long,
 and each step up a tree begins at its root."""
 _ABOVE = frozenset({"super", "base"})
+_CAN_BE: Mapping[tuple[str, bool], frozenset[Kind]] = {
+    ("javascript", True): frozenset({"method", "attribute", "function"}),  # a function can be one of a module
+    ("javascript", False): frozenset({"function", "class", "variable"}),
+    ("java", False): frozenset({"class", "attribute"}),  # an enumerator has no object in a `case`
+}
+"""(family, whether a name is looked up in something) -> the kinds that it can be of by its name alone."""
 _STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 """Family -> what its standard library is called where a name is looked up in it."""
 
@@ -148,9 +154,8 @@ class ByName(FileDefinitions):
             if plain[0] in _STANDARD.get(family, ()):
                 reason = "builtin"
             elif head in local or not all(map(str.isidentifier, plain)):
-                reason = "dynamic"
                 declared = local.get(head, "") if plain == [head] else ""
-                found = self._of_type(path, family, declared, use.name) if declared else ()
+                found, reason = self._of_declared(path, family, declared.split("."), use.name)
             else:
                 found, reason = self._of_receiver(path, family, plain, use.name)
         elif use.binds or use.name in local:
@@ -164,8 +169,8 @@ class ByName(FileDefinitions):
             # What a class of JavaScript does not declare is set on `this`, and is no other class's member.
             known = use.typed is None or (use.receiver == "this" and family == "javascript")
             reason = None if known else reason
-        member = bool(use.receiver) if family == "javascript" else None
-        return Found(use.name, use.line, use.column, kept, None if kept else reason, member)
+        kinds = _CAN_BE.get((family, bool(use.receiver)), KINDS)
+        return Found(use.name, use.line, use.column, kept, None if kept else reason, kinds)
 
     def _bare(
         self, path: str, lines: LineSpan, family: str, name: str
@@ -258,9 +263,30 @@ class ByName(FileDefinitions):
         _, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])
         return (), reason if reason == "third party" else "dynamic"
 
+    def _of_declared(
+        self, path: str, family: str, of: Sequence[str], name: str
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """The member of what is declared to be of this type; `third party` where the type is from outside.
+
+        In Rust and C++ what is of such a type may lead to another: `Arc<Item>` has the methods of `Item`.
+        """
+        if not of[0] or of[0] in _STANDARD.get(family, ()):
+            return (), "dynamic"
+        if family not in _STANDARD and self._bare(path, LineSpan(0, 0), family, of[0])[1] == "third party":
+            return (), "third party"
+        modules = [each.files for each in self._imports.of(path, family) if (each.name, each.original) == (of[0], None)]
+        if of[1:] and modules:
+            classes = [each for files in modules for each in self._in_files(files, of[-1], of[-1], family, 0)]
+            return self._of_classes(classes, family, name), "dynamic"
+        return self._of_type(path, family, of[-1], name), "dynamic"
+
     def _of_type(self, path: str, family: str, of: str, name: str) -> Sequence[tuple[str, Parsed]]:
         """The member of the class that a file calls so."""
-        classes, _ = self._bare(path, LineSpan(0, 0), family, of)
+        return self._of_classes(self._bare(path, LineSpan(0, 0), family, of)[0], family, name)
+
+    def _of_classes(
+        self, classes: Iterable[tuple[str, Parsed]], family: str, name: str
+    ) -> Sequence[tuple[str, Parsed]]:
         found = (self._members(where, each.qualified, name, family) for where, each in classes if each.kind == "class")
         return next(filter(None, found), ())
 
@@ -284,7 +310,10 @@ class ByName(FileDefinitions):
         return []
 
     def _members(self, path: str, qualified: str, name: str, family: str) -> list[tuple[str, Parsed]]:
-        """The members of this name of a class as a file sees it; else of its bases, up to four above it."""
+        """The members of this name of a class as a file sees it; else of its bases, up to four above it.
+
+        A constructor is none: its name is that of the class.
+        """
         tried = set()
         ahead = [(path, qualified, 0)]
         while ahead:
@@ -292,6 +321,8 @@ class ByName(FileDefinitions):
                 continue
             tried.add(step)
             path, qualified, depth = step
+            if name == qualified.rpartition(".")[2] and family in IMPLICIT:
+                continue
             wanted = f"{qualified}.{name}"
             files = dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
             # A class farther away may be another of its name.

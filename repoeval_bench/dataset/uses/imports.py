@@ -29,6 +29,8 @@ _JS_ENDINGS = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".
 _GO = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
 _JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+"""Of Java; in Go no semicolon follows."""
 _RUST = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _C = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
@@ -76,8 +78,14 @@ class Imports:
         return self._known[path]
 
     def beside(self, path: str) -> list[str]:
-        """The files of the same folder."""
-        return self._folders[posixpath.dirname(path)]
+        """The files of the same folder; in Java of the same package, which has a folder in each tree of sources."""
+        folder = posixpath.dirname(path)
+        package = _PACKAGE.search(self._files[path].text)
+        inside = package[1].replace(".", "/") if package else ""
+        if not inside or not f"/{folder}".endswith(f"/{inside}"):
+            return self._folders[folder]
+        others = (each for each in self._folders if each != folder and f"/{each}".endswith(f"/{inside}"))
+        return [file for each in (folder, *others) for file in self._folders[each]]
 
     def _javascript(self, path: str, text: str) -> Iterator[Import]:
         for found in (*_JS_FROM.finditer(text), *_JS_REQUIRE.finditer(text)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import Definition
+from repoeval_bench.core.uses import KINDS, Definition, Kind
 from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Reason
 from repoeval_bench.dataset.uses.python_scopes import Function, Module, Scope
 from repoeval_bench.dataset.uses.python_types import Types
@@ -17,8 +17,7 @@ from repoeval_bench.dataset.uses.python_types import Types
 class Found:
     """A name at a place (0-based line, column in characters): its definitions, or the reason why there are none.
 
-    A local, a parameter or a module has neither. `member`: whether it is looked up in something, None where that does
-    not say what it can mean.
+    A local, a parameter or a module has neither. `kinds` are what it can be where it stands.
     """
 
     name: str
@@ -26,7 +25,7 @@ class Found:
     column: int
     definitions: tuple[Definition, ...] = ()
     reason: Reason | None = None
-    member: bool | None = None
+    kinds: frozenset[Kind] = KINDS
 
 
 def names_in(modules: Modules, path: str, lines: LineSpan) -> list[Found] | None:

@@ -26,8 +26,6 @@ from repoeval_bench.dataset.uses.scip import ScipNames
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
 """Two words in one name: snake_case or camelCase."""
-_CAN_BE = {False: ("function", "class", "variable"), True: ("method", "attribute", "function")}
-"""Whether a name is looked up in something -> the kinds that it can be of; a function can be one of a module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,7 @@ class Resolver(ExitStack):
         yield from ((each, "imported") for each in name.definitions)
         if name.reason in ("dynamic", "unresolved"):
             only = [each for each in self._definitions.named(name.name, path) if not self._inside(each, path, hole)]
-            if len(only) == 1 and (name.member is None or only[0].kind in _CAN_BE[name.member]):
+            if len(only) == 1 and only[0].kind in name.kinds:
                 common = name.name in COMMON.get(self._others.family(path) or "python", ())
                 yield only[0], "distinctive" if is_compound(name.name) and not common else "unique"
 

@@ -100,7 +100,7 @@ _MADE = ("object_creation_expression", "composite_literal", "struct_expression",
 
 
 def declared_type(node: Node) -> str:
-    """The last part of the type's name that a bound name is declared with, or made as; "" where that is not written.
+    """The type's name that a bound name is declared with, or made as, parts joined by dots; "" where none is written.
 
     A collection's or pointer's name is its own: `List<Item>` is `List`, `Item[]` none, and `*Item` is `Item`.
     """
@@ -125,7 +125,7 @@ def declared_type(node: Node) -> str:
 
 def _type_name(node: Node) -> str:
     found = _HEAD.match(text_of(node))
-    return "" if found is None or found[2] else re.split(r"[.:]+", found[1].strip(".:"))[-1]
+    return "" if found is None or found[2] else re.sub(r"[.:]+", ".", found[1].strip(".:"))
 
 
 def _made_type(node: Node) -> str:

@@ -394,6 +394,25 @@ RULES = {
         },
         {"lib/dump.js Dump.start"},
     ),
+    "a class is not its constructor, and a package has a folder in each tree of sources": (
+        {
+            "src/main/java/a/b/View.java": "package a.b;\npublic class View {\n  View(int x) { }\n  void draw() { }\n}\n",
+            "src/test/java/a/b/Task.java": "package a.b;\npublic class Task extends View {\n  Task() { super(1); }\n"
+            "  void written(Object x) {\n    if (x instanceof View) { View v = new View(2); v.draw(); } // HOLE\n  }\n}\n",
+            "src/test/java/a/c/View.java": "package a.c;\npublic class View {\n  void draw() { }\n}\n",
+        },
+        {"src/main/java/a/b/View.java View", "src/main/java/a/b/View.java View.draw"},
+    ),
+    "a type of another package is not one's own": (
+        {
+            "go.mod": "module example.org/shop\n",
+            "item/item.go": "package item\n\ntype Request struct{ size int }\n\nfunc (r *Request) Total() int { return 1 }\n",
+            "own.go": "package shop\n\ntype Request struct{ size int }\n\nfunc (r *Request) Total() int { return 1 }\n",
+            "task.go": 'package shop\n\nimport (\n\t"net/http"\n\t"example.org/shop/item"\n)\n\n'
+            "func written(a *http.Request, b *item.Request) int {\n\treturn a.Total() + b.Total() // HOLE\n}\n",
+        },
+        {"item/item.go Request.Total"},
+    ),
     "what a function declares this to be": (
         {
             "src/core.ts": "export class Core {\n  rules: string[] = [];\n  add() { return 1; }\n}\n",
@@ -456,3 +475,14 @@ NOT_BY_NAME = {
 def test_what_a_name_alone_does_not_tell(lib, task):
     found = resolve({"lib.ts": lib, "task.ts": task})
     assert "distinctive" not in {each.tier for each in found.used}
+
+
+def test_what_is_of_a_type_from_outside_is_not_told_by_name():
+    found = resolve(
+        {
+            "a/Glyph.java": "package a;\npublic class Glyph {\n  int totalWidth() { return 1; }\n}\n",
+            "b/Task.java": "package b;\nimport android.Bitmap;\npublic class Task {\n"
+            "  int written(Bitmap x) {\n    return x.totalWidth() + totalWidth(); // HOLE\n  }\n}\n",
+        }
+    )
+    assert (found.used, found.without) == ((), {"third party": 1, "unresolved": 1})
