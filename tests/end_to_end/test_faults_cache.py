@@ -218,9 +218,9 @@ def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home)
     assert "free some space there" in sentence
     assert not list((tmp_path / "results").glob("*/manifest.json"))
     subprocess.run(["mount", "-o", "remount,size=64m", vectors], check=True)
-    dry = json.loads(bench_process(*run, "--dry-run", "--json", home=home).out)["texts"]
+    dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)["texts"]
     assert sum(row["cached"] for row in dry) > 0
-    assert bench_process(*run, home=home).code == 0
+    assert bench(*run, home=home).code == 0
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
 
 
@@ -238,4 +238,4 @@ def test_a_full_disk_under_the_results(mirror, home, mounted, tmp_path):
     run = ("eval", "-c", AST, "--source", mirror)
     assert "cannot be written" in one_sentence(bench_process(*run, "--out", results, home=home), 1)
     assert not list(results.glob("*/manifest.json"))
-    assert bench_process(*run, "--out", tmp_path / "results", home=home).code == 0
+    assert bench(*run, "--out", tmp_path / "results", home=home).code == 0
