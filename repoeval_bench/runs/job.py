@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, ending_with
 from repoeval_bench.runs.materials import Materials
-from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.provenance import adopt, code_digest, code_state, versions
 
 if TYPE_CHECKING:
     from repoeval_bench.core.object_store import ObjectStore
@@ -31,30 +31,48 @@ Made = TypeVar("Made")
 Made_co = TypeVar("Made_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Which code and which packages make a run: the same on every machine, or runs of two kinds would be mixed."""
+    """Which code and which packages make a run, and in which process of which machine a command was given.
+
+    They are the same in every worker, or runs of two kinds would be mixed. What counts of the code is its text, by its
+    `digest`: a commit that leaves it as it is changes nothing.
+    """
 
     state: CodeState
     versions: Mapping[str, str | None]
+    digest: str
+    node: str
+    process: int
 
     @classmethod
     def here(cls) -> Code:
-        """That of this process."""
-        return cls(code_state(), versions())
+        """That of this process, as it is on disk now."""
+        return cls(
+            state=code_state(), versions=versions(), digest=code_digest(), node=platform.node(), process=os.getpid()
+        )
 
-    def check_same(self) -> None:
-        """A BenchError that names what differs from it in this process."""
+    def take_over(self) -> None:
+        """State this code in what this process makes; a BenchError that names what differs from it here."""
+        if (platform.node(), os.getpid()) == (self.node, self.process):
+            return
         here = Code.here()
         other = [
             f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
             for name in sorted(self.versions.keys() | here.versions.keys())
             if here.versions.get(name) != self.versions.get(name)
         ]
-        if here.state != self.state:
-            other.append(f"commit {here.state} instead of {self.state}")
+        if here.digest != self.digest and here.node == self.node:
+            raise BenchError(
+                "the files of repoeval_bench were changed after the command began, so this run would be of other code; "
+                "run the same command again (what was stored so far is kept)"
+            )
+        if here.digest != self.digest:
+            other.append(f"other code (commit {here.state} instead of {self.state})")
         if other:
-            raise BenchError(f"{platform.node()} has {', '.join(other)}; install the same there")
+            raise BenchError(f"{here.node} has {', '.join(other)}; install the same there")
+        if here.state != self.state:
+            adopt(self.state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +136,7 @@ def attempt(
     notes: list[str] = []
     made, error, left_out, texts = None, None, False, 0
     try:
-        code.check_same()
+        code.take_over()
         held = materials()
         before = held.texts_embedded
         with ending_with(held.share):

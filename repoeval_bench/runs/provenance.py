@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import platform
 import subprocess
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -46,13 +48,32 @@ def versions() -> dict[str, str | None]:
     return found
 
 
-@cache
+class _Sender:
+    """What was said of the code by the process that sent a job to this one."""
+
+    state: CodeState | None = None
+
+
+def adopt(state: CodeState) -> None:
+    """State from now on what the process that sent a job does: its code is the same, though a commit came between."""
+    _Sender.state = state
+
+
 def code_state() -> CodeState:
     """The commit this code is at and whether files differ from it; both None outside a git checkout.
 
     Read once: what is changed on disk later is not the code that runs.
     """
-    folder = Path(__file__).resolve().parents[2]
+    return _Sender.state or _own_state()
+
+
+@cache
+def _own_state() -> CodeState:
+    return state_of(Path(__file__).resolve().parents[2])
+
+
+def state_of(folder: Path) -> CodeState:
+    """What git says of the package in a checkout."""
     unknown = CodeState(commit=None, dirty=None)
     if not (folder / ".git").exists():
         return unknown
@@ -62,6 +83,28 @@ def code_state() -> CodeState:
     except (OSError, subprocess.CalledProcessError):  # no git, or a checkout git will not read
         return unknown
     return CodeState(commit=commit, dirty=dirty)
+
+
+def code_digest(folder: Path | None = None) -> str:
+    """SHA-256 over the paths and contents of the Python files of this package, or another, as they are on disk now."""
+    folder = folder or Path(__file__).resolve().parents[1]
+    # In a checkout the chunkers are a link.
+    found = (Path(place, name) for place, _, names in os.walk(folder, followlinks=True) for name in names)
+    files = sorted(path for path in found if path.suffix == ".py")
+    stats = [path.stat() for path in files]
+    return _digest(
+        folder, tuple((path, each.st_mtime_ns, each.st_size) for path, each in zip(files, stats, strict=True))
+    )
+
+
+@lru_cache(maxsize=1)
+def _digest(folder: Path, files: tuple[tuple[Path, int, int], ...]) -> str:
+    found = hashlib.sha256()
+    for path, *_ in files:
+        content = path.read_bytes()
+        found.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        found.update(content)
+    return found.hexdigest()
 
 
 def _git(folder: Path, *arguments: str) -> str:

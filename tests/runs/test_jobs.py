@@ -3,6 +3,7 @@
 import os
 import shlex
 import threading
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -13,6 +14,7 @@ from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.job import Code, failed
 from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from support.command import bench
 from support.folders import content
@@ -140,11 +142,32 @@ def test_two_drivers_at_once_leave_whole_runs(places, tmp_path, clean):
 
 def test_a_worker_with_other_packages_is_refused():
     """Runs of two kinds of code would be mixed; the sentence names what to install where."""
-    here = Code.here()
-    here.check_same()
-    other = Code(here.state, {**here.versions, "numpy": "0.9", "bm25s": None})
+    there = replace(Code.here(), process=0)
+    there.take_over()
+    other = replace(there, versions={**there.versions, "numpy": "0.9", "bm25s": None})
     with pytest.raises(BenchError, match=r"has bm25s \S+ instead of None, numpy \S+ instead of 0\.9; install the same"):
-        other.check_same()
+        other.take_over()
+    with pytest.raises(BenchError, match=r"has other code \(commit .* instead of .*\); install the same there"):
+        replace(there, digest="0" * 64, node="elsewhere").take_over()
+
+
+def test_code_that_is_changed_below_a_command_ends_its_jobs():
+    """On the command's own machine nothing is to be installed. The command's own process has its code in memory."""
+    changed = replace(Code.here(), digest="0" * 64)
+    changed.take_over()
+    with pytest.raises(BenchError, match=r"were changed after the command began.*; run the same command again \(what"):
+        replace(changed, process=0).take_over()
+
+
+def test_a_commit_while_workers_run_changes_nothing(places, tmp_path, monkeypatch):
+    """They state the commit at which the command began, so that it finds their runs again."""
+    state = CodeState(commit="c" * 40, dirty=False)
+    for module in ("job", "view"):
+        monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
+    with ProcessPool(2) as pool:
+        jobs, found = made(places, requests(places), tmp_path, pool)
+    jobs.check()
+    assert {str(run.manifest.code) for runs in found for run in runs} == {"c" * 40}
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,49 @@
 
 import os
 
-from repoeval_bench.runs.provenance import code_state
-from support.codebase import commit
+import pytest
+
+from repoeval_bench.runs.provenance import code_digest, state_of
+from support.codebase import commit, git
 
 
-def test_a_checkout_is_asked_and_not_written(tmp_path, monkeypatch):
+@pytest.fixture
+def checkout(tmp_path):
+    (tmp_path / "repoeval_bench").mkdir()
+    (tmp_path / "repoeval_bench" / "part.py").write_text("")
+    (tmp_path / "notes.md").write_text("")
+    return tmp_path
+
+
+def test_a_checkout_is_asked_and_not_written(checkout):
     """A command that is killed while it asks would leave git's lock behind, and git would refuse to commit."""
-    file = tmp_path / "repoeval_bench" / "runs" / "provenance.py"
-    file.parent.mkdir(parents=True)
-    file.write_text("")
-    made = commit(tmp_path)
+    file = checkout / "repoeval_bench" / "part.py"
+    made = commit(checkout)
     os.utime(file, (1, 1))  # git would look at it, see that it is the same, and note that in its index
-    before = (tmp_path / ".git" / "index").read_bytes()
-    monkeypatch.setattr("repoeval_bench.runs.provenance.__file__", str(file))
-    asked = code_state.__wrapped__
-    assert (asked().commit, asked().dirty) == (made, False)
-    assert (tmp_path / ".git" / "index").read_bytes() == before
+    before = (checkout / ".git" / "index").read_bytes()
+    found = state_of(checkout)
+    assert (found.commit, found.dirty) == (made, False)
+    assert (checkout / ".git" / "index").read_bytes() == before
     file.write_text("changed")
-    assert asked().dirty
+    assert state_of(checkout).dirty
+
+
+def test_code_is_the_same_until_its_text_is_another(checkout):
+    """A commit of other files, another time and other kinds of files change nothing; a new, renamed or edited one does."""
+    package = checkout / "repoeval_bench"
+    commit(checkout)
+    first = code_digest(package)
+    (checkout / "notes.md").write_text("more")
+    git(checkout, "commit", "-q", "-a", "-m", "Second")
+    os.utime(package / "part.py", (1, 1))
+    (package / "page.css").write_text("p {}")
+    assert code_digest(package) == first
+    (checkout / "elsewhere").mkdir()
+    (package / "linked").symlink_to(checkout / "elsewhere")
+    (checkout / "elsewhere" / "cutter.py").write_text("")
+    seen = {first, code_digest(package)}
+    (package / "part.py").rename(package / "renamed.py")
+    seen.add(code_digest(package))
+    (package / "renamed.py").write_text("changed")
+    seen.add(code_digest(package))
+    assert len(seen) == 4
