@@ -32,8 +32,9 @@ class Needed:
 
 def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:
     """The rank of the first result that shares a line with the gold; None where none does, or places are not known."""
+    files = {place.file for place in gold}
     for hit in ranked:
-        if hit.file is not None and hit.lines is not None:
+        if hit.file in files and hit.file is not None and hit.lines is not None:
             place = Place(hit.file, hit.lines)
             if any(map(place.overlap, gold)):
                 return hit.rank

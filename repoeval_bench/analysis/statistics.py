@@ -32,6 +32,9 @@ LEVEL = 0.95
 SEED = 20_240_601
 """Of every interval and test: a command that is repeated gives the same numbers."""
 
+_MOST_EXACT, _MOST_RANKED = 13, 50
+"""Up to so many values the test of signed ranks is over all signs; up to so many scipy chooses its method."""
+
 _DIGITS = 12
 """Resampled means are compared at so many digits: a sum's rounding error must not break a tie."""
 
@@ -145,32 +148,47 @@ def beside(sample: Sample) -> list[tuple[float, float]]:
     """
     from scipy.special import stdtr
 
+    moved = np.round(sample.sums / sample.counts[:, None], _DIGITS)
+    n = len(moved)
+    tested = (n > 1) & (moved != 0).any(axis=0)
+    wilcoxon = np.ones(moved.shape[1])
+    wilcoxon[tested] = _wilcoxon_p(moved[:, tested])
     found = []
-    for means in (sample.sums / sample.counts[:, None]).T:
-        moved = np.round(means, _DIGITS)
-        if len(moved) < 2 or not moved.any():
+    for means, is_tested, wilcoxon_p in zip(moved.T, tested, wilcoxon.tolist(), strict=True):
+        if not is_tested:
             found.append((1.0, 1.0))
             continue
-        if np.ptp(moved) == 0:
+        if np.ptp(means) == 0:
             t_p = 0.0
         else:
-            t = moved.mean() / (moved.std(ddof=1) / sqrt(len(moved)))
-            t_p = 2 * float(stdtr(len(moved) - 1, -abs(t)))
-        found.append((t_p, _wilcoxon_p(moved)))
+            t = means.mean() / (means.std(ddof=1) / sqrt(n))
+            t_p = 2 * float(stdtr(n - 1, -abs(t)))
+        found.append((t_p, wilcoxon_p))
     return found
 
 
-def _wilcoxon_p(values: FloatArray) -> float:
-    """P of Wilcoxon's signed ranks, two-sided, zeros left out, as `scipy.stats.wilcoxon` has it.
+def _wilcoxon_p(values: FloatArray) -> FloatArray:
+    """P of Wilcoxon's signed ranks for each column, two-sided, zeros left out, as `scipy.stats.wilcoxon` has it.
 
     Up to 13 values it is the exact one, over all signs: scipy takes them one by one, a second for each column. From 51
     values on it is the normal approximation with its correction for ties. Neither needs scipy.stats, which takes half
     a second to be imported.
     """
-    if 13 < len(values) <= 50:
-        from scipy.stats import wilcoxon
+    if not _MOST_EXACT < len(values) <= _MOST_RANKED:
+        return np.array([_wilcoxon_p_of(column) for column in values.T])
+    from scipy.stats import wilcoxon
 
-        return float(wilcoxon(values).pvalue)
+    # It chooses one method for all columns that it is given: the exact one where there is neither a tie nor a zero.
+    ordered = np.sort(np.abs(values), axis=0)
+    plain = (ordered[0] > 0) & (np.diff(ordered, axis=0) > 0).all(axis=0)
+    found = np.ones(values.shape[1])
+    for alike in (plain, ~plain):
+        if alike.any():
+            found[alike] = wilcoxon(values[:, alike], axis=0).pvalue
+    return found
+
+
+def _wilcoxon_p_of(values: FloatArray) -> float:
     from scipy.special import ndtr
 
     moved = values[values != 0]
@@ -179,7 +197,7 @@ def _wilcoxon_p(values: FloatArray) -> float:
     ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[group]
     above = float(ranks[moved > 0].sum())
     smaller = min(above, n * (n + 1) / 2 - above)
-    if len(values) <= 13:
+    if len(values) <= _MOST_EXACT:
         sums = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1) @ ranks
         return min(1.0, 2 * float(np.mean(sums <= smaller)))
     variance = (n * (n + 1) * (2 * n + 1) - float((sizes**3 - sizes).sum()) / 2) / 24

@@ -12,6 +12,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, runs_folder, say
 from repoeval_bench.cli.output import OUTPUT, sensitivity_option, write_and_say
+from repoeval_bench.core.words import count
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.naming import find_run, recall
@@ -71,6 +72,7 @@ def report_command(
     settings = read_grid(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)
+    say(f"making a page about {count(len(stored), 'run')}")
     page = report_page(stored, str(output), settings, str(sensitivity) if sensitivity else None)
     write_and_say(output, page, "another file with -o")
     if as_json:

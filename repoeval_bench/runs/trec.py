@@ -8,7 +8,6 @@ order are not read. What is written here is read back in the same order.
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -213,8 +212,8 @@ def in_order(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
 
 def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(_lines(path), start=1):
-        fields = re.split(r"[ \t]+", line.strip(" \t\r\n"))
-        if fields == [""]:
+        fields = [field for field in line.strip(" \t\r\n").replace("\t", " ").split(" ") if field]
+        if not fields:
             continue
         if len(fields) != n_fields:
             raise MetricError(f"{path}:{number}: {len(fields)} fields, not {n_fields}; a line is `{shape}`")

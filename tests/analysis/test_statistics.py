@@ -89,6 +89,20 @@ def test_no_difference_has_p_one():
     assert minimum_detectable(sample) == [None]
 
 
+@pytest.mark.parametrize("n", [2, 8, 16, 50, 60])
+def test_signed_ranks_of_a_column_do_not_depend_on_the_columns_beside_it(n):
+    """Distinct values, ties, zeros and nothing but zeros together: of each what scipy says of it alone."""
+    values = rng(n).normal(0.2, 1, (n, 12))
+    values[:, 3:6] = np.round(values[:, 3:6], 1)
+    values[:, 6:8] *= rng(1).integers(0, 2, (n, 2))
+    values[:, 8] = np.repeat(values[: n // 2, 8], 2) if n % 2 == 0 else 1
+    values[:, 9] = 0.5
+    values[:, 10] = 0
+    found = [each for _, each in beside(Sample.micro(values, list(range(n))))]
+    alone = [wilcoxon(column).pvalue if column.any() else 1 for column in np.round(values, 12).T]
+    assert found == pytest.approx(alone, abs=1e-12)
+
+
 def test_sign_flip_agrees_with_scipy():
     """Exact and drawn: scipy.stats.permutation_test of single queries gives the same p, up to Monte-Carlo error."""
     few, many = rng(1).normal(0.4, 1, 12), rng(2).normal(0.15, 1, 120)

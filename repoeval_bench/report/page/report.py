@@ -60,8 +60,7 @@ def report_page(
     found = verdict(stored)
     choice = choose(stored) if len(stored) > 1 else None
     metrics = runs[0].stored.metrics
-    beside = [bm25_beside(run.stored) for run in runs]
-    bm25 = [None if each is None else PageRun(each, each.run_id, "BM25", each.scores) for each in beside]
+    bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
     code, digest = script(SCRIPTS)
     columns = headline_columns(runs)
@@ -110,6 +109,14 @@ def report_page(
             data=pack(payload(runs, bm25, shown)),
         )
     )
+
+
+def _beside(run: PageRun) -> PageRun | None:
+    """The BM25 run beside a run, if there is one; a run by BM25 is that itself, and is not read twice."""
+    found = bm25_beside(run.stored)
+    if found is None or found is run.stored:
+        return run if found else None
+    return PageRun(found, found.run_id, "BM25", found.scores)
 
 
 def _choice(choice: Choice, positions: Mapping[str, int], found: Verdict) -> dict[str, Any]:

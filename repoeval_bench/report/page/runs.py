@@ -119,4 +119,5 @@ def bm25_beside(run: RunView) -> RunView | None:
 
 
 def _as_in_trec(entry: Retrieved) -> Retrieved:
-    return entry.model_copy(update={"chunk_id": as_field(entry.chunk_id, "chunk id")})
+    spelled = as_field(entry.chunk_id, "chunk id")
+    return entry if spelled == entry.chunk_id else entry.model_copy(update={"chunk_id": spelled})
