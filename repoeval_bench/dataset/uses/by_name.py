@@ -198,7 +198,9 @@ class ByName(FileDefinitions):
     def _visible(self, path: str, family: str) -> Sequence[Sequence[str]]:
         """The files whose definitions are seen without naming them, nearest first."""
         if path not in self._seen:
-            self._seen[path] = tuple(self._reached(path, family))
+            # Beside a file, or in its repository, there may be files of other languages.
+            reached = ([file for file in files if self.family(file) == family] for files in self._reached(path, family))
+            self._seen[path] = tuple(reached)
         return self._seen[path]
 
     def _reached(self, path: str, family: str) -> Iterator[Sequence[str]]:

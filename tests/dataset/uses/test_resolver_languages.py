@@ -486,3 +486,27 @@ def test_what_is_of_a_type_from_outside_is_not_told_by_name():
         }
     )
     assert (found.used, found.without) == ((), {"third party": 1, "unresolved": 1})
+
+
+MIXED = {
+    "a/gen.go": "package a\n\nfunc written(x int) int {\n\tvar r Rest\n\treturn count(x) + total(r) // HOLE\n}\n",
+    "a/Task.java": "package a;\npublic class Task {\n  int written(int x) {\n    return count(x) + new Rest().y; // HOLE\n  }\n}\n",
+    "a/Use.cs": "class Use {\n  int Written(int x) {\n    return count(x) + new Rest().y; // HOLE\n  }\n}\n",
+    "a/lib.ts": "export function count(x: number) { return x; }\nexport class Rest { y = 1; }\n",
+    "a/rest.rs": "pub struct Rest { y: u32 }\npub fn total(x: u32) -> u32 { x }\n",
+    "a/task.ts": 'import { count, Rest } from "./lib";\nfunction written(x: number) {\n'
+    "  return count(x) + new Rest().y; // HOLE\n}\n",
+}
+
+
+@pytest.mark.parametrize("paths", [sorted(MIXED), sorted(MIXED, reverse=True)])
+def test_files_of_other_languages_beside_a_file_are_not_its_own(paths):
+    """Nor does what was asked before change an answer."""
+    found = {}
+    with Resolver([SourceFile("r", path, MIXED[path]) for path in paths], jedi=False) as resolver:
+        for path in paths:
+            marked = [number for number, line in enumerate(MIXED[path].split("\n")) if "HOLE" in line]
+            used = resolver.uses(path, LineSpan(marked[0], marked[-1] + 1)).used if marked else ()
+            found[path] = {each.definition.name for each in used}
+    assert found.pop("a/task.ts") == {"count", "Rest", "Rest.y"}
+    assert not any(found.values())
