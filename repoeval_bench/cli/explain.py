@@ -45,10 +45,13 @@ def explain_command(*, name: str, as_json: bool) -> None:
 def _unknown(name: str) -> str:
     """What is wrong with a name that no list has, or has otherwise."""
     from repoeval_bench.metrics import Measure, is_measure
+    from repoeval_bench.metrics.measure import with_cutoff
 
     stem, names = name.partition("@")[0].partition("(")[0].partition(":")[0], all_names()
     if is_measure(stem):
         Measure.parse(name)
+    if meant := with_cutoff(stem):
+        return f"unknown name {name!r}; did you mean {meant!r}?"
     if stem in names:
         return f"{name!r} is not in a list, but {stem} is; see repoeval-bench explain {stem}"
     return nearest("name", stem, names, f"see repoeval-bench list {'|'.join(LISTS)}")

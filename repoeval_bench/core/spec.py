@@ -39,6 +39,12 @@ class Spec:
         """Read a spec; a SpecError says which piece is not understood."""
         name, _, rest = text.strip().partition(":")
         if not _NAME.match(name):
+            several = [piece.strip() for piece in name.split(",")]
+            if all(map(_NAME.match, several)):
+                each = " ".join(f"-c {piece}" for piece in several)
+                raise SpecError(
+                    f"spec {text!r} names several; repeat the option as in {each}, or write a list in a file"
+                )
             raise SpecError(f"spec {text!r} has no name; write it as name or name:key=value,…")
         if name == "exec":
             if not rest.strip():

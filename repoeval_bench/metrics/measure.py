@@ -136,7 +136,23 @@ def _split(text: str) -> tuple[str, str | None]:
 
 def _canonical(text: str) -> str:
     """The measure's own name; a SpecError that offers the nearest where there is none."""
-    return text if text.startswith("py:") else find("measure", re.sub("[ -]", "_", text.lower())).name
+    if text.startswith("py:"):
+        return text
+    if meant := with_cutoff(text):
+        raise SpecError(f"unknown measure {text!r}; did you mean {meant!r}?")
+    return find("measure", _plain_name(text)).name
+
+
+def with_cutoff(text: str) -> str | None:
+    """`line_recall@1500` for `lineR1500`: what a text means that only lacks the sign before its cutoff."""
+    name = _plain_name(text)
+    pieces = None if known("measure", name) else re.fullmatch(r"(.*[a-z])(\d+)", name)
+    row = known("measure", pieces[1]) if pieces else None
+    return f"{row.name}@{pieces[2]}" if row and pieces else None
+
+
+def _plain_name(text: str) -> str:
+    return re.sub("[ -]", "_", text.lower())
 
 
 @lru_cache(maxsize=256)

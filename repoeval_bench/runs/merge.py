@@ -11,7 +11,7 @@ from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore, is_url
 from repoeval_bench.runs.publish import differing, staging
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.run_store import Results, fetch_run, run_states
+from repoeval_bench.runs.run_store import Results, fetch_run, folder_of_runs, run_states
 from repoeval_bench.runs.view import RunView
 
 
@@ -35,7 +35,8 @@ def merge_all(sources: Sequence[str], out: Path) -> Merged:
                 store = ObjectStore(source)
                 held = run_states(store)
                 if not held:
-                    raise UsageError(f"{source} holds no runs; name a store that --out has written")
+                    instead = folder_of_runs(source) or "a store that --out has written"
+                    raise UsageError(f"{source} holds no runs of a store; name {instead}")
                 lost = [run_id for run_id in held if not fetch_run(run_id, store, folder)]
                 if lost:
                     raise ResultError(

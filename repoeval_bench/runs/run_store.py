@@ -113,6 +113,9 @@ class Results:
         """`fetch`, for those who only read: a UsageError where the store holds no run."""
         self.fetch(notify)
         if self.store is not None and not any(self.out.glob(f"[!.]*/{MANIFEST}")):
+            folder = folder_of_runs(self.name)
+            if folder is not None:
+                raise UsageError(f"{self.name} is a folder of runs and not a store; give the folder itself, {folder}")
             raise UsageError(f"{self.name} holds no runs; make some with --out {self.name}")
 
     def fetch(self, notify: Callable[[str], None]) -> None:
@@ -154,6 +157,12 @@ class Results:
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def folder_of_runs(url: str) -> Path | None:
+    """The folder that a URL of this machine names where run folders lie in it, as no store has them; else None."""
+    folder = Path(url.removeprefix("file://")) if url.startswith("file:///") else None
+    return folder if folder and any(folder.glob(f"[!.]*/{MANIFEST}")) else None
 
 
 def run_states(store: ObjectStore) -> dict[str, str]:

@@ -78,6 +78,7 @@ def test_near_names_are_of_all_lists():
     ("name", "message"),
     [
         ("ndgc@10", "unknown name 'ndgc'; did you mean 'ndcg'"),
+        ("lineR1500", "unknown name 'lineR1500'; did you mean 'line_recall@1500'?"),
         ("repocodr", "did you mean 'repocoder'"),
         ("chonky", "did you mean 'chonkie'"),
         ("xyzzy", "see repoeval-bench list chunkers|languages|protocols"),

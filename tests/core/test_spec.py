@@ -33,6 +33,14 @@ def test_broken_specs_are_refused_by_name(text):
         Spec.parse(text)
 
 
+def test_several_specs_in_one_are_told_apart():
+    """What other tools separate by commas is named one by one."""
+    with pytest.raises(
+        SpecError, match="'ast, fixed' names several; repeat the option as in -c ast -c fixed, or write"
+    ):
+        Spec.parse("ast, fixed")
+
+
 def test_nearest_name_is_offered():
     """An unknown name is reported with the nearest one, and with all choices only if none is near."""
     sentence = nearest("chunker", "asst", ["ast", "fixed", "chonkie"])

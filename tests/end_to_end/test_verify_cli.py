@@ -258,7 +258,7 @@ def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, mirror, home)
     edited(claimed, "manifest.json", lambda manifest: manifest["dataset"].update(name=name, source="pack"))
     done = verified(claimed, mirror, home)
     assert one_sentence(done, 2)
-    assert f"is {name}, and {mirror} is no pack; name the pack's folder with --source" in done.err
+    assert f"is {name}, and {mirror} is not a pack; name its folder with --source" in done.err
 
 
 def test_an_imported_run_is_refused(claimed, mirror, home, tmp_path):

@@ -44,6 +44,7 @@ def sentence(error, call, *args, **kwargs):
     ("text", "pieces"),
     [
         ("ndgc@10", ["'ndgc'", "did you mean 'ndcg'"]),
+        ("nDCG10", ["unknown measure 'nDCG10'; did you mean 'ndcg@10'?"]),
         ("xyzzy", ["unknown measure 'xyzzy'", "choose from", "ndcg"]),
         ("ndcg@0", ["'ndcg@0'", "is 0", "at least 1", "ndcg@10"]),
         ("recall@-3", ["is -3", "at least 1"]),

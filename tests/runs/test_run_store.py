@@ -210,6 +210,16 @@ def test_an_encrypted_member_is_no_run(tmp_path):
     assert not fetch_run("one", store, tmp_path / "out")
 
 
+def test_a_folder_of_runs_at_a_url_is_named_as_the_folder_it_is(tmp_path):
+    """It is no store: its runs are folders, and a store's are objects."""
+    run = write_run(tmp_path / "runs" / "one", {"mrr": [1.0]})
+    url = f"file://{run.folder.parent}"
+    told = one_sentence(bench("runs", "--out", url, home=tmp_path / "home"), 2)
+    assert f"{url} is a folder of runs and not a store; give the folder itself, {run.folder.parent}" in told
+    with pytest.raises(UsageError, match=rf"holds no runs of a store; name {run.folder.parent}$"):
+        merge_all([url], tmp_path / "out")
+
+
 def test_a_store_without_a_run_is_named(tmp_path):
     """By its URL, not by the folder in which runs were to be fetched; a folder is not a store."""
     with pytest.raises(UsageError, match=rf"^file://{tmp_path}/none holds no runs"):
