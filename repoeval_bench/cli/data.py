@@ -201,10 +201,13 @@ def _names(content: PackFile) -> Table:
         if each.uses
     ]
     numbers = figures("tasks that use definitions", "names", number="")
-    columns = ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")]
     here = ".".join(platform.python_version_tuple()[:2])
     note = f"unread: in files that cannot be parsed; Python is parsed by Python {here}, newer syntax by a newer one"
-    return make_table(columns, rows, notes=[note] if any(row[-1] for row in rows) else [])
+    return make_table(
+        ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],
+        rows,
+        notes=[note] if any(row[-1] for row in rows) else [],
+    )
 
 
 def _obtain(
