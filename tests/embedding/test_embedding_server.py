@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
 
 from repoeval_bench.core.api_server import server_address
 from repoeval_bench.core.errors import EmbeddingError, SpecError
@@ -58,6 +57,8 @@ def test_vectors_are_those_of_the_local_model(server, tmp_path):
     cache = VectorCache(tmp_path / "vectors")
     rows = CachedEmbedder(encoder, cache).encode(TEXTS, "document")
     readable = [text.replace("\ud800", "\ufffd") for text in TEXTS]
+    from sentence_transformers import SentenceTransformer
+
     here = SentenceTransformer(str(locate("minilm").folder), device="cpu").encode(readable)
     assert np.einsum("ij,ij->i", rows, here) == pytest.approx(np.ones(len(TEXTS)), abs=1e-4)
     assert sorted(len(each["input"]) for each in server.seen()) == [1, 2, 2]

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
-from sentence_transformers import SentenceTransformer
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding import encoder as encoder_module
@@ -53,6 +51,8 @@ def encode(encoder, texts):
 
 def test_vectors_equal_those_of_the_library(encoder):
     """Our batches give what SentenceTransformer.encode gives, to 1e-6."""
+    from sentence_transformers import SentenceTransformer
+
     expected = SentenceTransformer(str(encoder.files.folder), device="cpu").encode(TEXTS)
     assert np.abs(encode(encoder, TEXTS) - expected).max() < 1e-6
 
@@ -72,6 +72,8 @@ def test_a_vector_depends_on_its_text_alone(precision, request):
 def test_a_vector_does_not_depend_on_the_number_of_threads(precision, request):
     """One thread or three: the same bits, for a batch is computed by one; and torch has as many as before."""
     encoder = request.getfixturevalue(precision)
+    import torch
+
     before = torch.get_num_threads()
     found = []
     try:
@@ -131,6 +133,8 @@ def test_token_counts_are_those_before_truncation(encoder):
     empty, blank, long = (encoder.count_tokens([TEXTS[i]], "document")[0] for i in (1, 2, 4))
     assert (empty, blank) == (2, 2)
     assert long > 256
+    from sentence_transformers import SentenceTransformer
+
     tokenizer = SentenceTransformer(str(encoder.files.folder), device="cpu").tokenizer
     assert encoder.count_tokens(TEXTS, "document") == [len(tokenizer(text)["input_ids"]) for text in TEXTS]
 

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sentence_transformers import SentenceTransformer
 
 from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
@@ -41,6 +39,9 @@ def plain():
 @pytest.fixture(scope="module")
 def direct(plain):
     """The library's own model, run on tokens that are put together by hand."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
     model = SentenceTransformer(str(plain.files.folder), device="cpu")
 
     def vectors(ids):

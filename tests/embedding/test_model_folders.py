@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Router, StaticEmbedding, Transformer
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding import models
@@ -60,6 +58,8 @@ def drop(path, *beginnings):
 
 
 def library(folder, texts=TEXTS):
+    from sentence_transformers import SentenceTransformer
+
     rows = SentenceTransformer(str(folder), device="cpu").encode(texts)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
@@ -197,6 +197,9 @@ def test_fewer_dimensions_that_the_model_states(folder, cache):
 def test_static_embeddings_are_read_whole(tmp_path, cache):
     """A folder of StaticEmbedding gives the library's vectors, alone or among others; no text is too long for it."""
     folder = tmp_path / "static"
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
     static = StaticEmbedding(tiny_tokenizer().backend_tokenizer, embedding_dim=8)
     SentenceTransformer(modules=[static], device="cpu").save_pretrained(str(folder))
     texts = [*TEXTS, "x = port " * 500]
@@ -217,6 +220,9 @@ def test_static_embeddings_are_read_whole(tmp_path, cache):
 def test_a_model_with_two_ways_is_refused(built, tmp_path):
     """A Router embeds queries by other modules than documents: refused, before a query is embedded as a document."""
     folder = tmp_path / "router"
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Router, Transformer
+
     ways = Router.for_query_document(
         query_modules=[Transformer(str(built)), Pooling(16), Dense(16, 16)],
         document_modules=[Transformer(str(built)), Pooling(16)],

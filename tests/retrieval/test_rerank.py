@@ -7,9 +7,6 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-import torch
-from sentence_transformers import CrossEncoder
-from transformers import AutoTokenizer
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import CacheError, EmbeddingError
@@ -82,6 +79,9 @@ def test_candidates_are_taken_from_the_first_stage_whatever_k_is():
 def test_scores_are_the_librarys_logits(folder):
     """Our batches give what CrossEncoder.predict gives before its sigmoid, to 1e-5; cut pairs are counted."""
     scorer = find_cross_encoder(f"st:{folder}")
+    import torch
+    from sentence_transformers import CrossEncoder
+
     library = CrossEncoder(str(folder), device="cpu", activation_fn=torch.nn.Identity())
     expected = library.predict([(QUERY, text) for text in TEXTS])
     assert np.ptp(expected) > 0.1
@@ -93,6 +93,8 @@ def test_scores_are_the_librarys_logits(folder):
 @pytest.mark.parametrize("words", [True, False])
 def test_a_cut_pair_is_read_as_the_whole_one(folder, words):
     """Whatever is cut beforehand: the tokenizer reads the same tokens, in pairs of all lengths and for any limit."""
+    from transformers import AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder if words else locate("minilm").folder)
     draw, shortened = random.Random(0), 0
 
