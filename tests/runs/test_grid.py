@@ -320,7 +320,7 @@ def test_the_width_of_the_bands_is_told_by_measure():
         result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro") for band in (0.1, 0.2, 0.6)
     ]
     assert sensitivity_tables(cells)[0].notes[0] == (
-        "placebo band over the cells: ndcg@10 0.1000 to 0.6000 (median 0.2000)"
+        "placebo band over the cells: nDCG@10 0.1000 to 0.6000 (median 0.2000)"
     )
     (table,) = sensitivity_tables([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")])
     assert table.notes == ("no decided cell contradicts another of the same pair",)
