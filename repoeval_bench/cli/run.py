@@ -82,6 +82,7 @@ def run_command(
     asked = read_benchmark(path, {"source": source} if source else {}, home)
     requests = part_of(asked.requests, *parse_shard(shard)) if shard else asked.requests
     without = left_out(asked.requests)
+    is_part = len({each.chunker for each in requests}) < len({each.chunker for each in asked.requests})
     told = page_of(execution)
     if dry_run:
         if commands:
@@ -92,7 +93,8 @@ def run_command(
     if not requests:
         say(f"note: part {shard} of {len(asked.requests)} runs holds none")
     results: list[dict[str, Any]] = []
-    with experiment_on(execution, requests, out=out, home=home, notify=say, without=without, told=told) as experiment:
+    where: dict[str, Any] = {"out": out, "home": home, "notify": say, "told": told}
+    with experiment_on(execution, requests, **where, without=without, is_part=is_part) as experiment:
         for setting in experiment.settings:
             found = experiment.run(setting, reuse=True)
             runs = [run for run in found if run]

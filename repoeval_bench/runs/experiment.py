@@ -90,7 +90,8 @@ class Experiment:
     is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing. `executor` runs
     chunkers side by side. `without` are the repositories that a limit passes over, where these are not all requests.
 
-    Of several chunkers those that do not know a language of the data are `left_out`: chunker -> the reason.
+    Of several chunkers those that do not know a language of the data are `left_out`: chunker -> the reason. Where none
+    is left that is a LanguageError, unless the requests are a part of a whole (`is_part`) that has other chunkers.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Experiment:
         notify: Callable[[str], None] = silent,
         problems: Problems | None = None,
         without: frozenset[str] | None = None,
+        is_part: bool = False,
         executor: Executor = IN_PROCESS,
     ) -> None:
         problems = problems or Problems()
@@ -121,7 +123,7 @@ class Experiment:
         for setting in sorted(settings, key=lambda each: needs_files(each.resolved_embedder())):
             self._materials.embedder(setting)
         self.benchmark = self._materials.benchmark
-        self.left_out = left_out_for_language(self.benchmark, unsized(requests))
+        self.left_out = left_out_for_language(self.benchmark, unsized(requests), least=0 if is_part else 1)
         for name, reason in self.left_out.items():
             notify(left_out_line(name, reason))
 
@@ -157,7 +159,9 @@ class Experiment:
         return [None if each.chunker in self.left_out else next(made) for each in self._members[setting]]
 
     def _run(self, setting: RunRequest, *, reuse: bool) -> list[RunView]:
-        runs = []
+        runs: list[RunView] = []
+        if not self._kept(setting):
+            return runs
         total = sum(len(self._kept(each)) for each in self._members)
         bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=total)
         chunkers, embedder = self.chunkers(setting), self.embedder(setting)

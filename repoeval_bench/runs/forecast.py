@@ -15,6 +15,7 @@ from repoeval_bench.runs.parts import (
     choose_measures,
     choose_retriever,
     left_out_for_language,
+    left_out_line,
     make_chunkers,
     make_parts,
     unsized,
@@ -72,8 +73,8 @@ def forecast(
 
     The texts of chunks and queries are counted that the vector cache lacks, each in the first run that needs it: how
     many they are, their tokens, and what these cost at the embedder's price. The data is fetched, read and chunked;
-    nothing is sent. A chunker that does not know a language of the data is not in it either. `notify` is told where the
-    cost may exceed the embedder's `cost_limit`, and of plug-ins that do not say what they send. A BenchError in one
+    nothing is sent. `notify` is told of chunkers that are left out, not knowing a language of the data, of costs that
+    may exceed the embedder's `cost_limit`, and of plug-ins that do not say what they send. A BenchError in one
     sentence where the data cannot be had, a chunker fails, or the cache cannot be read.
     """
     found: dict[RunRequest, Forecast] = {}
@@ -84,6 +85,7 @@ def forecast(
         return found
     materials = Materials(asking[0], without=without, home=home, notify=notify)
     counted: set[tuple[str, str, str]] = set()
+    told: set[str] = set()
     costs: dict[str, float] = {}
     limits: dict[str, float | None] = {}
     for setting, members in by_setting(asking).items():
@@ -91,8 +93,13 @@ def forecast(
         assert embedder is not None
         encoder: Any = embedder.encoder
         protocol = setting.resolved_protocol()
-        left_out = left_out_for_language(materials.benchmark, unsized(members))
+        left_out = left_out_for_language(materials.benchmark, unsized(members), least=0)
+        for name in sorted(left_out.keys() - told):
+            notify(left_out_line(name, left_out[name]))
+        told |= left_out.keys()
         kept = [each for each in members if each.chunker not in left_out]
+        if not kept:
+            continue
         cutters = make_chunkers(materials.benchmark, [each.chunker for each in kept], setting, notify)
         _, plans = plan_all(
             select(materials.benchmark, protocol),

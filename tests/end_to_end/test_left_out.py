@@ -76,6 +76,33 @@ def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
     assert done.out.startswith("part 1/1: 6 of 6 runs (2 left out), in ")
 
 
+@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
+def test_a_part_that_is_left_nothing_is_done(places, tmp_path, executor):
+    """The file has other chunkers, so a queue goes on; a file of astchunk alone is refused in every part."""
+    bench_file = tmp_path / "bench.yaml"
+    bench_file.write_text("chunkers: [ast, astchunk, fixed]\nprotocol: [body, context]\nretrievers: bm25\n")
+    asked = ("run", bench_file, "--source", places["pack"], *executor, "--out", tmp_path / "out", "--shard")
+    done = bench(*asked, "2/3", home=places["home"])
+    said_once(done)
+    assert done.out.startswith("part 2/3: 2 of 6 runs (2 left out), in ")
+    (part,) = {len(each["runs"]) for each in json.loads(bench(*asked, "2/3", "--json", home=places["home"]).out)}
+    assert part == 0
+    bench_file.write_text("chunkers: [astchunk]\nprotocol: [body, context]\nretrievers: bm25\n")
+    assert REASON in one_sentence(bench(*asked, "1/2", home=places["home"]), 2)
+
+
+def test_what_would_be_sent_is_told_of_the_others(places, tmp_path):
+    """A dry run asks no server; of two settings the reason is said once."""
+    bench_file = tmp_path / "bench.yaml"
+    bench_file.write_text(
+        "chunkers: [ast, astchunk]\nprotocol: [body, context]\nembedder: openai:small,base_url=http://127.0.0.1:9/v1,price=2\n"
+    )
+    done = bench("run", bench_file, "--source", places["pack"], "--dry-run", "--json", home=places["home"])
+    said_once(done)
+    sent = {(each["protocol"], each["chunker"].partition(":")[0]): "sends" in each for each in json.loads(done.out)}
+    assert sent == {(protocol, name): name == "ast" for protocol in ("body", "context") for name in ("ast", "astchunk")}
+
+
 def test_a_grid_and_a_recommendation_are_of_the_others(places):
     """`recommend` notes it with all else that it left out."""
     grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--placebo", "0", "--no-match", "--json")
