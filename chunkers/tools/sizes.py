@@ -66,10 +66,11 @@ def match_size(
     reach the target, comes back at its nearest with the reason. Raises what building and, unless `skip_errors`,
     chunking raise.
     """
-    start = Spec.parse(make_chunker(spec).spec)
+    chunker = make_chunker(spec)
+    start = Spec.parse(chunker.spec)
     option = size_option(start)
     if option is None:
-        realised = mean_nws(make_chunker(spec), files, skip_errors=skip_errors)
+        realised = mean_nws(chunker, files, skip_errors=skip_errors)
         near = _is_near(realised, target, tolerance)
         return SizeMatch(str(start), None, realised, target, "" if near else f"{start.name} has no option for a size")
     seen: dict[int, float] = {}
@@ -80,7 +81,7 @@ def match_size(
         return seen[size]
 
     # No chunk is larger than its file, so the search upwards ends where every file is one chunk, or could be.
-    cut = [file for file in files if not skip_errors or mean_nws(make_chunker(spec), [file], skip_errors=True)]
+    cut = [file for file in files if not skip_errors or mean_nws(chunker, [file], skip_errors=True)]
     whole = [nws for file in cut if (nws := count_nws(file.text))]
     reachable = min(target, sum(whole) / len(whole) if whole else 0.0)
     largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)

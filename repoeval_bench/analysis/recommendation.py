@@ -159,8 +159,9 @@ def recommend(
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
     if sum(map(len, by_size)) < 2:
-        alike = f"{by_size[0][0].name} is the same at each of these sizes; name another chunker"
-        raise UsageError("; ".join([f"there is nothing to choose from: {alike}", *left_out]))
+        why = "is the same at each of these sizes" if len(request.chunkers) == 1 else "alone is left"
+        reason = f"there is nothing to choose from: {by_size[0][0].name} {why}; name another chunker"
+        raise UsageError("; ".join([reason, *left_out]))
     ratio = tokens_per_nws(_sample(benchmark))
     by_protocol = {each.protocol: each for each in settings}
     selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}

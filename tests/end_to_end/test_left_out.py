@@ -137,6 +137,13 @@ def test_a_grid_of_one_of_two_compares_nothing(places):
     assert REASON in one_sentence(done, 2)
 
 
+def test_a_recommendation_that_is_left_one_chunker_says_so(places):
+    asked = ("-c", "blocks", "-c", "astchunk", "--sizes", "200", "--retriever", "bm25", "--protocol", "body")
+    done = bench("recommend", places["pack"], *asked, "--out", places["out"], home=places["home"])
+    assert "nothing to choose from: blocks alone is left; name another chunker; astchunk: " in done.err.splitlines()[-1]
+    assert done.code == 2
+
+
 def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_path):
     """Also where its size is matched: the mean is over the files that it cuts."""
     asked = (

@@ -124,7 +124,7 @@ def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered):
     out, _ = answered
     (pack,) = (out / "packs").iterdir()
     told = one_sentence(bench("verify", "latest", "--out", out, home=out / "home"), 2)
-    assert told.endswith(f"name the pack's folder with --source, such as {pack}")
+    assert told.endswith(f"name its folder with --source, such as {pack}")
     done = bench("verify", "latest", "--out", out, "--source", pack, home=out / "home")
     assert done.code == 0, done.err
 

@@ -38,6 +38,7 @@ def test_code_is_the_same_until_its_text_is_another(checkout):
     git(checkout, "commit", "-q", "-a", "-m", "Second")
     os.utime(package / "part.py", (1, 1))
     (package / "page.css").write_text("p {}")
+    (package / ".#part.py").symlink_to("somebody@somewhere.1")  # an editor's lock
     assert code_digest(package) == first
     (checkout / "elsewhere").mkdir()
     (package / "linked").symlink_to(checkout / "elsewhere")
