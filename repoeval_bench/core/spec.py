@@ -41,9 +41,9 @@ class Spec:
         if not _NAME.match(name):
             several = [piece.strip() for piece in name.split(",")]
             if all(map(_NAME.match, several)):
-                each = " ".join(f"-c {piece}" for piece in several)
                 raise SpecError(
-                    f"spec {text!r} names several; repeat the option as in {each}, or write a list in a file"
+                    f"spec {text!r} names several; give {several[0]} alone, and repeat an option that takes more, such "
+                    "as -c, for each; in a file write a list"
                 )
             raise SpecError(f"spec {text!r} has no name; write it as name or name:key=value,…")
         if name == "exec":
