@@ -251,7 +251,8 @@ def _doubts(against: Sequence[Comparison]) -> list[str]:
 def _ends(ci: Interval) -> str:
     if ci is None:
         return ""
-    return f" (95 % CI {_digits(ci[0], '+')} to {_digits(ci[1], '+')})"
+    # An end just below zero keeps its minus, as in the table: such an interval has zero in it.
+    return f" (95 % CI {ci[0] + 0.0:+.3f} to {ci[1] + 0.0:+.3f})"
 
 
 def _digits(value: float, sign: str = "-") -> str:

@@ -1,5 +1,7 @@
 """The verdict's words follow the test, not the means."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,15 @@ def test_a_lead_that_may_be_chance_is_no_win(tmp_path, plain):
     assert found.who.startswith("No winner is shown under protocol context: c has the highest nDCG@10")
     assert "it cannot be told apart from b; it is ahead by" in found.who
     assert "which does not mean equal" in found.sure
+
+
+def test_an_end_just_below_zero_keeps_its_sign(tmp_path, plain):
+    """In the sentence as in the table: an interval with zero in it is not told as one above it."""
+    noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
+    run, other = made(tmp_path / "b", plain), made(tmp_path / "c", noisy)
+    (pair,) = compare([run, other], run)
+    near = replace(pair, micro=replace(pair.micro, ci=(-0.0004, 0.0104)))
+    assert "(95 % CI -0.000 to +0.010)" in verdict([run, other], [near]).who
 
 
 def test_what_so_few_files_never_show_is_said(tmp_path, plain):
