@@ -256,6 +256,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     assert families == {(True, 3), (False, tests - 3)}
     done = bench("export", *runs, "--format", "json", "--out", tmp_path / "results")
     exported = json.loads(done.out)
+    assert compared.pop("left_out") == {}
     assert {key: exported[key] for key in compared} == compared
     assert {each["run_id"] for each in compared["choice"]["candidates"]} == set(runs)
     page = tmp_path / "page.html"
