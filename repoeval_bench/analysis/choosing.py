@@ -146,8 +146,8 @@ def _repository_leads(lead: FloatArray, scores: QueryScores) -> Sample | None:
 def _more(leads: Sample, p: float) -> int | None:
     """How many more clusters like these would show the first column's mean with 80 % power, an estimate.
 
-    n (((z.975 + z.8) error / mean)^2 - 1). 0 where `p`, the test's, shows it; None where the mean is 0 or the error is
-    unknown.
+    n (((z.975 + z.8) error / mean)^2 - 1), and at least as many as the test takes to show anything. 0 where `p`, the
+    test's, shows it; None where the mean is 0 or the error is unknown.
     """
     from scipy.special import ndtri
 
@@ -158,7 +158,7 @@ def _more(leads: Sample, p: float) -> int | None:
         return None
     ratio = float(ndtri(1 - ALPHA / 2) + ndtri(POWER)) * error / mean
     # The errors of few or skewed clusters can promise what the test did not show: then one more is the least.
-    return max(1, ceil(leads.n_clusters * (ratio**2 - 1)))
+    return max(1, FEWEST_CLUSTERS - leads.n_clusters, ceil(leads.n_clusters * (ratio**2 - 1)))
 
 
 def _costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:

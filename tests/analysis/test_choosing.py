@@ -92,6 +92,15 @@ def test_the_estimate_of_missing_files_is_the_formula_and_has_the_power():
     assert shown.mean() == pytest.approx(0.8, abs=0.07)
 
 
+def test_the_estimate_is_at_least_what_the_test_takes():
+    """Signs of fewer than six files, or repositories, show nothing, however sure the errors are."""
+    lead = np.array([0.1, 0.11, 0.1])
+    assert chosen(np.column_stack([lead, np.zeros(3)]), [0, 1, 2]).more_clusters == 3
+    lead = np.tile([0.1, 0.11], 10) + np.repeat([0.0, 0.01], 10)
+    found = chosen(np.column_stack([lead, np.zeros(20)]), list(range(20)), [f"r{i // 10}" for i in range(20)])
+    assert (found.more_clusters, found.more_repositories) == (0, 4)
+
+
 def test_repositories_are_counted_for_new_ones():
     """Files settle it where they agree within repositories; these repositories do not agree with each other."""
     files = list(range(80))
