@@ -58,6 +58,13 @@ def _pair_table(pair: Sequence[Comparison]) -> Table:
     )
 
 
+def _sizes_note(first: Comparison) -> str:
+    clusters, effective = count(first.n_clusters, "cluster"), f"{first.effective_clusters:.0f}"
+    if effective == str(first.n_clusters):
+        return f"{clusters} of equal size, or nearly."
+    return f"{clusters} of unequal size tell as much as {effective} of equal size."
+
+
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """What the tables mean, and where a result depends on a few repositories."""
     first = comparisons[0]
@@ -68,8 +75,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
         "nothing.",
-        f"{count(first.n_clusters, 'cluster')} of unequal size tell as much as {first.effective_clusters:.0f} of equal "
-        "size.",
+        _sizes_note(first),
         "d: mean over standard deviation of the differences. detectable: the true difference this data would show "
         "with 80 % power.",
     ]

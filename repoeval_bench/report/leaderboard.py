@@ -76,8 +76,8 @@ def explained(found: Leaderboard) -> list[str]:
             "test of the first against each other run, Holm over these; `compare` tests every pair."
         )
     if found.boards:
-        resampled = sorted({plural(board.clustered_by) for board in found.boards})
-        lines.append(f"Intervals are 95 %, {' or '.join(resampled)} resampled.")
+        flipped = sorted({plural(board.clustered_by) for board in found.boards})
+        lines.append(f"Intervals are 95 %, signs of {' or '.join(flipped)} flipped.")
     return lines
 
 

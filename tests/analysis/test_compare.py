@@ -109,6 +109,17 @@ def test_a_verdict_that_hangs_on_repositories_is_flagged(tmp_path):
     assert "other repositories may not show it" in comparison_notes([c])[-1]
 
 
+def test_clusters_are_called_unequal_where_they_are(tmp_path):
+    """Files of one query each have one size; one file with half of all queries makes them tell less than their number."""
+    differences = rng(4).normal(0, 0.1, 120)
+    alone, half = [f"{i}.py" for i in range(120)], ["0.py"] * 60 + [f"{i}.py" for i in range(60, 120)]
+    assert "120 clusters of equal size, or nearly." in comparison_notes(
+        [only(tmp_path / "a", differences, files=alone)]
+    )
+    notes = comparison_notes([only(tmp_path / "b", differences, files=half)])
+    assert any(" clusters of unequal size tell as much as " in line for line in notes)
+
+
 def test_queries_in_another_order_are_paired_by_id(tmp_path):
     """Stored order plays no part."""
     values = rng().uniform(size=120)

@@ -133,10 +133,10 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     assert leaderboard_records(found)["not_ranked"] == found.left_out
 
 
-def test_what_intervals_resample_is_named_in_the_plural(tmp_path):
+def test_what_intervals_flip_is_named_in_the_plural(tmp_path):
     """Where gold names no file, each query is by itself."""
     write_run(tmp_path / "a", {"line_rprec": [0.1, 0.2]}, headline_measure="line_rprec")
-    assert "Intervals are 95 %, queries resampled." in notes(leaderboard(tmp_path))
+    assert "Intervals are 95 %, signs of queries flipped." in notes(leaderboard(tmp_path))
 
 
 def test_no_run_at_all(results):

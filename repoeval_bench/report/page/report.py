@@ -85,7 +85,7 @@ def report_page(
             verdict=found,
             columns=columns,
             bar_width=int(BAR),
-            resampled="files" if clustered == "file" else f"groups of one {clustered}",
+            flipped="files" if clustered == "file" else f"groups of one {clustered}",
             differences=_difference_rows(found, runs, {column.key for column in columns}),
             differences_note=_differences_note(found, runs),
             charts=[each for each in drawn if not each["name"].startswith(FOREST)],

@@ -31,7 +31,7 @@ TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The headline mean at each of `at`, with its 95 % interval, files resampled (None: one cluster)."""
+    """The headline mean at each of `at`, with its 95 % interval, signs of files flipped (None: one cluster)."""
 
     at: tuple[int, ...]
     means: tuple[float, ...]
@@ -157,6 +157,6 @@ def _figure(
         f"{run_name}: " + ", ".join(f"{curve.means[curve.at.index(at)]:.3f} at {at}" for at in ticks if at in curve.at)
         for run_name, curve in zip(names, curves, strict=True)
     )
-    band = "Bands are 95 % confidence intervals, files resampled."
+    band = "Bands are 95 % confidence intervals, signs of files flipped."
     thin = " Thin grey lines are ceilings: a greedy choice that knows the gold." if ceilings else ""
     return draw(name, title, f"{words}. {band}{thin}", fill)
