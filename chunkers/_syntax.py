@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.errors import OR_SKIP, LanguageError
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.options import OneOf, option
 from repoeval_bench.core.source import SourceFile
@@ -41,7 +41,7 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
     if language.name not in names:
         raise LanguageError(
             f"{file.name}: {library} does not know {language.name}, only {', '.join(names)}; "
-            "use another chunker, or leave such files out with --skip-errors"
+            f"use another chunker{OR_SKIP}"
         )
     return names[language.name]
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
 from repoeval_bench.chunkers._tokens import Sized, counter
-from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import OneOf, option
 from repoeval_bench.core.source import SourceFile
@@ -45,7 +45,7 @@ class SemanticTextSplitterChunker(Peer, Sized):
         if language and (levels := _levels(file.text)) > _MOST_LEVELS:
             raise ChunkError(
                 f"{file.name}: brackets are nested {levels:,} levels deep, on which {self.name} takes minutes; "
-                "take kind=text, or leave such files out with --skip-errors"
+                f"take kind=text{OR_SKIP}"
             )
         splitter = _library(language, self.limit, self.tokenizer if self.max_tokens else None)
         return [(start, start + len(text)) for start, text in splitter.chunk_indices(file.text)]

@@ -346,7 +346,7 @@ def sized(
     The largest size is that of the largest file: it is taken for all above it, with a line for each. So is each chunker
     left out that does not know a language of the code.
     """
-    unknown = left_out_for_language(benchmark, {name: make_chunker(name) for name in chunkers})
+    unknown = left_out_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
     files = _sample(benchmark)
     largest = max([1, *(count_nws(file.text) for held in benchmark.files.values() for file in held)])
     found: dict[int, list[Arm]] = {min(size, largest): [] for size in sizes}

@@ -195,7 +195,7 @@ def sensitivity(
         embedder = make_embedder(model, home=home, benchmark=benchmark, notify=notify, cache=cache)
     grid = make_grid(benchmark, request, embedder, results, home=home, notify=notify)
     arms = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
-    for spec, reason in left_out_for_language(benchmark, arms, least=2).items():
+    for spec, reason in left_out_for_language(benchmark, arms, least=2, skippable=False).items():
         notify(left_out_line(spec, reason))
         del arms[spec]
     same_files = grid.same_files()

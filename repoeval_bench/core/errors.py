@@ -43,6 +43,10 @@ class LanguageError(ChunkError, UsageError):
     exit_code = 2
 
 
+OR_SKIP = ", or leave such files out with --skip-errors"
+"""The end of such a sentence. It is cut off where no file can be left out, or where it was asked for already."""
+
+
 class GrammarError(LanguageError):
     """The grammar of a language is not installed (exit code 2, as for every missing package)."""
 

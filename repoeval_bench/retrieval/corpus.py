@@ -12,7 +12,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import BenchError, ChunkError
+from repoeval_bench.core.errors import OR_SKIP, BenchError, ChunkError
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, encode_id, nearest_rank
@@ -111,7 +111,8 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
             by_repo[repo] = tuple(found)
     _close(chunker)
     if not any(by_repo.values()) and any(file.text.strip() for repo_files in files.values() for file in repo_files):
-        reason = f"; the first failure: {skipped[0]}" if skipped else ""
+        way_out = "; give it other options, or take another chunker"
+        reason = f"; the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else way_out
         raise ChunkError(f"{chunker.spec} gave no chunk for any of {n_files} files{reason}")
     return Corpus(by_repo, n_files, tuple(skipped), uncovered)
 

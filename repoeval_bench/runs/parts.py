@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import LanguageError, UsageError, all_mistakes
+from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
@@ -264,15 +264,20 @@ def make_chunkers(
     return with_headers(made, request.header)
 
 
-def left_out_for_language(benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1) -> dict[str, str]:
+def left_out_for_language(
+    benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1, *, skippable: bool = True
+) -> dict[str, str]:
     """Name -> why a chunker is left out: it does not know the language of a file.
 
-    Where fewer than `least` would be left the reasons are a LanguageError.
+    Where fewer than `least` would be left the reasons are a LanguageError. They name --skip-errors unless `skippable`
+    is False, as what asks does not have it.
     """
     from repoeval_bench.chunkers.tools.known_languages import unknown_language
 
     files = [file for held in benchmark.files.values() for file in held]
     found = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}
+    if not skippable:
+        found = {name: reason.removesuffix(OR_SKIP) for name, reason in found.items()}
     if found and len(chunkers) - len(found) < least:
         raise LanguageError(all_mistakes(found.values()))
     return found

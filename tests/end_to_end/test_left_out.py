@@ -118,7 +118,8 @@ def test_a_grid_and_a_recommendation_are_of_the_others(places):
         home=places["home"],
     )
     assert done.code == 0, done.err
-    assert [line for line in json.loads(done.out)["left_out"] if REASON in line]
+    (line,) = [line for line in json.loads(done.out)["left_out"] if REASON in line]
+    assert line.endswith("; use another chunker")
 
 
 @pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
@@ -131,6 +132,30 @@ def test_where_nothing_is_left_it_is_a_mistake(places, tmp_path, names, executor
     assert not list((tmp_path / "out").rglob("manifest.json"))
 
 
+def test_where_its_files_are_left_out_already_that_is_no_way_out(places, tmp_path):
+    """`--skip-errors` was asked for, and no file is left."""
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "a.go").write_text(
+        "package a\n\n// Sum adds the two numbers that it is given.\nfunc Sum(a, b int) int {\n\treturn a + b\n}\n"
+    )
+    asked = (
+        "eval",
+        "-c",
+        "astchunk",
+        "--retriever",
+        "bm25",
+        "--protocol",
+        "docstring",
+        "--source",
+        code,
+        "--skip-errors",
+    )
+    said = one_sentence(bench(*asked, "--out", tmp_path / "out", home=places["home"]), 1)
+    assert "gave no chunk for any of 1 file" in said
+    assert said.endswith("; use another chunker")
+
+
 def test_a_grid_of_one_of_two_compares_nothing(places):
     """It is refused before anything is computed."""
     done = ask(places, "sensitivity", *chunkers("ast", "astchunk"), "--protocol", "body")
@@ -140,7 +165,9 @@ def test_a_grid_of_one_of_two_compares_nothing(places):
 def test_a_recommendation_that_is_left_one_chunker_says_so(places):
     asked = ("-c", "blocks", "-c", "astchunk", "--sizes", "200", "--retriever", "bm25", "--protocol", "body")
     done = bench("recommend", places["pack"], *asked, "--out", places["out"], home=places["home"])
-    assert "nothing to choose from: blocks alone is left; name another chunker; astchunk: " in done.err.splitlines()[-1]
+    last = done.err.splitlines()[-1]
+    assert "nothing to choose from: blocks alone is left; name another chunker; astchunk: " in last
+    assert last.endswith(f"{REASON}; use another chunker")  # it has no --skip-errors
     assert done.code == 2
 
 
