@@ -71,7 +71,9 @@ def data_of(
         source = edition_of(config.pack) or source
     if dataset.source == "pack" and not (shipped_pack(source) or Pack.at(source)):
         raise UsageError(
-            f"the data of {run.run_id} is {dataset.name}, and {source} is not a pack; name its folder with --source"
+            f"the data of {run.run_id} is {dataset.name}"
+            + (f", and {source} is not a pack" if source not in {"", "auto"} else "")
+            + "; name its folder with --source"
             + "".join(f", such as {folder}" for folder in _packs_beside(run)[:1])
         )
     protocol = Protocol.parse(config.protocol.name)
