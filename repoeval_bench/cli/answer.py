@@ -42,10 +42,11 @@ def print_answer(
     *,
     failed: int = 0,
     left_out: Iterable[str] = (),
+    remembered: bool = True,
 ) -> None:
     """The verdict on the runs, one table with a note on the chunkers `left_out`, and where the rest is.
 
-    See `answer_to`.
+    `remembered`: these are the runs that `report` finds without names. See `answer_to`.
     """
     different, found = answer_to(runs, comparisons, failed=failed)
     print_paragraph(found.text)
@@ -54,7 +55,7 @@ def print_answer(
     print_table(table)
     if table.notes:  # without them the blank line below the rows is the one
         echo()
-    report = shell_line(["report"], out=out)
+    report = shell_line(["report", *(() if remembered else (run.run_id for run in different))], out=out)
     if all(run.folder.resolve().parent != out.resolve() for run in different):
         # Such runs are not those that `report` finds without names.
         report = shell_line(["report", *(str(run.folder) for run in different)])

@@ -75,7 +75,7 @@ def evaluate_command(
             print_scores(runs)
             print_lines(left_out_notes(left_out))
         else:
-            print_answer(runs, out, left_out=left_out)
+            print_answer(runs, out, left_out=left_out, remembered=False)
 
 
 def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:

@@ -98,7 +98,8 @@ def run_command(
         for setting in experiment.settings:
             found = experiment.run(setting, reuse=True)
             runs = [run for run in found if run]
-            if setting == experiment.settings[0] and not shard:
+            first = setting == experiment.settings[0]
+            if first and not shard:
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
             comparisons = [] if shard else _comparisons(asked, setting, found)
@@ -107,7 +108,16 @@ def run_command(
                 results.append(_record(setting, runs, comparisons) | {"left_out": unknowing})
             elif not shard:
                 failed = len(found) - len(runs) - len(unknowing)
-                _print(setting, runs, comparisons, out, details=details, failed=failed, left_out=unknowing)
+                _print(
+                    setting,
+                    runs,
+                    comparisons,
+                    out,
+                    details=details,
+                    failed=failed,
+                    left_out=unknowing,
+                    remembered=first,
+                )
         if as_json:
             print_json(results)
         elif shard:
@@ -149,12 +159,13 @@ def _print(
     details: bool,
     failed: int,
     left_out: Iterable[str],
+    remembered: bool,
 ) -> None:
     if not runs:
         return
     echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in _named(setting).items()))
     if not details:
-        print_answer(runs, out, comparisons, failed=failed, left_out=left_out)
+        print_answer(runs, out, comparisons, failed=failed, left_out=left_out, remembered=remembered)
     else:
         if comparisons:
             print_comparison(runs, comparisons, choose(runs))

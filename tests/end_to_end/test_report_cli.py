@@ -83,6 +83,29 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
     assert not (page.parent / "home" / "results").exists()
 
 
+def test_the_last_line_of_eval_gives_the_page_of_its_runs(mirror, tmp_path):
+    """`report` without names is about what was compared last, which these runs were not: the line names them."""
+    out = tmp_path / "out"
+    done = bench(
+        "eval",
+        "-c",
+        "ast:max_nws=400",
+        "-c",
+        "fixed:max_nws=400",
+        "--retriever",
+        "bm25",
+        "--source",
+        mirror,
+        "--out",
+        out,
+    )
+    (ast,), (fixed,) = out.glob("ast-*"), out.glob("fixed-*")
+    *_, last = done.out.splitlines()
+    assert last.endswith(f"for a page: repoeval-bench report {ast.name} {fixed.name} --out {out}")
+    asked = last.partition("repoeval-bench ")[2].split()
+    assert bench(*asked, "-o", tmp_path / "page.html").code == 0
+
+
 def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(stored, benchmark, tmp_path):
     """Protocol, data and depth in one sentence, as compare has it."""
     other = evaluate(benchmark, "ast:max_nws=400", protocol="body", retriever="bm25", k=50, out=tmp_path)
