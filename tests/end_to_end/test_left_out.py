@@ -91,6 +91,16 @@ def test_a_part_that_is_left_nothing_is_done(places, tmp_path, executor):
     assert REASON in one_sentence(bench(*asked, "1/2", home=places["home"]), 2)
 
 
+def test_the_page_on_jobs_tells_them_from_those_that_made_a_run(places, tmp_path):
+    page = tmp_path / "jobs.html"
+    executor = ("--executor", "local:1", "--job-page", page)
+    done = ask(places, "compare", *chunkers("astchunk", "ast", "fixed"), "--protocol", "body", *executor)
+    said_once(done)
+    assert "0 failed; " in (text := page.read_text())
+    assert "1 left out, not knowing a language of the data." in text
+    assert text.count(">left out</td>") == 1
+
+
 def test_what_would_be_sent_is_told_of_the_others(places, tmp_path):
     """A dry run asks no server; of two settings the reason is said once."""
     bench_file = tmp_path / "bench.yaml"

@@ -79,6 +79,8 @@ def _summary(log: JobLog, processes: _Processes) -> str:
         f"{count(machines, 'machine')}.",
         f"{len(log.failures):,} failed; {texts:,} texts were embedded.",
     ]
+    if unknowing := [each for each in log.done if each.finished.left_out]:
+        parts.append(f"{len(unknowing):,} left out, not knowing a language of the data.")
     if missing:
         parts.append(f"{missing:,} did not come back before the command ended; the same command goes on with them.")
     return " ".join(parts)
@@ -147,4 +149,5 @@ def _job(log: JobLog, done: Done) -> dict[str, Any]:
         "seconds": finished.seconds,
         "texts": finished.texts,
         "failed": finished.failed,
+        "left_out": finished.left_out,
     }
