@@ -126,7 +126,7 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
             raise IsADirectoryError(0, f"{path} is a folder")
         probe = here / f".{path.name}.writable"
         write_atomic(probe, "\n")  # a full disk still takes an empty file
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another command that asks the same of this place may have removed it
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({os_reason(error)}); choose {instead}") from error
 

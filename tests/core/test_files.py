@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from repoeval_bench.core.files import folder_beside, write_atomic
+from repoeval_bench.core.files import check_writable, folder_beside, write_atomic
 
 HALF_WAY = """
 import sys, time
@@ -93,3 +94,11 @@ def test_a_failure_leaves_nothing(tmp_path):
     with pytest.raises(RuntimeError), folder_beside(tmp_path / "made") as folder:
         write_atomic(folder / "a.json", pieces())
     assert names(tmp_path) == []
+
+
+def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
+    """Two commands that start together in one folder are not in each other's way, and nothing is left behind."""
+    with ThreadPoolExecutor(4) as pool:
+        for _ in pool.map(lambda _: check_writable(tmp_path / "results", "another", folder=True), range(200)):
+            pass
+    assert list(tmp_path.iterdir()) == []

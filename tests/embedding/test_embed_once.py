@@ -130,6 +130,7 @@ def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
         retrievers=("dense",),
         measures=("ndcg@10",),
         placebo=2,
+        out=tmp_path / "out",
     )
     assert {contest.sizes for contest in found} == {
         "nominal",
