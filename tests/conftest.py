@@ -65,29 +65,16 @@ def pytest_xdist_auto_num_workers() -> int | None:
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else usable_cores() + 1
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes longest begins first, in every process, so that none is what all others wait for at the end.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that it is not what all other processes wait for at the end.
 
-    xdist cuts the list into one piece for each process, and who is done takes from the end of another's piece. So each
-    piece begins with long tests: the first with those on a Ray cluster, which mostly wait, the others with the modules
-    that are slow or need all of the data or an index. Tests of one module stay together.
+    The tests on one Ray cluster are the longest, because they wait. The slow tests that need all of the data, or an
+    index, come next.
     """
-    processes = getattr(config, "workerinput", {}).get("workercount", 1)
-    pieces: list[list[pytest.Item]] = [[] for _ in range(processes)]
-    modules: dict[Path, list[pytest.Item]] = {}
-    short = []
-    for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()):
-            pieces[0].append(item)
-        elif any(item.get_closest_marker(mark) for mark in ("full_data", "network", "slow")):
-            modules.setdefault(item.path, []).append(item)
-        else:
-            short.append(item)
-    for tests in sorted(modules.values(), key=len):  # a module of few tests marked so has long ones
-        min(pieces[1:] or pieces, key=len).extend(tests)
-    items[:] = []
-    for number, piece in enumerate(pieces):
-        fill = max(0, (len(short) + sum(map(len, pieces[number:]))) // (processes - number) - len(piece))
-        items += piece + short[:fill]
-        short = short[fill:]
-    items += short
+    marks = ("full_data", "network", "slow")
+    items.sort(
+        key=lambda item: (
+            "cluster" not in getattr(item, "fixturenames", ()),
+            -sum(item.get_closest_marker(mark) is not None for mark in marks),
+        )
+    )
