@@ -318,8 +318,7 @@ def check_recommendation(
 ) -> None:
     """Collect the mistakes in a request, as far as the data is not needed to see them.
 
-    `settings` are its requests for data that is loaded. Without them the choice of data is checked too, but for the
-    source, of which a pack may be made.
+    `settings` are its requests for loaded data. Without them the choice of data is checked too, but for the source.
     """
     # What suits the data is not known before it is read; the others that could suit take what `body` takes.
     protocols = request.protocols or ("questions" if request.questions else "body",)

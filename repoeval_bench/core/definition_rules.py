@@ -1,7 +1,6 @@
 """What each grammar calls a definition: which nodes define names, and which only hold such nodes.
 
-A reader takes a syntax node to what it defines: several names for `int a, *b;`, none for a call. Readers know
-grammars; nothing here knows lines, nesting or what the definitions are used for.
+A reader takes a syntax node to what it defines: several names for `int a, *b;`, none for a call.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ Reader: TypeAlias = "Callable[[Parsed, Node], Iterator[Found]]"
 class Rules:
     """The nodes of one grammar: `anywhere` define names, `members` do so on the level of a module or class only.
 
-    `transparent` nodes hold members of the level that they are on themselves; `namespaces` do with their bodies.
-    `barren` ones hold no definition.
+    `transparent` nodes hold members of their own level, `namespaces` in their bodies; `barren` ones hold no definition.
     """
 
     anywhere: Mapping[str, Reader]
@@ -226,8 +224,7 @@ def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
     if right.type in _FUNCTION_VALUES or right.type == "class":
         *scope, name = parsed.text(left).split(".")
         if [*scope, name] == ["module", "exports"]:
-            yield from _js_given(parsed, right)
-            return
+            return (yield from _js_given(parsed, right))
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
         for found in _valued(each, name, left.child_by_field_name("property") or left, right):
             yield replace(found, scope=owners)

@@ -90,7 +90,7 @@ def code_digest(folder: Path | None = None) -> str:
     folder = folder or Path(__file__).resolve().parents[1]
     # In a checkout the chunkers are a link.
     found = (Path(place, name) for place, _, names in os.walk(folder, followlinks=True) for name in names)
-    # A hidden file is no module; editors leave such links to nowhere beside what they change.
+    # A hidden file is not a module; editors leave such links to nowhere beside what they change.
     files = sorted(path for path in found if path.suffix == ".py" and not path.name.startswith("."))
     stats = [path.stat() for path in files]
     return _digest(
