@@ -87,23 +87,24 @@ def state_of(folder: Path) -> CodeState:
 
 def code_digest(folder: Path | None = None) -> str:
     """SHA-256 over the paths and contents of the Python files of this package, or another, as they are on disk now."""
-    folder = folder or Path(__file__).resolve().parents[1]
-    # In a checkout the chunkers are a link.
-    found = (Path(place, name) for place, _, names in os.walk(folder, followlinks=True) for name in names)
-    # A hidden file is not a module; editors leave such links to nowhere beside what they change.
-    files = sorted(path for path in found if path.suffix == ".py" and not path.name.startswith("."))
-    stats = [path.stat() for path in files]
-    return _digest(
-        folder, tuple((path, each.st_mtime_ns, each.st_size) for path, each in zip(files, stats, strict=True))
-    )
+    root = str(folder or Path(__file__).resolve().parents[1])
+    files = []
+    for place, _, names in os.walk(root, followlinks=True):  # in a checkout the chunkers are a link
+        for name in names:
+            # A hidden file is not a module; editors leave such links to nowhere beside what they change.
+            if name.endswith(".py") and not name.startswith("."):
+                path = os.path.join(place, name)  # noqa: PTH118 - every job asks, and a Path takes as long as its stat
+                files.append((path, os.stat(path)))  # noqa: PTH116
+    return _digest(root, tuple(sorted((path, each.st_mtime_ns, each.st_size) for path, each in files)))
 
 
 @lru_cache(maxsize=1)
-def _digest(folder: Path, files: tuple[tuple[Path, int, int], ...]) -> str:
+def _digest(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
     found = hashlib.sha256()
-    for path, *_ in files:
+    for name, *_ in files:
+        path = Path(name)
         content = path.read_bytes()
-        found.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        found.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         found.update(content)
     return found.hexdigest()
 
