@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 INTERVALS = "intervals"
-"""Stands where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
+"""Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
 
 NOT_COMPUTED = (
     "the ranking itself with its scores (run.trec), which is where the computation starts",

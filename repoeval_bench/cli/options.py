@@ -55,7 +55,7 @@ class _Place(click.Path):
         return super().convert(value, param, ctx)
 
 
-def folder_at(place: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
+def _folder_at(place: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
     """A folder itself, or the cache of the store at a URL; with `reads` all that the store has is there."""
     if isinstance(place, Path):
         return place
@@ -73,7 +73,7 @@ def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]],
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def placed(**options: Any) -> Any:
-            return command(**options | {"out": folder_at(options["out"], options.get("home"), reads=reads)})
+            return command(**options | {"out": _folder_at(options["out"], options.get("home"), reads=reads)})
 
         place = _Place(path_type=Path, file_okay=not reads)
         return click.option(

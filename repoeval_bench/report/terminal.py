@@ -34,9 +34,9 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """The title and the rows, without the notes; `width` is the terminal's, None for a file or a pipe.
 
     Without a width every row is one line, except for prose in columns that have a width, and the title is folded where
-    it is wider than the rows and than a page. Where a terminal is too
-    narrow, specs are folded between their options, columns of figures that have no room are printed below in further
-    tables with the same rows, and prose becomes a list of each row's cells.
+    it is wider than the rows and than a page. Where a terminal is too narrow, specs are folded between their options,
+    columns of figures that have no room are printed below in further tables with the same rows, and prose becomes a
+    list of each row's cells.
     """
     from rich.text import Text
 

@@ -79,7 +79,7 @@ class Code:
 class Finished(Generic[Made_co]):
     """What a job says of its work: what it made, None where an `error` stopped it, and what that took.
 
-    `left_out`: the error is that its chunker does not know a language of the data, which is no failure.
+    `left_out`: the error is that its chunker does not know a language of the data, which is not a failure.
     `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
     the name of its machine, `process` the id of its process there, whose highest memory use was `peak_bytes`.
     `texts` were embedded for it; 0 where their vectors were there.

@@ -73,7 +73,7 @@ def test_line_table_is_that_of_splitlines(text):
 
 
 def test_lines_of_partial_spans():
-    """A span's lines are those its characters stand on; a line's newline belongs to the line; empty has none."""
+    """A span's lines are those its characters are on; a line's newline belongs to the line; empty has none."""
     file = SourceFile("r", "p.py", "ab\ncd\nef")
     assert file.lines_of(CharSpan(1, 4)) == LineSpan(0, 2)
     assert file.lines_of(CharSpan(2, 3)) == LineSpan(0, 1)

@@ -42,7 +42,7 @@ def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
 
 
 def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, tmp_path):
-    """Protocol, retriever and embedder stand above; a chunker's own options are kept at every size, a ratio too."""
+    """Protocol, retriever and embedder are said above; a chunker's own options are kept at every size, a ratio too."""
     arguments = ("-c", "ast:overlap=0", "-c", "ast:overlap=3", "-c", "window:lines=8,step=2", "--sizes", "16", "32")
     done = bench(
         "sweep",

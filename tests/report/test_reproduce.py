@@ -1,4 +1,4 @@
-"""Verdicts on published numbers, and the page they stand on."""
+"""Verdicts on published numbers, and the page they are on."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def test_a_number_is_reproduced_within_its_tolerance():
 
 
 def test_the_page_has_every_row_its_verdict_and_the_commands():
-    """Expected cells are counted; a skipped row says why; commands stand under each table, once."""
+    """Expected cells are counted; a skipped row says why; commands are under each table, once."""
     found = [
         row("expected", p, c, m, 0.8, judge(0.5, 0.8, 0.05))
         for p in ("context", "code-chunk")

@@ -99,7 +99,7 @@ def test_rows_that_three_specs_name_fit_beside_a_figure(printed):
 @pytest.mark.parametrize("what", LISTS)
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_lists_fit_a_terminal(printed, what, columns):
-    """Prose is folded between words, or the cells stand below each other; no word is broken."""
+    """Prose is folded between words, or the cells are below each other; no word is broken."""
     table = LISTS[what]()
     words = {word for row in table.texts() for text in row for word in text.split()}
     lines = printed(table, columns)

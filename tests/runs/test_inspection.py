@@ -49,7 +49,7 @@ def test_sources_chunks_and_queries_are_read_back(benchmark, tmp_path):
 
 
 def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
-    """Where the body is blanked, a query's own chunks stand under the ids that were ranked."""
+    """Where the body is blanked, a query's own chunks have the ids that were ranked."""
     run = evaluated(benchmark, tmp_path, "context+exclusion=body")
     for query_id, ranked in run.ranked_ids().items():
         own = {chunk.chunk_id for chunk in run.inspection.own[query_id]}

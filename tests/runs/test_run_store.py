@@ -211,7 +211,7 @@ def test_an_encrypted_member_is_no_run(tmp_path):
 
 
 def test_a_folder_of_runs_at_a_url_is_named_as_the_folder_it_is(tmp_path):
-    """It is no store: its runs are folders, and a store's are objects."""
+    """It is not a store: its runs are folders, and a store's are objects."""
     run = write_run(tmp_path / "runs" / "one", {"mrr": [1.0]})
     url = f"file://{run.folder.parent}"
     told = one_sentence(bench("runs", "--out", url, home=tmp_path / "home"), 2)

@@ -25,7 +25,7 @@ class Ledger:
     def record_payment(self, person, amount):
         """Add a payment of one person, and refuse amounts that are not positive.
 
-        The second paragraph is no part of the question.
+        The second paragraph is not part of the question.
         """
         if self.closed or amount <= 0:
             raise ValueError(f"cannot record {amount}")

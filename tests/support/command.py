@@ -132,7 +132,7 @@ def _exit_code(main: Callable[[], NoReturn]) -> int:
 def one_sentence(result: Result, code: int) -> str:
     """The one error on standard error, after checking the exit code and the absence of a traceback.
 
-    Several mistakes in it stand on indented lines of their own.
+    Several mistakes in it are on indented lines of their own.
     """
     assert result.code == code, (result.code, result.err, result.out)
     assert "Traceback" not in result.err + result.out

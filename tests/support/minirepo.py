@@ -154,7 +154,7 @@ WRAP = '''"""Wrapping paragraphs."""
 
 
 def wrap(text, width=72):
-    """Break a paragraph into lines of at most `width` characters; longer words stand alone."""
+    """Break a paragraph into lines of at most `width` characters; longer words are alone."""
     lines = []
     line = ""
     for word in text.split():

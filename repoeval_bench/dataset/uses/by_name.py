@@ -166,7 +166,7 @@ class ByName(FileDefinitions):
         kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
         if not kept and reason in ("dynamic", "unresolved"):
             kept = use.typed or ()
-            # What a class of JavaScript does not declare is set on `this`, and is no other class's member.
+            # What a class of JavaScript does not declare is set on `this`, and is not a member of another class.
             known = use.typed is None or (use.receiver == "this" and family == "javascript")
             reason = None if known else reason
         kinds = _CAN_BE.get((family, bool(use.receiver)), KINDS)

@@ -17,7 +17,7 @@ from repoeval_bench.dataset.uses.python_types import Types
 class Found:
     """A name at a place (0-based line, column in characters): its definitions, or the reason why there are none.
 
-    A local, a parameter or a module has neither. `kinds` are what it can be where it stands.
+    A local, a parameter or a module has neither. `kinds` are what it can be at its place.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """RepoCoder's prompt: what was retrieved as comments, the best nearest to the code, and then the code itself.
 
 Zhang et al. 2023 (arXiv 2303.12570), `_make_a_block` and `_build_prompt` of its code. Differences: the comment mark is
-that of the task's language, tokens are counted by a rule and not by a model's tokenizer, and without a fragment there
-is not a heading.
+that of the task's language, tokens are counted by a rule and not by a model's tokenizer, and without a fragment the
+heading is left out.
 """
 
 from __future__ import annotations

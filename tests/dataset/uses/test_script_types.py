@@ -1,4 +1,4 @@
-"""Types of TypeScript and JavaScript: what a member means, by what is declared and where it stands."""
+"""Types of TypeScript and JavaScript: what a member means, by what is declared and where it is."""
 
 import pytest
 
