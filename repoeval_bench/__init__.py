@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.build.refresh import RefreshRequest, refresh_pack
     from repoeval_bench.dataset.loader import load_benchmark
-    from repoeval_bench.report.page.site import write_site
+    from repoeval_bench.report.html.site import write_site
     from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.completion.complete import complete
@@ -113,7 +113,7 @@ _PUBLIC = {
     "validity": "analysis.validity:validity",
     "verify": "analysis.verification:verify",
     "write_corpus": "runs.retriever_log:write_corpus",
-    "write_site": "report.page.site:write_site",
+    "write_site": "report.html.site:write_site",
 }
 """Public name -> where it is defined."""
 

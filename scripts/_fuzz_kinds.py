@@ -28,7 +28,7 @@ from repoeval_bench.dataset.sources.archived import Manifest
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.page.report import report_page
+from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.benchmark_file import read_benchmark
 from repoeval_bench.runs.import_gold import judge_log, places_of, read_log
 from repoeval_bench.runs.import_log import import_run

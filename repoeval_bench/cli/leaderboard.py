@@ -119,9 +119,9 @@ def add(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
 
 
 def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
+    from repoeval_bench.report.html.assets import check_page
+    from repoeval_bench.report.html.site import write_site
     from repoeval_bench.report.leaderboard import summary
-    from repoeval_bench.report.page.assets import check_page
-    from repoeval_bench.report.page.site import write_site
 
     check_page("--site")
     found = leaderboard(results, apart=True)

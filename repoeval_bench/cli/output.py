@@ -113,7 +113,7 @@ def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
     check_writable(output, "another file with --job-page")
 
     def write(log: JobLog) -> None:
-        from repoeval_bench.report.page.jobs import job_page
+        from repoeval_bench.report.html.jobs import job_page
 
         write_and_say(output, job_page(log), "another file with --job-page")
 

@@ -89,7 +89,7 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
     """Tell all that is known to be wrong before code is read or fetched."""
     problems = Problems()
     if report is not None:
-        from repoeval_bench.report.page.assets import check_page
+        from repoeval_bench.report.html.assets import check_page
 
         with problems.about("report"):
             check_page("--report")
@@ -103,7 +103,7 @@ def _show(found: Recommendation, report: Path | None, out: Path, *, as_json: boo
     decides = [RunView(out / run_id) for run_id in found.answers[0].arms]
     remember(decides, out, say)
     if report:
-        from repoeval_bench.report.page.report import report_page
+        from repoeval_bench.report.html.report import report_page
 
         write_and_say(report, report_page(decides, str(report)), "another file with --report")
     if as_json:

@@ -62,8 +62,8 @@ def report_command(
 
     The page is one file that needs no network.
     """
-    from repoeval_bench.report.page.assets import check_page
-    from repoeval_bench.report.page.report import report_page
+    from repoeval_bench.report.html.assets import check_page
+    from repoeval_bench.report.html.report import report_page
 
     check_page()
     if not bm25:
@@ -81,7 +81,7 @@ def report_command(
 
 def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> None:
     """Rank the same chunks for the same queries by BM25 where no such run is stored; say where that cannot be."""
-    from repoeval_bench.report.page.runs import bm25_beside
+    from repoeval_bench.report.html.runs import bm25_beside
 
     for run in stored:
         if bm25_beside(run) is not None:

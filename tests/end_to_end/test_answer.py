@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench import compare
-from repoeval_bench.report.page.report import report_page
+from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.verdict import verdict
 from support.command import at_terminal, bench
 from support.runs import write_run

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.report.page.report import report_page
+from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.parts import make_embedder
 from support import minirepo

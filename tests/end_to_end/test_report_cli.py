@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.report.page.artefacts import COUNTS
+from repoeval_bench.report.html.artefacts import COUNTS
 from repoeval_bench.runs.experiment import evaluate
 from support.command import bench, one_sentence
 from support.minirepo import build_mirror

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.report.page.report import report_page
+from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.experiment import evaluate
 from support.browser import OVERFLOWING, chromium, console, visit
 

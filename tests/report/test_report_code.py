@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.report.page.code import LINE, cut_lines, place, syntax, units
+from repoeval_bench.report.html.code import LINE, cut_lines, place, syntax, units
 
 SOURCE = 'def greet(name):\n    """Say hello."""\n    return f"hi {name}"  # \U0001f600 done\n'
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.report.page.payload import TOP, pack, payload
-from repoeval_bench.report.page.runs import bm25_beside, page_runs
+from repoeval_bench.report.html.payload import TOP, pack, payload
+from repoeval_bench.report.html.runs import bm25_beside, page_runs
 from repoeval_bench.runs.experiment import evaluate
 from support.minirepo import build_mirror
 

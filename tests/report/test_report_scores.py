@@ -2,9 +2,9 @@
 
 import pytest
 
-from repoeval_bench.report.page.report import report_page
-from repoeval_bench.report.page.runs import kind_of, page_runs
-from repoeval_bench.report.page.scores import headline_columns
+from repoeval_bench.report.html.report import report_page
+from repoeval_bench.report.html.runs import kind_of, page_runs
+from repoeval_bench.report.html.scores import headline_columns
 from support.runs import write_run
 
 DENSE = {"chunker": "fixed:max_nws=9", "retriever": "dense", "embedder": "minilm"}

@@ -9,7 +9,7 @@ from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table, standing
-from repoeval_bench.report.page import rests
+from repoeval_bench.report.html import rests
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_run
 

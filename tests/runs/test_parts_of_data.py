@@ -12,7 +12,7 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.page.report import report_page
+from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import MANIFEST, METRICS

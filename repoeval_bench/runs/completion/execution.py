@@ -22,7 +22,7 @@ from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
-from repoeval_bench.runs.completion import inside
+from repoeval_bench.runs.completion import sandboxed
 from repoeval_bench.runs.completion.ending import indentation
 from repoeval_bench.runs.completion.sandbox import Job, Sandbox
 
@@ -156,7 +156,7 @@ class Judge:
                 "python": self.sandbox.python,
                 "environment": list(environment),
                 "seconds": self.seconds,
-                "inside": sha256_file(Path(inside.__file__)),
+                "sandboxed": sha256_file(Path(sandboxed.__file__)),
                 "files": _tree_hash(self.folders[repo]),
             },
             sort_keys=True,

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from repoeval_bench.core.errors import CompletionError, UsageError
 from repoeval_bench.core.json_reader import JsonFaultError, parse, read_document
 from repoeval_bench.core.source import spliced
-from repoeval_bench.runs.completion import inside
+from repoeval_bench.runs.completion import sandboxed
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan
@@ -108,10 +108,10 @@ class Sandbox:
                 (copy / path).write_bytes(spliced(content, lines, text).encode("utf-8"))
             place = copy / FOLDER
             place.mkdir()
-            shutil.copy(Path(inside.__file__), place / "inside.py")
+            shutil.copy(Path(sandboxed.__file__), place / "sandboxed.py")
             (place / "job.json").write_text(_job(job), encoding="utf-8")
             words = [word.replace(PLACE, str(copy)) for word in self.words]
-            code, said = _wait([*words, self.python, f"{FOLDER}/inside.py", str(seconds)], copy, seconds + _PATIENCE)
+            code, said = _wait([*words, self.python, f"{FOLDER}/sandboxed.py", str(seconds)], copy, seconds + _PATIENCE)
             return _read(place / "result.json", code, said, self.words[0])
 
 
@@ -162,12 +162,12 @@ def _wait(words: Sequence[str], folder: Path, seconds: float) -> tuple[int | Non
 
 
 def _read(path: Path, code: int | None, said: str, name: str) -> Result | None:
-    if code is None or code == inside.TOO_LATE:
+    if code is None or code == sandboxed.TOO_LATE:
         return None
     if not path.is_file():
         if code == 0 or code < 0:  # the tests ended the process that ran them
             return Result(code=1, outcomes={}, covers={}, environment=[])
-        if "inside.py" in said or code in (126, 127) or "No module named" in said:
+        if "sandboxed.py" in said or code in (126, 127) or "No module named" in said:
             raise CompletionError(f"the sandbox {name} ran no tests (exit code {code}): {said or 'it said nothing'}")
         return Result(code=code, outcomes={}, covers={}, environment=[])
     try:

@@ -17,7 +17,7 @@ from repoeval_bench.report.text import heading
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.report.page.runs import PageRun
+    from repoeval_bench.report.html.runs import PageRun
 
 MEASURES = (
     "line_recall@1500",

@@ -17,13 +17,13 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.choosing import choice_notes, standing
-from repoeval_bench.report.page import rests
-from repoeval_bench.report.page.artefacts import artefacts
-from repoeval_bench.report.page.assets import check_page, environment, script, style
-from repoeval_bench.report.page.payload import pack, payload
-from repoeval_bench.report.page.runs import PageRun, bm25_beside, kind_of, page_runs
-from repoeval_bench.report.page.scores import BAR, headline_columns, title
-from repoeval_bench.report.page.segments import segments
+from repoeval_bench.report.html import rests
+from repoeval_bench.report.html.artefacts import artefacts
+from repoeval_bench.report.html.assets import check_page, environment, script, style
+from repoeval_bench.report.html.payload import pack, payload
+from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
+from repoeval_bench.report.html.scores import BAR, headline_columns, title
+from repoeval_bench.report.html.segments import segments
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.text import probability

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count
-from repoeval_bench.report.page.assets import environment, script, style
+from repoeval_bench.report.html.assets import environment, script, style
 from repoeval_bench.report.text import printable
 from repoeval_bench.runs.jobs import AGAIN, Done, JobLog
 

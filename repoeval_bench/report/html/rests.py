@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.words import count
-from repoeval_bench.report.page.assets import PageCell
+from repoeval_bench.report.html.assets import PageCell
 from repoeval_bench.report.text import probability
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.needed import first_rank
 from repoeval_bench.protocols.uses import distance
-from repoeval_bench.report.page.code import cut_lines, place, syntax
+from repoeval_bench.report.html.code import cut_lines, place, syntax
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import CharSpan
-    from repoeval_bench.report.page.runs import PageRun
+    from repoeval_bench.report.html.runs import PageRun
     from repoeval_bench.runs.inspection import Inspection, StoredChunk, StoredDefinition
     from repoeval_bench.runs.log import Retrieved
 

@@ -11,7 +11,7 @@ from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.text import unscored_words
 
 if TYPE_CHECKING:
-    from repoeval_bench.report.page.runs import PageRun
+    from repoeval_bench.report.html.runs import PageRun
     from repoeval_bench.runs.view import RunView
 
 COUNTS = {

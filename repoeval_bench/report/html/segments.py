@@ -15,11 +15,11 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
-from repoeval_bench.report.page.scores import ScoreCell, on_one_scale
+from repoeval_bench.report.html.scores import ScoreCell, on_one_scale
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
 
 if TYPE_CHECKING:
-    from repoeval_bench.report.page.runs import PageRun
+    from repoeval_bench.report.html.runs import PageRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from repoeval_bench.analysis.stability import StabilityRow, read_updates
 from repoeval_bench.analysis.standings import Standing, agreements, standings
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.report.html.assets import TEMPLATES, PageCell, check_page, environment, script, style
+from repoeval_bench.report.html.scores import BAR, on_one_scale
 from repoeval_bench.report.leaderboard import (
     board_sentences,
     explained,
@@ -27,8 +29,6 @@ from repoeval_bench.report.leaderboard import (
     summary,
     told_apart,
 )
-from repoeval_bench.report.page.assets import TEMPLATES, PageCell, check_page, environment, script, style
-from repoeval_bench.report.page.scores import BAR, on_one_scale
 from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.plots.standings import frontier_figure, sizes_figure
 from repoeval_bench.report.run_command import run_command
