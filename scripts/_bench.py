@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,14 +45,35 @@ def one_core() -> Iterator[None]:
         os.sched_setaffinity(0, every)
 
 
-def spent(*words: str | Path) -> tuple[float, float]:
-    """(seconds of processor time, peak MB) of a Python process."""
+class Spent(NamedTuple):
+    """What a process took: seconds by the clock, seconds of processor time, and its peak memory in bytes."""
+
+    wall: float
+    busy: float
+    peak: int
+
+    @property
+    def time(self) -> str:
+        """Both times, as a row shows them."""
+        return f"{self.wall:.1f} s ({self.busy:.1f} s CPU)"
+
+
+def spent(*words: str | Path, home: Path | None = None) -> Spent:
+    """What a Python process took; `home` is the home of its data."""
     line = [sys.executable, *map(str, words)]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    env = os.environ if home is None else {**os.environ, "REPOEVAL_HOME": str(home)}
+    started = time.perf_counter()
+    process = subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - started
     if status:
         sys.exit(f"error: {' '.join(line)} failed; run it by hand to see why")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024 * 1.048576
+    return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def command(*words: str | Path, home: Path | None = None) -> Spent:
+    """What a command of `repoeval-bench` took, as a whole process."""
+    return spent("-m", "repoeval_bench", *words, home=home)
 
 
 def memory(field: str) -> int:

@@ -6,15 +6,11 @@ python scripts/bench_compare.py [--quick]
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
-from _bench import Row, print_rows
+from _bench import Row, command, print_rows
 
 from repoeval_bench.metrics import EVAL_MEASURES
 from repoeval_bench.runs.records import (
@@ -95,26 +91,16 @@ def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[s
     return folders
 
 
-def compare(folders: list[str]) -> tuple[float, float, float]:
-    """Wall seconds, seconds of processor time and peak GiB of one `compare` of stored runs."""
-    command = [sys.executable, "-m", "repoeval_bench", "compare", *folders, "--json"]
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"error: {' '.join(command)} failed; run it by hand to see why")
-    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20
-
-
 def rows(*, large: int = LARGE) -> list[Row]:
     """Every figure with its bar."""
     table = []
     for n_queries, per_file, seconds in ((SMALL, 4, 3.0), (large, 3, 60.0), (large, None, 60.0)):
         with tempfile.TemporaryDirectory() as name:
-            wall, busy, gib = compare(write_runs(Path(name), n_queries, per_file=per_file))
+            took = command("compare", *write_runs(Path(name), n_queries, per_file=per_file), "--json")
+        gib = took.peak / 2**30
         kind = "each alone" if per_file is None else f"{n_queries // per_file:,} files"
         what = f"{RUNS} runs, {n_queries:,} queries ({kind}), {len(EVAL_MEASURES)} measures"
-        table.append(Row(f"{what}: time", f"{wall:.1f} s ({busy:.1f} s CPU)", f"< {seconds:g} s", wall < seconds))
+        table.append(Row(f"{what}: time", took.time, f"< {seconds:g} s", took.wall < seconds))
         table.append(Row(f"{what}: memory", f"{gib:.2f} GiB", "< 2 GiB", gib < 2))
     return table
 

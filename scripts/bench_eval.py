@@ -6,17 +6,15 @@ python scripts/bench_eval.py --source SOURCE
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 
 import numpy as np
-from _bench import Row, print_rows
+from _bench import Row, Spent, command, print_rows
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
@@ -27,18 +25,9 @@ from repoeval_bench.runs.experiment import plan_run
 CHUNKERS = ("fixed", "ast", "chonkie")
 
 
-def run(home: Path, out: Path, source: str, *command: str) -> tuple[float, int]:
-    """One `eval` or `compare`: wall seconds, peak bytes of the process."""
-    line = [sys.executable, "-m", "repoeval_bench", *command, "--source", source, "--out", str(out)]
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        line, env=dict(os.environ, REPOEVAL_HOME=str(home)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - started
-    if status:
-        sys.exit(f"error: {' '.join(line)} failed; run it by hand to see why")
-    return wall, usage.ru_maxrss * 1024
+def run(home: Path, out: Path, source: str, *words: str) -> Spent:
+    """One `eval` or `compare`."""
+    return command(*words, "--source", source, "--out", out, home=home)
 
 
 def embed_alone(source: str, half: int) -> tuple[float, int]:
@@ -62,12 +51,11 @@ def compare_rows(source: str, folder: Path) -> list[Row]:
     # Half of the texts before and half after, so that whatever else the machine does meets both.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         before, first = pool.submit(embed_alone, source, 0).result()
-        cold, _ = run(home, folder / "compare-cold", source, "compare", *chunkers)
+        cold = run(home, folder / "compare-cold", source, "compare", *chunkers).wall
         after, second = pool.submit(embed_alone, source, 1).result()
     alone, n_texts = before + after, first + second
-    walls = [run(home, folder / f"compare{i}", source, "compare", *chunkers)[0] for i in range(5)]
-    warm = sorted(walls)[2]
-    again = sorted(run(home, folder / "compare0", source, "compare", *chunkers)[0] for _ in range(5))[2]
+    warm = median(run(home, folder / f"compare{i}", source, "compare", *chunkers).wall for i in range(5))
+    again = median(run(home, folder / "compare0", source, "compare", *chunkers).wall for _ in range(5))
     return [
         Row(f"embedding of {n_texts:,} distinct texts alone, the model loaded", f"{alone:.1f} s"),
         Row(
@@ -83,8 +71,7 @@ def compare_rows(source: str, folder: Path) -> list[Row]:
 
 def fetched(home: Path, source: str) -> Path:
     """A home with the data and no vector."""
-    fetch = [sys.executable, "-m", "repoeval_bench", "data", "fetch", "--source", source]
-    subprocess.run(fetch, env=dict(os.environ, REPOEVAL_HOME=str(home)), check=True, stdout=subprocess.DEVNULL)
+    command("data", "fetch", "--source", source, home=home)
     return home
 
 
@@ -103,7 +90,7 @@ def cached_read(folder: Path, n: int = 2000, dim: int = 384) -> float:
         seconds.append(time.perf_counter() - started)
         assert all(value and len(value) == 4 * dim for value in values)
         cache.close()
-    return sorted(seconds)[2]
+    return median(seconds)
 
 
 def rows(source: str) -> list[Row]:
@@ -111,15 +98,15 @@ def rows(source: str) -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         home = fetched(folder / "home", source)
-        cold_wall, cold_peak = run(home, folder / "cold", source, "eval", "-c", "ast")
-        warm_wall = sorted(run(home, folder / f"warm{i}", source, "eval", "-c", "ast")[0] for i in range(5))[2]
+        cold = run(home, folder / "cold", source, "eval", "-c", "ast")
+        warm_wall = median(run(home, folder / f"warm{i}", source, "eval", "-c", "ast").wall for i in range(5))
         read = cached_read(folder / "read")
         compared = compare_rows(source, folder)
-    gib = cold_peak / 2**30
+    gib = cold.peak / 2**30
     return [
         Row("cold eval: peak memory of the process", f"{gib:.2f} GiB", "< 2 GiB", gib < 2),
         Row("warm eval: wall time of the process, median of 5", f"{warm_wall:.2f} s", "< 3 s", warm_wall < 3),
-        Row("cold eval against warm", f"{cold_wall / warm_wall:.0f}x"),
+        Row("cold eval against warm", f"{cold.wall / warm_wall:.0f}x"),
         Row("2,000 cached vectors read, median of 5", f"{read:.3f} s", "< 0.3 s", read < 0.3),
         *compared,
     ]

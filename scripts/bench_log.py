@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from _bench import Row, print_rows
+from _bench import Row, command, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,31 +63,17 @@ def write(folder: Path, n_queries: int, n_results: int) -> tuple[Path, Path]:
     return log, gold
 
 
-def measure(*command: object) -> tuple[str, str]:
-    """(wall and processor time, peak memory) of one command."""
-    line = [sys.executable, "-m", "repoeval_bench", *map(str, command)]
-    started = time.perf_counter()
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"error: {' '.join(line)} failed; run it by hand to see why")
-    busy = usage.ru_utime + usage.ru_stime
-    return f"{time.perf_counter() - started:.1f} s ({busy:.1f} s CPU)", f"{usage.ru_maxrss / 2**20:.2f} GiB"
-
-
 def rows(n_queries: int, n_results: int) -> list[Row]:
     """Time and memory of importing a log, of its diagnosis and of what a retrieval team reads off it."""
     table = []
     with tempfile.TemporaryDirectory() as name:
         log, gold = write(Path(name), n_queries, n_results)
         table.append(Row("the log", f"{log.stat().st_size / 2**20:.0f} MiB"))
-        for command in ("import-run", "diagnose", "retrieval"):
-            if command == "import-run":
-                spent, memory = measure(command, log, "--gold", gold, "--out", f"{name}/results")
-            else:
-                (run,) = Path(name, "results").iterdir()
-                spent, memory = measure(command, run)
-            table += [Row(f"{command}: time", spent), Row(f"{command}: peak memory", memory)]
+        took = {"import-run": command("import-run", log, "--gold", gold, "--out", f"{name}/results")}
+        (run,) = Path(name, "results").iterdir()
+        took |= {each: command(each, run) for each in ("diagnose", "retrieval")}
+    for each, spent in took.items():
+        table += [Row(f"{each}: time", spent.time), Row(f"{each}: peak memory", f"{spent.peak / 2**30:.2f} GiB")]
     return table
 
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from _bench import Row, one_core, print_rows, spent
+from _bench import Row, command, one_core, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +57,8 @@ def write_tree(root: Path, megabytes: int) -> None:
 
 
 def cost(folder: Path, megabytes: int, *options: str) -> tuple[float, float]:
-    """(seconds of processor time, peak MB) of building a pack of such a tree, as a whole process."""
-    return command(
+    """(seconds of processor time, peak MB) of building a pack of such a tree."""
+    return busy_and_peak(
         "data", "build", tree(folder, megabytes), "-o", folder / f"pack-{len(list(folder.iterdir()))}", *options
     )
 
@@ -67,12 +67,13 @@ def cost_of_answer(folder: Path, megabytes: int) -> tuple[float, float]:
     """The same of a recommendation by BM25. It has one core, so that all its work is in one process."""
     with one_core():
         out = folder / f"answer-{megabytes}"
-        return command("recommend", tree(folder, megabytes), "--retriever", "bm25", "--out", out)
+        return busy_and_peak("recommend", tree(folder, megabytes), "--retriever", "bm25", "--out", out)
 
 
-def command(*words: str | Path) -> tuple[float, float]:
+def busy_and_peak(*words: str | Path) -> tuple[float, float]:
     """The same of a command."""
-    return spent("-m", "repoeval_bench", *words)
+    took = command(*words)
+    return took.busy, took.peak / 1e6
 
 
 def tree(folder: Path, megabytes: int) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
 
-from _bench import Row, one_core, print_rows, spent
+from _bench import Row, command, one_core, print_rows, spent
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.dataset.loader import load_benchmark
@@ -38,18 +38,18 @@ def rows(source: str) -> Iterator[Row]:
     """Every figure with its bar."""
     with tempfile.TemporaryDirectory() as name:
         build = Path(__file__).parent / "build_uses.py"
-        resolved, _ = spent(build, "--source", source, "--output", name)
+        resolved = spent(build, "--source", source, "--output", name).busy
         bar = CORES * 180
         yield Row(
             "resolving RepoEval's tasks from nothing, processor time", f"{resolved:.0f} s", f"< {bar} s", resolved < bar
         )
-        indexed, _ = spent("-c", _LOAD, source)
+        indexed = spent("-c", _LOAD, source).busy
         yield Row("loading them with the index", f"{indexed:.1f} s", "< 5 s", indexed < 5)
         yield Row("from nothing, over with the index", f"{resolved / indexed:.0f}x")
 
         words = ("compare", *_CHUNKERS, "--protocol", "uses", "--source", source, "--out", name)
         with one_core():
-            compared, _ = spent("-m", "repoeval_bench", *words)
+            compared = command(*words).busy
         what = "compare under uses by BM25, three chunkers, processor time"
         yield Row(what, f"{compared:.1f} s", "< 10 s", compared < 10)
     for measure in ("identifier_recall", "ngram_bits"):
