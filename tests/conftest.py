@@ -18,6 +18,7 @@ from repoeval_bench.core.cores import usable_cores
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from repoeval_bench.core.benchmark import Benchmark
     from support.embedding_server import Server
 
 # A slow machine is not a fault of the code: `make bench` shows times, and tests never assert them.
@@ -36,6 +37,22 @@ def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fetched data goes to a folder of the test; no proxy is used between a test and its local server."""
     monkeypatch.setenv("REPOEVAL_HOME", mkdtemp(dir=homes))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that --source takes: two repositories in upstream's format. No test changes it."""
+    from support.minirepo import build_mirror
+
+    return build_mirror(tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.fixture(scope="session")
+def benchmark(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """The tasks and files of the mirror."""
+    from repoeval_bench.dataset.loader import load_benchmark
+
+    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture

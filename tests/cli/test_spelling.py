@@ -7,17 +7,11 @@ import pytest
 from repoeval_bench.cli import app
 from repoeval_bench.cli.options import as_variables
 from support.command import bench, one_sentence
-from support.minirepo import build_mirror
 
 
 def said(*arguments, **variables):
     """The one error of a command, in a context of its own: each process has one command."""
     return one_sentence(copy_context().run(bench, *arguments, **variables), 2)
-
-
-@pytest.fixture(scope="module")
-def mirror(tmp_path_factory):
-    return build_mirror(tmp_path_factory.mktemp("spelling"))
 
 
 def test_options_stay_options_on_the_command_line(mirror, tmp_path):

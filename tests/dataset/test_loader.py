@@ -17,11 +17,6 @@ from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination, combin
 from support import minirepo
 
 
-@pytest.fixture(scope="module")
-def mirror(tmp_path_factory):
-    return minirepo.build_mirror(tmp_path_factory.mktemp("mirror"))
-
-
 @pytest.fixture
 def mini(mirror, tmp_path):
     def loaded(**options):

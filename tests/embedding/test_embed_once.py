@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.sensitivity import sensitivity
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
 from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
-from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
 
@@ -45,11 +43,6 @@ class DigestEncoder(Unchecked):
             seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
             row = np.random.default_rng(seed).standard_normal((1, 8))
             yield [i], (row / np.linalg.norm(row)).astype(np.float32)
-
-
-@pytest.fixture(scope="module")
-def benchmark(tmp_path_factory):
-    return load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
 
 
 def embedder(folder, policies=HEADS, **prompts):

@@ -5,16 +5,9 @@ import shutil
 import pytest
 
 from support.command import bench
-from support.minirepo import build_mirror
 from support.once import made_once
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600", "fixed", "ast", "chonkie")
-
-
-@pytest.fixture(scope="session")
-def mirror(tmp_path_factory):
-    """A folder that --source takes: two repositories in upstream's format."""
-    return build_mirror(tmp_path_factory.mktemp("mirror"))
 
 
 @pytest.fixture(scope="session")

@@ -15,11 +15,6 @@ from support.command import bench, one_sentence
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
 
-@pytest.fixture(scope="module")
-def benchmark(mirror, tmp_path_factory):
-    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
-
-
 @pytest.fixture
 def run(benchmark, tmp_path):
     """Evaluate a chunker with BM25."""

@@ -9,7 +9,6 @@ from importlib.resources import files
 
 import pytest
 
-from repoeval_bench import load_benchmark
 from repoeval_bench.runs.beir import export_beir
 from repoeval_bench.runs.experiment import evaluate
 
@@ -29,11 +28,6 @@ def offline(tmp_path_factory):
         pytest.importorskip("mteb", reason=WHY)
         pytest.importorskip("beir", reason=WHY)
         yield
-
-
-@pytest.fixture(scope="module")
-def benchmark(mirror, tmp_path_factory):
-    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")

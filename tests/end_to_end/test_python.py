@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from repoeval_bench import Benchmark, Chunk, LineSpan, choose, compare, evaluate, load_benchmark, plot
+from repoeval_bench import Benchmark, Chunk, LineSpan, choose, compare, evaluate, plot
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import score_run
 
@@ -21,11 +21,6 @@ class Unnamed:
 
     def chunk(self, file):
         return halves(file)
-
-
-@pytest.fixture(scope="module")
-def benchmark(mirror):
-    return load_benchmark(mirror)
 
 
 @pytest.fixture(scope="module")

@@ -9,24 +9,12 @@ import shutil
 
 import pytest
 
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.html.artefacts import COUNTS
 from repoeval_bench.runs.experiment import evaluate
 from support.command import bench, one_sentence
-from support.minirepo import build_mirror
 from support.runs import edit, write_run
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400")
-
-
-@pytest.fixture(scope="module")
-def mirror(tmp_path_factory):
-    return build_mirror(tmp_path_factory.mktemp("mirror"))
-
-
-@pytest.fixture(scope="module")
-def benchmark(mirror, tmp_path_factory):
-    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")

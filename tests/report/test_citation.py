@@ -14,17 +14,15 @@ from repoeval_bench.report.paper import paper_table
 from repoeval_bench.runs.records import Manifest
 from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
-from support.minirepo import build_mirror
 from support.runs import config, edit, set_config, write_run
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(mirror, tmp_path_factory):
     """Two runs under the protocol of the paper that is cited for it."""
     here = tmp_path_factory.mktemp("cited")
-    mirror = build_mirror(here / "mirror")
     specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--protocol", "linemap", "--retriever", "bm25")
     done = bench("eval", *specs, "--source", mirror, "--out", here / "runs", home=here / "home")
     assert done.code == 0, done.err

@@ -6,19 +6,11 @@ import json
 
 import pytest
 
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.html.payload import TOP, pack, payload
 from repoeval_bench.report.html.runs import bm25_beside, page_runs
 from repoeval_bench.runs.experiment import evaluate
-from support.minirepo import build_mirror
 
 AST = "ast:max_nws=400"
-
-
-@pytest.fixture(scope="module")
-def benchmark(tmp_path_factory):
-    mirror = build_mirror(tmp_path_factory.mktemp("mirror"))
-    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture

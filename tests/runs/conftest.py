@@ -5,6 +5,12 @@ import pytest
 from repoeval_bench.runs.records import CodeState
 
 
+@pytest.fixture(scope="module")
+def places(mirror, tmp_path_factory):
+    """Where the data of requests is: a source, and a home that the tests of a file share."""
+    return {"source": str(mirror), "home": tmp_path_factory.mktemp("home")}
+
+
 @pytest.fixture
 def clean(monkeypatch):
     """As if the code were committed: runs of changed code are made again."""

@@ -10,22 +10,14 @@ from repoeval_bench import compare
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.metrics.context import as_read
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.completion.fragments import fragments_of
 from repoeval_bench.runs.experiment import evaluate, plan_run
 from repoeval_bench.runs.judgements import judge_corpus
 from support.command import bench
-from support.minirepo import build_mirror
 
 MEASURES = ("ndcg@10", "line_recall@500", "line_recall@12000", "line_rprec")
-
-
-@pytest.fixture(scope="module")
-def benchmark(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("expand")
-    return load_benchmark(str(build_mirror(folder / "mirror")), home=folder / "home")
 
 
 def run(benchmark, out, **asked):

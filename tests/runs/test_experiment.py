@@ -3,29 +3,16 @@
 import pytest
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.experiment import Experiment, evaluate, evaluate_all
 from repoeval_bench.runs.request import RunRequest
-from support.minirepo import build_mirror
 
 FIXED = "fixed:max_nws=400"
-
-
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("unread")
-    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home", "out": folder / "results"}
-
-
-@pytest.fixture(scope="module")
-def benchmark(places):
-    return load_benchmark(places["source"], home=places["home"])
 
 
 def notes(places, **given):
     said = []
     request = RunRequest(chunker=FIXED, source=places["source"], **given)
-    Experiment([request], out=places["out"], home=places["home"], notify=said.append)
+    Experiment([request], out=places["home"] / "results", home=places["home"], notify=said.append)
     return [line for line in said if "not read" in line]
 
 
@@ -54,7 +41,7 @@ def test_python_asks_for_everything_that_a_request_has(benchmark, tmp_path):
     assert "ndcg@5" in second.metrics.micro
 
 
-def test_sizes_are_matched_once_for_protocols_over_the_same_files(places):
+def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_path):
     """`docstring` changes the files, so there they are matched again."""
     said = []
     asked = [
@@ -63,7 +50,7 @@ def test_sizes_are_matched_once_for_protocols_over_the_same_files(places):
         )
         for protocol in ("context", "body", "docstring")
     ]
-    experiment = Experiment(asked, out=places["out"], home=places["home"], notify=said.append)
+    experiment = Experiment(asked, out=tmp_path, home=places["home"], notify=said.append)
     first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]
     assert first.chunker == second.chunker
     assert len([line for line in said if "realised mean" in line]) == 2

@@ -17,15 +17,8 @@ from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results, run_states
 from support.folders import content
-from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4")
-
-
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("disks")
-    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
 
 
 @pytest.fixture

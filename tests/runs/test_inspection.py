@@ -8,20 +8,12 @@ import pytest
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.view import RunView
-from support.minirepo import build_mirror
-
-
-@pytest.fixture(scope="module")
-def benchmark(tmp_path_factory):
-    mirror = build_mirror(tmp_path_factory.mktemp("mirror"))
-    return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
 def evaluated(benchmark, out, protocol="context"):

@@ -19,16 +19,9 @@ from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from support.command import bench
 from support.folders import content
 from support.killer import KILLS, Killer, children
-from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400")
 BROKEN = 'class Cutter:\n    spec = "py:{name}:Cutter"\n\n    def chunk(self, file):\n        raise {error}\n'
-
-
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("jobs")
-    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
 
 
 def requests(places, chunkers=CHUNKERS, **given):

@@ -6,20 +6,13 @@ from dataclasses import replace
 import pytest
 
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.metrics import LACKING
 from repoeval_bench.report.scores import footnotes
 from repoeval_bench.runs.experiment import evaluate, evaluate_all
 from support.encoders import CountingEncoder
-from support.minirepo import build_mirror
 from support.runs import edit
-
-
-@pytest.fixture(scope="module")
-def benchmark(tmp_path_factory):
-    return load_benchmark(build_mirror(tmp_path_factory.mktemp("mirror")), home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from repoeval_bench.runs.ray_executor import RayCluster
 from repoeval_bench.runs.request import RunRequest
 from support.folders import content
 from support.killer import KILLS, Killer, children, wait_until
-from support.minirepo import build_mirror
 
 pytestmark = pytest.mark.slow
 
@@ -54,12 +53,6 @@ def cluster():
     made.add_node(**NODE)
     yield made
     made.shutdown()
-
-
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ray")
-    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
 
 
 def requests(places, retrievers=("bm25", "hash", "jaccard", "random")):

@@ -22,7 +22,6 @@ from repoeval_bench.runs.run_store import Results, fetch_run, put_run, run_state
 from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
 from support.folders import content
-from support.minirepo import build_mirror
 from support.runs import write_run
 from support.stores import WEATHER
 
@@ -34,12 +33,6 @@ def fair_weather(monkeypatch):
     """The store does as it is told unless a test says otherwise."""
     WEATHER.clear()
     monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
-
-
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stores")
-    return {"source": str(build_mirror(folder / "mirror")), "home": folder / "home"}
 
 
 def make(places, out, store=None, executor=IN_PROCESS):

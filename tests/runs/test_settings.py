@@ -4,7 +4,6 @@ import shutil
 
 import pytest
 
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs import planning, store
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import evaluate_all
@@ -12,7 +11,6 @@ from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.settings import Setting, evaluate_settings
 from repoeval_bench.runs.view import RunView
-from support.minirepo import build_mirror
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
 NAMES = ("body", "linemap", "context+exclusion=body")
@@ -20,9 +18,7 @@ FILES = ("run.trec", "qrels.trec", "metrics.json", "per_query.jsonl", "chunks.js
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("settings")
-    benchmark = load_benchmark(str(build_mirror(folder / "mirror")), home=folder / "home")
+def settings(benchmark):
     requests = [RunRequest(protocol=name, retriever="bm25", few_gold=True) for name in NAMES]
     return benchmark, [Setting(each, select(benchmark, each.resolved_protocol())) for each in requests]
 
