@@ -15,7 +15,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
-from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
+from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError, os_errors_as
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
@@ -143,12 +143,12 @@ def _read(path: Path) -> Sequence[SourceFile]:
         return tree.files
     if not path.exists():
         raise NoDataError(f"{path} does not exist; name a file or folder")
+    with os_errors_as(DatasetError, f"{path} cannot be read", "name another file"):
+        raw = path.read_bytes()
     try:
-        return [SourceFile(path.resolve().parent.name or "root", path.name, decode(path.read_bytes()))]
+        return [SourceFile(path.resolve().parent.name or "root", path.name, decode(raw))]
     except UnicodeDecodeError as error:
         raise DatasetError(f"{path} is not UTF-8 (byte {error.start}); convert it first") from error
-    except OSError as error:
-        raise DatasetError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _chunked(

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from repoeval_bench.core.errors import ResultError, UsageError, os_reason
+from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 
 
 def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
@@ -100,14 +100,12 @@ _JUST_MADE = 60.0
 
 def write_named(path: Path, data: str | bytes | Iterable[str], instead: str = "another file") -> None:
     """`write_atomic` to a place that the user named; a ResultError where that fails, which says what to choose."""
-    try:
+    with os_errors_as(ResultError, f"{path} cannot be written", f"choose {instead}"):
         if _is_device(path):  # /dev/stdout, a named pipe: it is written to, and never replaced
             with path.open("wb") as stream:
                 stream.writelines(_encoded(data))
         else:
             write_atomic(path, data)
-    except OSError as error:
-        raise ResultError(f"{path} cannot be written ({os_reason(error)}); choose {instead}") from error
 
 
 def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
@@ -119,7 +117,7 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
         return
     places = (path if folder else path.parent).absolute()
     here = next(each for each in (places, *places.parents) if each.exists())
-    try:
+    with os_errors_as(UsageError, f"{path} cannot be written", f"choose {instead}"):
         if not here.is_dir():
             raise NotADirectoryError(0, f"{here} is a file")
         if not folder and path.is_dir():
@@ -127,8 +125,6 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
         probe = here / f".{path.name}.writable"
         write_atomic(probe, "\n")  # a full disk still takes an empty file
         probe.unlink(missing_ok=True)  # another command that asks the same of this place may have removed it
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({os_reason(error)}); choose {instead}") from error
 
 
 def _is_device(path: Path) -> bool:

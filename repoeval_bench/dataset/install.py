@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.core.files import folder_beside, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
@@ -60,10 +60,8 @@ class InstalledSet:
     def read_tasks(self) -> tuple[Task, ...]:
         """The tasks in the file's order; a DatasetError where it cannot be read, or lists its bad rows."""
         path = self.task_file
-        try:
+        with os_errors_as(DatasetError, f"the task file {path} cannot be read", "name another source with --source"):
             raw = path.read_bytes()
-        except OSError as error:
-            raise DatasetError(f"cannot read the task file {path}: {error.strerror}") from error
         return parse_tasks(raw, name=path.name, level=self.combination.level)
 
     @property
@@ -117,7 +115,8 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
     if done is not None and done.is_complete:
         return done
     root = home / "datasets" / source.folder
-    with _writing(root), alone(root):
+    elsewhere = "name another folder with --home or REPOEVAL_HOME"
+    with os_errors_as(DatasetError, f"the data set cannot be written to {root}", elsewhere), alone(root):
         done = find_set(home, source.folder, combination)
         if done is None:
             done = InstalledSet(root, source.facts, combination)
@@ -143,12 +142,8 @@ HASHES = ".sha256"
 
 def read_hashes(tree: Path) -> dict[str, str]:
     """SHA-256 of each file's bytes when the tree was installed, by `repository/path`."""
-    try:
+    with os_errors_as(DatasetError, f"{tree / HASHES} cannot be read", f"delete {tree} and fetch the data again"):
         lines = (tree / HASHES).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DatasetError(
-            f"cannot read {tree / HASHES} ({error.strerror}); delete {tree} and fetch the data again"
-        ) from error
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -167,17 +162,6 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
         (temporary / HASHES).write_text("".join(hashes), encoding="utf-8")
         temporary.chmod(0o755)
         temporary.rename(target)
-
-
-@contextmanager
-def _writing(root: Path) -> Iterator[None]:
-    """Turn a folder that cannot be written into one sentence with the way out."""
-    try:
-        yield
-    except OSError as error:
-        raise DatasetError(
-            f"cannot write the data set to {root}: {error.strerror}; name another folder with --home or REPOEVAL_HOME"
-        ) from error
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.errors import UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.places import Place, join
 from repoeval_bench.core.source import SourceFile
@@ -90,10 +90,8 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     A UsageError lists, each as `path:line: …`, every row that is not as it should be, every file and line that does not
     exist, and every quote that is not there.
     """
-    try:
+    with os_errors_as(UsageError, f"the file of queries {path} cannot be read", "name another with --queries"):
         raw = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"the file of queries {path} cannot be read ({error.strerror})") from error
     files = _Files(benchmark)
     tasks: list[Task] = []
     ids: dict[str, int] = {}

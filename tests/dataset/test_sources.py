@@ -343,7 +343,7 @@ def test_auto_never_takes_a_custom_set(tmp_path, home, published):
 
 @pytest.mark.parametrize(
     ("folder", "complaint"),
-    [("set.json", r"set.json is broken .*; delete the folder"), ("file", "cannot write the data set to")],
+    [("set.json", r"set.json is broken .*; delete the folder"), ("file", "the data set cannot be written to")],
 )
 def test_a_home_that_is_broken_or_cannot_be_written_is_named(tmp_path, home, folder, complaint):
     mirror = minirepo.build_mirror(tmp_path / "m")

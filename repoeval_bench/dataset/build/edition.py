@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import DatasetError, os_reason
+from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
@@ -111,10 +111,8 @@ def renew_uses(pack: Pack, shipped: Pack) -> bool:
     table = _shipped_uses(shipped, pack.content.missing).encode()
     if path.is_file() and path.read_bytes() == table:
         return False
-    try:
+    with os_errors_as(DatasetError, f"{path} cannot be written", "name another folder with --home"):
         write_atomic(path, table)
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be written ({os_reason(error)}); name another folder with --home") from error
     return True
 
 

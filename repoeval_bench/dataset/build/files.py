@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from repoeval_bench.core.errors import DatasetError, UsageError, os_reason
+from repoeval_bench.core.errors import DatasetError, UsageError, os_errors_as
 from repoeval_bench.core.files import folder_beside
 
 if TYPE_CHECKING:
@@ -27,15 +27,13 @@ def new_target(out: Path | str, made: str) -> Path:
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
     """A folder that becomes `target` when all went well, and is gone otherwise."""
-    try:
-        with folder_beside(target) as temporary:
-            yield temporary
-            temporary.chmod(0o755)
-            temporary.replace(target)
-    except OSError as error:
-        raise DatasetError(
-            f"the pack cannot be written to {target} ({os_reason(error)}); name another folder"
-        ) from error
+    with (
+        os_errors_as(DatasetError, f"the pack cannot be written to {target}", "name another folder"),
+        folder_beside(target) as temporary,
+    ):
+        yield temporary
+        temporary.chmod(0o755)
+        temporary.replace(target)
 
 
 def write_plain(path: Path, raw: bytes) -> None:

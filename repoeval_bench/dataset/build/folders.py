@@ -11,10 +11,11 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.core.files import git_blob_id
 from repoeval_bench.dataset.archives import Entry
 from repoeval_bench.dataset.build.code import name_reason
@@ -50,20 +51,20 @@ def _entries(root: Path, paths: list[str]) -> Iterator[Entry]:
 
 
 def _size(file: Path) -> int:
-    try:
+    with _readable(file):
         return file.stat().st_size
-    except OSError as error:
-        raise DatasetError(f"cannot read {file}: {error.strerror}") from error
 
 
 def _reader(file: Path) -> Callable[[], bytes]:
     def read() -> bytes:
-        try:
+        with _readable(file):
             return file.read_bytes()
-        except OSError as error:
-            raise DatasetError(f"cannot read {file}: {error.strerror}") from error
 
     return read
+
+
+def _readable(file: Path) -> AbstractContextManager[None]:
+    return os_errors_as(DatasetError, f"{file} cannot be read", "make it readable, or name another source")
 
 
 def _walk(root: Path) -> tuple[list[str], Counter[str]]:

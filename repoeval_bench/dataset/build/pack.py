@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
@@ -282,11 +282,9 @@ def benchmark_of(source: str, folder: Path, *, notify: Callable[[str], None] = l
     """
     if is_benchmark(source):
         return source
-    try:
+    with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
         folder.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
-    except OSError as error:
-        raise DatasetError(f"{folder} cannot be written ({error.strerror}); name another folder with --out") from error
     try:
         built = build_pack(BuildRequest(sources=(source,)), work / "pack", notify=notify)
         target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"

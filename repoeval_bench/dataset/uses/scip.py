@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.errors import DatasetError, UsageError, os_errors_as
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import Definition
@@ -79,10 +79,8 @@ def _column(line: str, column: int, encoding: int) -> int:
 
 
 def _read(path: Path) -> Any:
-    try:
+    with os_errors_as(UsageError, f"{path} cannot be read", "name a SCIP index file"):
         raw = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror}); name a SCIP index file") from error
     from google.protobuf.message import DecodeError
 
     index = _message()()
