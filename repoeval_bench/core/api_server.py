@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ def no_pause() -> None:
 
 
 class ApiServer:
-    """One API of one server. For one thread at a time.
+    """One API of one server, for any number of threads.
 
     `timeout` is in seconds, from a request's beginning to the last byte of its answer. `pace` is called before each
     request, those that are tried again included, and may wait.
@@ -95,6 +96,7 @@ class ApiServer:
         self._sleep, self._now, self._pace = sleep, now, pace
         self._key = os.environ.get(KEY, "").strip()
         self._client: httpx.Client | None = None
+        self._lock = threading.Lock()
 
     def post(
         self, body: Mapping[str, Any], model: type[_Content], *, most: int, again: Callable[[], None] = no_pause
@@ -144,15 +146,17 @@ class ApiServer:
     def _ask(self, body: Mapping[str, Any], most: int) -> Answer:
         import httpx
 
+        client = self._connected()
         try:
-            return ask(self._connected(), "POST", self.url, seconds=self._timeout, most=most, json=dict(body))
+            return ask(client, "POST", self.url, seconds=self._timeout, most=most, json=dict(body))
         except TooMuchError:
             raise self._api.error(
                 f"{self.url} answers with more than {most:,} bytes, more than was asked for; check base_url"
             ) from None
         except (TimeoutError, httpx.TimeoutException):
-            # A thread may still read with the client that was given up; the next attempt gets one of its own.
-            self._client = None
+            # A thread may still read with the client that was given up; the next attempt gets another one.
+            with self._lock:
+                self._client = None if self._client is client else self._client
             raise _RetryableError(f"no whole answer within {self._timeout:g} seconds ({self._api.late})") from None
         except httpx.TransportError as error:
             raise _RetryableError(self._clean(f"{type(error).__name__}: {error}".rstrip(": "))) from None
@@ -163,13 +167,16 @@ class ApiServer:
     def _connected(self) -> httpx.Client:
         import httpx
 
-        if self._client is None:
-            if not (self._key.isascii() and self._key.isprintable()):
-                # The library would quote it in its complaint.
-                raise self._api.error(f"{KEY} holds characters that a header cannot carry; set it again")
-            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            self._client = httpx.Client(timeout=self._timeout, headers=headers)
-        return self._client
+        if not (self._key.isascii() and self._key.isprintable()):
+            # The library would quote it in its complaint.
+            raise self._api.error(f"{KEY} holds characters that a header cannot carry; set it again")
+        with self._lock:
+            if self._client is None:
+                headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+                # How many requests are under way is for the caller to say.
+                limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+                self._client = httpx.Client(timeout=self._timeout, headers=headers, limits=limits)
+            return self._client
 
     def _check_status(self, answer: Answer) -> None:
         status = answer.status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import Generic, TypeVar
@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 class Crowd(Generic[Asked, Answer]):
-    """Threads that ask, each with a client of its own, fed by the caller's.
+    """Threads that ask, fed by the caller's.
 
     `most` is what a request can cost at most, `spent` what it has cost by its answer, `limit` what all may cost
     together with `before`, None for any amount. Each time that a request is sent counts: one that fails, or is sent
@@ -40,21 +40,21 @@ class Crowd(Generic[Asked, Answer]):
         self._jobs: SimpleQueue[tuple[Asked, float] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[Asked, float, Answer | BaseException]] = SimpleQueue()
 
-    def answers(self, asked: Sequence[Asked], clients: Iterable[Callable[[Asked, Again], Answer]]) -> Iterator[Answer]:
+    def answers(self, asked: Sequence[Asked], ask: Callable[[Asked, Again], Answer], at_once: int) -> Iterator[Answer]:
         """The answers as they come, in any order. The first failure is raised once all that was sent has come back.
 
-        A client calls what it is given before it sends its request once more.
+        `ask` is called in `at_once` threads; it calls what it is given before it sends its request once more.
         """
-        clients = list(clients)
-        for number, client in enumerate(clients):
+        at_once = min(at_once, len(asked))
+        for number in range(at_once):
             # Daemons: Ctrl-C does not wait for what they wait for.
-            threading.Thread(target=self._work, args=(client,), name=f"ask-{number}", daemon=True).start()
+            threading.Thread(target=self._work, args=(ask,), name=f"ask-{number}", daemon=True).start()
         waiting = list(reversed(asked))
         under_way = 0
         failure: BaseException | None = None
         try:
             while under_way or (waiting and failure is None):
-                while waiting and failure is None and under_way < len(clients):
+                while waiting and failure is None and under_way < at_once:
                     most = self._most(waiting[-1])
                     if not self._reserve(most):
                         failure = None if under_way else self._too_dear(self.spent, most)
@@ -72,7 +72,7 @@ class Crowd(Generic[Asked, Answer]):
                     self._settle(most, self._spent(request, answer))
                     yield answer
         finally:
-            for _ in clients:
+            for _ in range(at_once):
                 self._jobs.put(None)
         if failure is not None:
             raise failure
@@ -96,10 +96,10 @@ class Crowd(Generic[Asked, Answer]):
             raise self._too_dear(self.spent + self._reserved, most)
         self._settle(most, most)
 
-    def _work(self, client: Callable[[Asked, Again], Answer]) -> None:
+    def _work(self, ask: Callable[[Asked, Again], Answer]) -> None:
         while (job := self._jobs.get()) is not None:
             asked, most = job
             try:
-                self._done.put((asked, most, client(asked, partial(self._again, most))))
+                self._done.put((asked, most, ask(asked, partial(self._again, most))))
             except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
                 self._done.put((asked, most, error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -90,7 +90,6 @@ class OpenAiEncoder:
             name: value for name, value in options.named.items() if name.startswith(("query_", "document_"))
         }
         self._server = EmbeddingServer(options.base_url, model, dimensions=options.dimensions, timeout=options.timeout)
-        self._servers = [self._server]
         self._cost = 0.0
 
     @property
@@ -157,12 +156,9 @@ class OpenAiEncoder:
         # Such servers refuse an empty text; a blank means as little.
         sent = [self._read(text, role, count) or " " for text, count in zip(texts, tokens, strict=True)]
         batches = [range(start, min(start + size, len(sent))) for start in range(0, len(sent), size)]
-        at_once = min(self._options.concurrency, len(batches))
-        while len(self._servers) < at_once:
-            self._servers.append(self._server.another())
 
-        def asking(server: EmbeddingServer) -> Callable[[range, Again], tuple[range, Answered]]:
-            return lambda batch, again: (batch, server.embed([sent[place] for place in batch], kind, again))
+        def ask(batch: range, again: Again) -> tuple[range, Answered]:
+            return batch, self._server.embed([sent[place] for place in batch], kind, again)
 
         def most(batch: range) -> float:
             return self.cost(sum(self.most_tokens([texts[place] for place in batch], role))) or 0.0
@@ -176,7 +172,7 @@ class OpenAiEncoder:
             most=most, spent=spent, too_dear=self._too_dear, limit=self._options.cost_limit, before=self._cost
         )
         try:
-            for batch, (vectors, _) in crowd.answers(batches, map(asking, self._servers[:at_once])):
+            for batch, (vectors, _) in crowd.answers(batches, ask, self._options.concurrency):
                 yield list(batch), unit_rows(vectors, [texts[place] for place in batch])
         finally:
             self._cost = crowd.spent

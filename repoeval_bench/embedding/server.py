@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,17 +46,8 @@ class Answered(NamedTuple):
     usage: Mapping[str, int]
 
 
-class _Shared:
-    """What the clients of one model agree on: the width of its vectors, and what the server has counted so far."""
-
-    def __init__(self, width: int | None) -> None:
-        self.width = width
-        self.usage = dict.fromkeys(USAGE, 0)
-        self.lock = threading.Lock()
-
-
 class EmbeddingServer:
-    """One model of one server, for one thread at a time; `another` gives a client for the next thread.
+    """One model of one server, for any number of threads.
 
     `dimensions` asks for shorter vectors; None takes the model's own. `timeout` is in seconds, from a request's
     beginning to the last byte of its answer.
@@ -72,11 +62,7 @@ class EmbeddingServer:
         timeout: float,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = utc_now,
-        shared: _Shared | None = None,
     ) -> None:
-        self._make = partial(
-            EmbeddingServer, base_url, model, dimensions=dimensions, timeout=timeout, sleep=sleep, now=now
-        )
         api = Api(
             name="embeddings",
             path="embeddings",
@@ -88,16 +74,13 @@ class EmbeddingServer:
         )
         self._server = ApiServer(base_url, api, timeout=timeout, sleep=sleep, now=now)
         self._model, self._dimensions = model, dimensions
-        self._shared = shared or _Shared(dimensions)
-
-    def another(self) -> EmbeddingServer:
-        """A client with a connection of its own, whose answers are counted with those of this one."""
-        return self._make(shared=self._shared)
+        self._width, self._usage = dimensions, dict.fromkeys(USAGE, 0)
+        self._lock = threading.Lock()
 
     @property
     def usage(self) -> Mapping[str, int]:
         """Tokens as the server counted them in its answers so far; a count that one of them lacked is left out."""
-        return dict(self._shared.usage)
+        return dict(self._usage)
 
     def embed(
         self, texts: Sequence[str], input_type: str | None = None, again: Callable[[], None] = no_pause
@@ -113,12 +96,11 @@ class EmbeddingServer:
         if input_type is not None:
             body["input_type"] = input_type
         content = self._server.post(body, _Content, most=ANSWER_BYTES * (len(texts) + 1), again=again)
-        shared, usage = self._shared, counted(content.usage, USAGE)
-        with shared.lock:
+        usage = counted(content.usage, USAGE)
+        with self._lock:
             vectors = self._vectors(content.data, len(texts))
-            shared.usage = {
-                name: min(EXACT, before + usage[name]) for name, before in shared.usage.items() if name in usage
-            }
+            known = ((name, before) for name, before in self._usage.items() if name in usage)
+            self._usage = {name: min(EXACT, before + usage[name]) for name, before in known}
         return Answered(vectors, usage)
 
     def _vectors(self, rows: Sequence[_Row], n: int) -> NDArray[np.float32]:
@@ -127,13 +109,13 @@ class EmbeddingServer:
         by_index = {row.index: row.embedding for row in rows}
         if by_index.keys() != set(range(n)):
             raise self._server.refusal(f"its vectors do not have an index each from 0 to {n - 1}")
-        wanted = self._shared.width or len(by_index[0])
+        wanted = self._width or len(by_index[0])
         for vector in by_index.values():
             if len(vector) != wanted:
                 raise EmbeddingError(
                     f"{self._server.url} gave a vector of {len(vector)} dimensions where {wanted} are expected; "
                     "check model and dimensions"
                 )
-        self._shared.width = wanted
+        self._width = wanted
         with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused as that
             return np.array([by_index[i] for i in range(n)], dtype=np.float64).astype(np.float32)

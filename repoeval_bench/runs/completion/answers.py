@@ -16,7 +16,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 from repoeval_bench.runs.completion.layout import count_tokens
-from repoeval_bench.runs.completion.model import Answer, Asked, CachedAnswer, CompletionServer, Model
+from repoeval_bench.runs.completion.model import Answer, Asked, Model
 
 if TYPE_CHECKING:
     from repoeval_bench.core.crowd import Again
@@ -99,8 +99,12 @@ def answer_all(model: Model, asked: Sequence[Asked], cache: VectorCache, limits:
         cache.note(f"{len(missing):,} completions of {model.name} are asked for by this command alone")
         pace = Pace(limits.rate)
         with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:
-            clients = [_asking(model.server(pace=pace)) for _ in range(min(limits.concurrency, len(missing)))]
-            for request, answer in _crowd(len(missing), limits).answers(missing, clients):
+            server = model.server(pace=pace)
+
+            def ask(asked: Asked, again: Again) -> tuple[Asked, Answer]:
+                return asked, server.ask(asked, again)
+
+            for request, answer in _crowd(len(missing), limits).answers(missing, ask, limits.concurrency):
                 cache.write({keys[request]: answer.as_bytes()}, "completion", identity)
                 new[request] = answer
                 bar.update()
@@ -117,12 +121,11 @@ def _key(identity: str, asked: Asked) -> bytes:
 
 def _unpacked(value: bytes, cache: VectorCache) -> Answer:
     try:
-        held = parse(value, CachedAnswer)
+        return parse(value, Answer)
     except JsonFaultError as fault:
         raise CacheError(
             f"the vector cache {cache.folder} holds a completion that is broken ({fault}); {cache.mend}"
         ) from fault
-    return Answer(held.text, held.finish, held.usage)
 
 
 def _sums(usages: Sequence[Mapping[str, int]]) -> dict[str, int]:
@@ -155,7 +158,3 @@ def _crowd(n_asked: int, limits: Limits) -> Crowd[Asked, tuple[Asked, Answer]]:
         )
 
     return Crowd(most=most, spent=spent, too_dear=too_dear, limit=limits.cost)
-
-
-def _asking(server: CompletionServer) -> Callable[[Asked, Again], tuple[Asked, Answer]]:
-    return lambda asked, again: (asked, server.ask(asked, again))

@@ -38,13 +38,12 @@ OPTIONS: Mapping[str, Option] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(BaseModel, strict=True, extra="forbid", frozen=True):
     """What a model wrote, why it ended (`stop`, `length`, …), and the tokens that the server counted."""
 
     text: str
     finish: str
-    usage: Mapping[str, int]
+    usage: dict[str, int]
 
     @property
     def cut_off(self) -> bool:
@@ -53,15 +52,7 @@ class Answer:
 
     def as_bytes(self) -> bytes:
         """As it is cached."""
-        return json.dumps({"text": self.text, "finish": self.finish, "usage": dict(self.usage)}).encode()
-
-
-class CachedAnswer(BaseModel, strict=True, extra="forbid"):
-    """An answer as it is cached."""
-
-    text: str
-    finish: str
-    usage: dict[str, int]
+        return json.dumps(self.model_dump()).encode()
 
 
 class _Message(BaseModel):
@@ -133,7 +124,7 @@ class Model:
         return Asked(readable(prompt), stop, self.max_tokens or MAX_TOKENS.get(level, max(MAX_TOKENS.values())))
 
     def server(self, *, pace: Callable[[], None] = no_pause, **clock: Any) -> CompletionServer:
-        """What asks it, for one thread; `clock` is what `ApiServer` takes of time."""
+        """What asks it; `clock` is what `ApiServer` takes of time."""
         return CompletionServer(self, pace=pace, **clock)
 
 
@@ -161,7 +152,8 @@ class CompletionServer:
         if text is None:
             wanted = "choices.0.message.content" if self._model.chat else "choices.0.text"
             raise self._server.refusal(f"its {wanted}: it is missing")
-        return Answer(text, (choice.finish_reason or "not stated")[:40], counted(content.usage, USAGE))
+        finish = (choice.finish_reason or "not stated")[:40]
+        return Answer(text=text, finish=finish, usage=counted(content.usage, USAGE))
 
     def _body(self, asked: Asked) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._model.name, "max_tokens": asked.max_tokens, "temperature": 0}
